@@ -1,0 +1,25 @@
+# `make demo` and `make test` work alone on a fresh machine: each makes the virtual environment if there is none.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check clean
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: $(VENV)/installed  ## make data, train, evaluate, write report.html
+	$(BIN)/luce demo
+
+test: $(VENV)/installed  ## every test, doctest and README example
+	$(BIN)/python -m pytest
+
+check: test  ## the tests, the linter and the type checker
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,52 @@
+"""Luce: Plackett-Luce learning to rank, from likelihood to a ranker in production.
+
+The public names load on first use, so that `import luce` is quick and pulls in nothing heavy.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from luce.data import Dataset as Dataset
+    from luce.data import from_arrays as from_arrays
+    from luce.data import from_table as from_table
+    from luce.data import read as read
+    from luce.data import read_run as read_run
+    from luce.data import write as write
+    from luce.errors import DataError as DataError
+    from luce.errors import LuceError as LuceError
+    from luce.errors import LuceWarning as LuceWarning
+    from luce.errors import OptionError as OptionError
+    from luce.metrics import METRICS as METRICS
+    from luce.metrics import Results as Results
+    from luce.metrics import evaluate as evaluate
+    from luce.objectives import OBJECTIVES as OBJECTIVES
+    from luce.objectives import objective as objective
+    from luce.rankers import LinearRanker as LinearRanker
+    from luce.rankers import load as load
+
+_HOMES = {
+    "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "write"),
+    "luce.errors": ("DataError", "LuceError", "LuceWarning", "OptionError"),
+    "luce.metrics": ("METRICS", "Results", "evaluate"),
+    "luce.objectives": ("OBJECTIVES", "objective"),
+    "luce.rankers": ("LinearRanker", "load"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("luce")
+    if name not in _HOME:
+        raise AttributeError(f"module 'luce' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

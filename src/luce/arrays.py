@@ -1,0 +1,88 @@
+"""The shape vocabulary: N rows, Q lists, offsets (Q+1,); list q owns the rows offsets[q]:offsets[q+1]."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from luce.errors import DataError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def check_offsets(offsets: ArrayLike, n_rows: int) -> Integers:
+    """Offsets as int64, starting at 0, never falling, ending at `n_rows`.
+
+    >>> check_offsets([0, 2, 2, 5], 5)
+    array([0, 2, 2, 5])
+    """
+    given = np.asarray(offsets)
+    if given.ndim != 1 or given.size == 0 or not np.issubdtype(given.dtype, np.integer):
+        raise DataError(f"offsets must be a one-dimensional array of integers. Got {given.dtype} of shape {given.shape}.")
+    result = np.ascontiguousarray(given, dtype=np.int64)
+    if result[0] != 0 or result[-1] != n_rows:
+        raise DataError(f"offsets must run from 0 to the number of rows, {n_rows}. Got {result[0]} to {result[-1]}.")
+    falls = np.flatnonzero(result[1:] < result[:-1])
+    if falls.size:
+        at = int(falls[0])
+        raise DataError(f"offsets must not fall. Got {result[at]} then {result[at + 1]} at list {at}.")
+    return result
+
+
+def check_rows(name: str, values: ArrayLike, n_rows: int | None = None) -> Floats:
+    """One float64 per row, without NaN; `name` is what the error calls it."""
+    result = numbers(name, values, n_rows)
+    bad = np.flatnonzero(np.isnan(result))
+    if bad.size:
+        raise DataError(f"{name} must not be NaN. Got NaN at row {bad[0]} ({bad.size} in all).")
+    return result
+
+
+def numbers(name: str, values: ArrayLike, length: int | None = None) -> Floats:
+    """A one-dimensional float64 array of the wanted length; NaN allowed."""
+    try:
+        result = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be numbers. {error}") from error
+    if result.ndim != 1:
+        raise DataError(f"{name} must be one-dimensional. Got shape {result.shape}.")
+    if length is not None and len(result) != length:
+        raise DataError(f"{name} must have {length} entries. Got {len(result)}.")
+    return result
+
+
+def offsets_of_sizes(sizes: ArrayLike) -> Integers:
+    """Offsets of lists with these sizes (LightGBM's `group`).
+
+    >>> offsets_of_sizes([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    return np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64), dtype=np.int64)])
+
+
+def list_of_row(offsets: Integers) -> Integers:
+    """The number of the list that each row belongs to.
+
+    >>> list_of_row(np.array([0, 2, 2, 5]))
+    array([0, 0, 2, 2, 2])
+    """
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def rows_of_lists(offsets: Integers, lists: Integers) -> Integers:
+    """The rows of some lists, list after list.
+
+    >>> rows_of_lists(np.array([0, 2, 4, 5]), np.array([2, 0]))
+    array([4, 0, 1])
+    """
+    sizes = np.diff(offsets)[lists]
+    starts = offsets_of_sizes(sizes)
+    return np.arange(starts[-1]) + np.repeat(offsets[lists] - starts[:-1], sizes)
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view; the array it was made from stays as writable as it was."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,255 @@
+"""The dataset: judged lists of different lengths in flat arrays, checked once and then frozen."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from luce.arrays import Floats, Integers, check_offsets, check_rows, frozen, numbers, offsets_of_sizes, rows_of_lists
+from luce.errors import DataError, LuceWarning
+
+BLOCK = 65_536
+"""Rows looked at together where a check would otherwise make a copy of all features."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Q lists of N items in all; list q owns the rows offsets[q]:offsets[q+1]. Frozen: no field, and no array in it, changes.
+
+    Attributes:
+        features: float32 (N, F), dense or a SciPy CSR array; NaN = missing, infinity is refused.
+        labels: float64 (N,), any finite grade, higher is better; NaN = not observed.
+        offsets: int64 (Q+1,).
+        query_ids: Arrow array of Q integers or strings.
+        document_ids: Arrow array of N strings, or None.
+        item_weights: float64 (N,), not negative, or None.
+        list_weights: float64 (Q,), not negative, or None.
+        feature_names: F names; None where the features are numbered from 1.
+
+    >>> data = Dataset([[0.5], [0.1], [0.3]], [2, 0, 1], [0, 2, 3])
+    >>> data
+    Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2)
+    >>> data.query_ids.to_pylist(), data.rows(1)
+    ([1, 2], slice(2, 3, None))
+    """
+
+    features: Any
+    labels: Any
+    offsets: Any
+    query_ids: Any = None
+    document_ids: Any = None
+    item_weights: Any = None
+    list_weights: Any = None
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        features = _features(self.features)
+        labels = numbers("labels", self.labels, features.shape[0])
+        _refuse_infinite("labels", labels)
+        offsets = check_offsets(self.offsets, len(labels))
+        n_lists = len(offsets) - 1
+        self._set(
+            features=features,
+            labels=frozen(labels),
+            offsets=frozen(offsets),
+            query_ids=_ids("query_ids", self.query_ids, n_lists) or pa.array(np.arange(1, n_lists + 1)),
+            document_ids=_ids("document_ids", self.document_ids, len(labels)),
+            item_weights=_weights("item_weights", self.item_weights, len(labels)),
+            list_weights=_weights("list_weights", self.list_weights, n_lists),
+            feature_names=_names(self.feature_names, features.shape[1]),
+        )
+        if _look_like_ranks(labels, offsets):
+            warnings.warn(
+                "The labels of every list are 1…n, as ranks are. Labels are grades: higher is better. "
+                "If 1 means best, give negated ranks instead.",
+                LuceWarning,
+                stacklevel=3,
+            )
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def unchecked(cls, **values: Any) -> "Dataset":
+        """A dataset of arrays that were checked when they were stored; for readers of our own stored form only."""
+        dataset = object.__new__(cls)
+        dataset._set(**{field.name: values.get(field.name) for field in fields(cls)})
+        return dataset
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_features(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def sizes(self) -> Integers:
+        """The number of items of each list (LightGBM's `group`)."""
+        return np.diff(self.offsets)
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self.features)
+
+    def rows(self, list_number: int) -> slice:
+        """The rows of one list."""
+        return slice(int(self.offsets[list_number]), int(self.offsets[list_number + 1]))
+
+    def feature_name(self, column: int) -> str:
+        """The name of a feature, its number from 1 where it has none."""
+        return self.feature_names[column] if self.feature_names else str(column + 1)
+
+    def take(self, lists: ArrayLike) -> "Dataset":
+        """The dataset of these lists, in this order."""
+        chosen = np.asarray(lists, dtype=np.int64)
+        return self._rows(rows_of_lists(self.offsets, chosen), offsets_of_sizes(self.sizes[chosen]), chosen)
+
+    def _rows(self, rows: Integers, offsets: Integers, lists: Integers) -> "Dataset":
+        def of(values: Any, wanted: Integers) -> Any:
+            return None if values is None else frozen(values[wanted])
+
+        return Dataset.unchecked(
+            features=self.features[rows] if self.is_sparse else frozen(self.features[rows]),
+            labels=of(self.labels, rows),
+            offsets=frozen(offsets),
+            query_ids=self.query_ids.take(pa.array(lists)),
+            document_ids=None if self.document_ids is None else self.document_ids.take(pa.array(rows)),
+            item_weights=of(self.item_weights, rows),
+            list_weights=of(self.list_weights, lists),
+            feature_names=self.feature_names,
+        )
+
+    def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> "Dataset":
+        """The same lists described by other features."""
+        return replace(self, features=features, feature_names=feature_names)
+
+    def __repr__(self) -> str:
+        def count(n: int, word: str) -> str:
+            return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+        observed = self.labels[~np.isnan(self.labels)]
+        grades = f"labels {observed.min():g} to {observed.max():g}" if observed.size else "no labels"
+        parts = [count(self.n_rows, "row"), count(self.n_lists, "list"), count(self.n_features, "feature"), grades]
+        return f"Dataset({', '.join(parts)}{', sparse' if self.is_sparse else ''})"
+
+
+def concatenate(datasets: Sequence[Dataset]) -> Dataset:
+    """One dataset of the lists of several, in order; they must have the same features.
+
+    A list stays a list: two parts that hold the same query id give two lists.
+    """
+    first = datasets[0]
+    for other in datasets[1:]:
+        if (other.n_features, other.feature_names) != (first.n_features, first.feature_names):
+            raise DataError(f"Datasets to put together must have the same features. Got {first!r} and {other!r}.")
+
+    def joined(name: str) -> Any:
+        values = [getattr(dataset, name) for dataset in datasets]
+        if any(value is None for value in values):
+            return None
+        return np.concatenate(values) if isinstance(values[0], np.ndarray) else _concatenate_ids(values)
+
+    if any(dataset.is_sparse for dataset in datasets):
+        features: Any = sparse.vstack([sparse.csr_array(d.features) for d in datasets], format="csr")
+    else:
+        features = joined("features")
+    return Dataset(
+        features=features,
+        offsets=offsets_of_sizes(np.concatenate([dataset.sizes for dataset in datasets])),
+        feature_names=first.feature_names,
+        **{name: joined(name) for name in ("labels", "query_ids", "document_ids", "item_weights", "list_weights")},
+    )
+
+
+def _concatenate_ids(values: list[pa.Array]) -> pa.Array:
+    if len({value.type for value in values}) > 1:
+        values = [value.cast(pa.large_string()) for value in values]
+    return pa.concat_arrays(values)
+
+
+def _features(given: Any) -> Any:
+    if sparse.issparse(given):
+        matrix = sparse.csr_array(given, dtype=np.float32)
+        matrix.sum_duplicates()
+        _refuse_infinite("features", matrix.data)
+        return matrix
+    try:
+        dense = np.asarray(given)
+        with np.errstate(over="ignore"):  # beyond float32 becomes infinite and is refused below
+            dense = np.ascontiguousarray(dense, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"features must be numbers in a table of one shape. {error}") from error
+    if dense.ndim != 2:
+        raise DataError(f"features must be two-dimensional, rows by features. Got shape {dense.shape}.")
+    for start in range(0, len(dense), BLOCK):
+        _refuse_infinite("features", dense[start : start + BLOCK], start)
+    return frozen(dense)
+
+
+def _refuse_infinite(name: str, values: NDArray[Any], first_row: int = 0) -> None:
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = first_row + int(np.argwhere(infinite)[0, 0])
+        missing = "not observed" if name == "labels" else "missing"
+        raise DataError(f"{name} must be finite, or NaN where {missing}. Got an infinite value at row {row}.")
+
+
+def _ids(name: str, given: Any, length: int) -> pa.Array | None:
+    if given is None:
+        return None
+    if isinstance(given, pa.ChunkedArray):
+        given = given.combine_chunks()
+    try:
+        ids = given if isinstance(given, pa.Array) else pa.array(given)
+        ids = ids.cast(pa.int64() if pa.types.is_integer(ids.type) else pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"{name} must be all integers or all strings. {error}") from error
+    if len(ids) != length:
+        raise DataError(f"{name} must have {length} entries. Got {len(ids)}.")
+    return ids
+
+
+def _weights(name: str, given: Any, length: int) -> Floats | None:
+    if given is None:
+        return None
+    weights = check_rows(name, given, length)
+    bad = np.flatnonzero((weights < 0) | np.isinf(weights))
+    if bad.size:
+        raise DataError(f"{name} must be finite and not negative. Got {weights[bad[0]]} at {bad[0]}.")
+    return frozen(weights)
+
+
+def _names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    names = tuple(str(name) for name in given)
+    if len(names) != n_features:
+        raise DataError(f"feature_names must have {n_features} entries. Got {len(names)}.")
+    if len(set(names)) < n_features:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"feature_names must differ from each other. Got {twice!r} twice.")
+    return names
+
+
+def _look_like_ranks(labels: Floats, offsets: Integers) -> bool:
+    sizes = np.diff(offsets)
+    filled = offsets[:-1][sizes > 0]
+    sizes = sizes[sizes > 0]
+    if not sizes.size or sizes.max() < 3:
+        return False
+    if np.any(np.minimum.reduceat(labels, filled) != 1) or np.any(np.maximum.reduceat(labels, filled) != sizes):
+        return False
+    order = np.lexsort((labels, np.repeat(np.arange(len(sizes)), sizes)))
+    return bool(np.array_equal(labels[order], np.arange(len(labels)) - np.repeat(filled, sizes) + 1))

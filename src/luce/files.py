@@ -1,0 +1,40 @@
+"""Writing that leaves the old file whole: everything goes to a file beside it, which takes its place when complete."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from luce.errors import DataError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path to write to; it becomes `path` if the block ends well and vanishes if it does not.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "note.txt") as partial:
+    ...         _ = partial.write_text("whole")
+    ...     (Path(folder) / "note.txt").read_text()
+    'whole'
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise DataError(f"{target} is a directory; give the name of a file to write.")
+    if not target.parent.is_dir():
+        raise DataError(f"{target} cannot be written: there is no directory {target.parent}.")
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    try:
+        yield partial
+        with open(partial, "rb") as written:
+            os.fsync(written.fileno())
+        if target.exists():
+            os.chmod(partial, target.stat().st_mode & 0o777)
+        os.replace(partial, target)
+    except OSError as error:
+        raise DataError(f"{target} was not written, what was there before is untouched: {error}.") from error
+    finally:
+        partial.unlink(missing_ok=True)
+

@@ -1,0 +1,61 @@
+"""Counter-based draws: (seed, step, list, sample, draw) gives the same number whatever the batch, thread count or device.
+
+The generator is Philox 4×32-10 (Salmon et al., 2011): the seed is its key, the other four numbers are its counter.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, uint32, uint64
+
+from luce.arrays import Integers
+
+
+class Draw(NamedTuple):
+    """Names the randomness of one evaluation: the seed, the step, and the dataset-wide numbers of the lists at hand."""
+
+    seed: int = 0
+    step: int = 0
+    lists: Integers | None = None
+
+    def list_numbers(self, n_lists: int) -> Integers:
+        """The numbers of the lists; 0, 1, 2, … where none were given."""
+        return np.arange(n_lists) if self.lists is None else np.ascontiguousarray(self.lists, dtype=np.int64)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def philox(key0, key1, c0, c1, c2, c3):  # type: ignore[no-untyped-def]
+    """Four 32-bit words for a 64-bit key and a 128-bit counter."""
+    for _ in range(10):
+        high = uint64(c0) * uint64(0xD2511F53)
+        low = uint64(c2) * uint64(0xCD9E8D57)
+        c0, c1, c2, c3 = (
+            uint32(uint32(low >> uint64(32)) ^ c1 ^ key0),
+            uint32(low),
+            uint32(uint32(high >> uint64(32)) ^ c3 ^ key1),
+            uint32(high),
+        )
+        key0 = uint32(key0 + uint32(0x9E3779B9))
+        key1 = uint32(key1 + uint32(0xBB67AE85))
+    return c0, c1, c2, c3
+
+
+@njit(cache=True, nogil=True, inline="always")
+def random_bits(seed, step, list_number, sample, draw):  # type: ignore[no-untyped-def]
+    """64 random bits for one draw."""
+    a, b, _, _ = philox(
+        uint32(uint64(seed)),
+        uint32(uint64(seed) >> uint64(32)),
+        uint32(draw),
+        uint32(sample),
+        uint32(list_number),
+        uint32(step),
+    )
+    return (uint64(a) << uint64(32)) | uint64(b)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def uniform(seed, step, list_number, sample, draw):  # type: ignore[no-untyped-def]
+    """A float64 in the open interval (0, 1) for one draw."""
+    bits = random_bits(seed, step, list_number, sample, draw) >> uint64(12)
+    return (np.float64(bits) + 0.5) * 2.0**-52

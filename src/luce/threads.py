@@ -1,0 +1,63 @@
+"""Kernels over lists on several threads: compiled code that has let go of the interpreter, on one pool safe after a fork."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from luce.arrays import Integers
+from luce.errors import OptionError
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+os.register_at_fork(after_in_child=_pools.clear)
+
+SMALL = 8_192
+"""Rows below which handing out work costs more than it saves."""
+
+
+def thread_count(n_jobs: int | None = None) -> int:
+    """The number of threads for `n_jobs`: None = all cores, or LUCE_THREADS where set; −1 = all cores, −2 = all but one.
+
+    >>> thread_count(3)
+    3
+    """
+    if n_jobs is None:
+        setting = os.environ.get("LUCE_THREADS", "-1")
+        try:
+            n_jobs = int(setting)
+        except ValueError:
+            raise OptionError(f"LUCE_THREADS must be an integer. Got {setting!r}.") from None
+    if n_jobs == 0:
+        raise OptionError("n_jobs must be at least 1, or negative to count from all cores. Got 0.")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def in_parallel(tasks: list[Callable[[], Any]], n_jobs: int | None = None) -> list[Any]:
+    """The results of the tasks, in their order; the tasks must not call this themselves."""
+    threads = thread_count(n_jobs)
+    if threads == 1 or len(tasks) <= 1:
+        return [task() for task in tasks]
+    pool = _pools.get(threads)
+    if pool is None:
+        pool = _pools.setdefault(threads, ThreadPoolExecutor(threads, thread_name_prefix="luce"))
+    return list(pool.map(lambda task: task(), tasks))
+
+
+def over_lists(kernel: Callable[..., None], offsets: Integers, *arguments: Any, n_jobs: int | None = None) -> None:
+    """Call `kernel(first, last, offsets, *arguments)` so that every list is in just one call.
+
+    A kernel writes only to the rows and lists it was given, so the result does not depend on the split.
+    """
+    n_lists, n_rows = len(offsets) - 1, int(offsets[-1])
+    threads = 1 if n_rows < SMALL else thread_count(n_jobs)
+    if threads == 1:
+        kernel(0, n_lists, offsets, *arguments)
+        return
+    # Four blocks a thread, of about equal rows: a long list then delays no more than its own block.
+    cuts = np.unique(np.searchsorted(offsets, np.linspace(0, n_rows, 4 * threads + 1)))
+    cuts[0], cuts[-1] = 0, n_lists
+    blocks = zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+    in_parallel([lambda a=a, b=b: kernel(a, b, offsets, *arguments) for a, b in blocks], threads)  # type: ignore[misc]
