@@ -19,7 +19,7 @@ def check_offsets(offsets: ArrayLike, n_rows: int) -> Integers:
     """
     given = np.asarray(offsets)
     if given.ndim != 1 or given.size == 0 or not np.issubdtype(given.dtype, np.integer):
-        raise DataError(f"offsets must be a one-dimensional array of integers. Got {given.dtype} of shape {given.shape}.")
+        raise DataError(f"offsets must be one row of integers. Got {given.dtype} of shape {given.shape}.")
     result = np.ascontiguousarray(given, dtype=np.int64)
     if result[0] != 0 or result[-1] != n_rows:
         raise DataError(f"offsets must run from 0 to the number of rows, {n_rows}. Got {result[0]} to {result[-1]}.")

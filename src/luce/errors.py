@@ -45,4 +45,4 @@ def load_package(module: str, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise MissingPackageError(f"This needs {package}, which is not installed: pip install 'luce[{extra}]'") from error
+        raise MissingPackageError(f"This needs {package}; to install it: pip install 'luce[{extra}]'") from error

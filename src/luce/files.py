@@ -37,4 +37,3 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise DataError(f"{target} was not written, what was there before is untouched: {error}.") from error
     finally:
         partial.unlink(missing_ok=True)
-

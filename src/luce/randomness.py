@@ -1,4 +1,4 @@
-"""Counter-based draws: (seed, step, list, sample, draw) gives the same number whatever the batch, thread count or device.
+"""Counter-based draws: (seed, step, list, sample, draw) gives one number, whatever the batch, threads or device.
 
 The generator is Philox 4×32-10 (Salmon et al., 2011): the seed is its key, the other four numbers are its counter.
 """

@@ -1,4 +1,4 @@
-"""Kernels over lists on several threads: compiled code that has let go of the interpreter, on one pool safe after a fork."""
+"""Kernels over lists on several threads: compiled code without the interpreter lock, on one pool, safe after a fork."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ SMALL = 8_192
 
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """The number of threads for `n_jobs`: None = all cores, or LUCE_THREADS where set; −1 = all cores, −2 = all but one.
+    """The number of threads for `n_jobs`: None = LUCE_THREADS, else all cores; −1 = all, −2 = all but one.
 
     >>> thread_count(3)
     3

@@ -1,0 +1,1 @@
+"""One folder per hard computation: contract in `__init__`, formula term by term in `reference`, numba in `cpu`."""

@@ -1,0 +1,40 @@
+"""Every order of a few items: the oracle of the tests, too slow for anything else."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, permutations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+Order = tuple[int, ...]
+
+
+def orders(n_items: int) -> list[Order]:
+    """All orders of the items 0 … n−1, best first.
+
+    >>> orders(2)
+    [(0, 1), (1, 0)]
+    """
+    return list(permutations(range(n_items)))
+
+
+def consistent_orders(labels: Sequence[float]) -> Iterator[Order]:
+    """The orders in which no item stands above one of a higher label.
+
+    >>> list(consistent_orders([1, 0, 1]))
+    [(0, 2, 1), (2, 0, 1)]
+    """
+    for order in orders(len(labels)):
+        if all(labels[a] >= labels[b] for a, b in pairwise(order)):
+            yield order
+
+
+def log_probability(scores: ArrayLike, order: Sequence[int], depth: int | None = None) -> float:
+    """log P(order) under Plackett-Luce, or of its first `depth` items: Σ_j s_(j) − lse(s_(j), …, s_(n)).
+
+    >>> round(log_probability([20, 0, -1], (0, 1, 2)), 7)
+    -0.3132617
+    """
+    s = np.asarray(scores, dtype=np.float64)[list(order)]
+    return float(sum(s[j] - logsumexp(s[j:]) for j in range(len(s))[:depth]))

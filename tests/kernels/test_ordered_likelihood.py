@@ -1,0 +1,82 @@
+"""The ordered likelihood against its twin, enumeration and extreme scores."""
+
+import numpy as np
+import pytest
+
+from luce.kernels.enumeration import consistent_orders, log_probability, orders
+from luce.kernels.ordered_likelihood import ordered_likelihood, reference
+from luce.randomness import Draw
+
+
+def one_list(scores, labels, **settings):
+    loss, gradient = ordered_likelihood(
+        np.asarray(scores, dtype=float), np.asarray(labels, dtype=float), np.array([0, len(scores)]), **settings
+    )
+    return loss[0], gradient
+
+
+def test_example_with_a_known_value():
+    loss, gradient = one_list([20, 0, -1], [2, 1, 0])
+    assert loss == pytest.approx(np.log1p(np.exp(-1)) + np.log1p(np.exp(-20) + np.exp(-21)), abs=1e-15)
+    np.testing.assert_allclose(gradient, [-2.8194e-9, -0.26894142, 0.26894142], atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 7])
+def test_probabilities_of_all_orders_sum_to_one(n):
+    scores = np.random.default_rng(n).normal(0, 3, n)
+    losses = [one_list(scores, [-order.index(i) for i in range(n)])[0] for order in orders(n)]
+    assert np.exp(-np.array(losses)).sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [None, 1, 3, 50])
+@pytest.mark.parametrize("spread", [0.1, 3, 1000, 1e4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_its_twin(depth, spread, weighted):
+    rng = np.random.default_rng(5)
+    for n in (2, 3, 10, 40):
+        scores, labels = rng.uniform(-spread, spread, n), rng.permutation(n).astype(float)
+        labels[rng.random(n) < 0.2] = np.nan
+        weights = rng.uniform(0, 3, n) if weighted else None
+        order = [i for i in np.argsort(-labels) if not np.isnan(labels[i])]
+        expected = reference.ordered_likelihood(scores, order, depth, weights)
+        if len(order) < 2:
+            expected = 0.0, np.zeros(n)
+        loss, gradient = one_list(scores, labels, depth=depth, item_weights=weights)
+        np.testing.assert_allclose(loss, expected[0], rtol=1e-13, atol=1e-12)
+        np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-12)
+
+
+def test_scores_a_thousand_apart_are_exact():
+    loss, gradient = one_list([1000, 0, -1000], [0, 1, 2])
+    assert loss == pytest.approx(3000, abs=1e-12)
+    np.testing.assert_allclose(gradient, [2, -1, -1], atol=1e-12)
+
+
+def test_the_average_over_shuffles_tends_to_the_average_over_consistent_orders():
+    scores, labels = np.array([0.3, -1, 2, 0.5, 1]), np.array([1.0, 1, 0, 0, 1])
+    expected = np.mean([-log_probability(scores, order) for order in consistent_orders(labels)])
+    loss, _ = one_list(scores, labels, permutations=20_000)
+    assert loss == pytest.approx(expected, abs=0.01)
+
+
+def test_lists_that_order_nothing_give_nothing():
+    for labels in ([], [1], [2, 2, 2], [np.nan, np.nan], [np.nan, 1]):
+        loss, gradient = one_list(np.arange(len(labels)), labels)
+        assert loss == 0
+        assert not gradient.any()
+
+
+def test_threads_and_batches_change_nothing():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(0, 200, 300)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    scores, labels = rng.normal(size=offsets[-1]), rng.integers(0, 3, offsets[-1]).astype(float)
+    whole = [ordered_likelihood(scores, labels, offsets, draw=Draw(4, 2), n_jobs=jobs) for jobs in (1, 3)]
+    np.testing.assert_array_equal(whole[0][0], whole[1][0])
+    np.testing.assert_array_equal(whole[0][1], whole[1][1])
+    rows = slice(offsets[100], offsets[200])
+    part = ordered_likelihood(
+        scores[rows], labels[rows], offsets[100:201] - offsets[100], draw=Draw(4, 2, np.arange(100, 200))
+    )
+    np.testing.assert_array_equal(part[0], whole[0][0][100:200])
+    np.testing.assert_array_equal(part[1], whole[0][1][rows])
