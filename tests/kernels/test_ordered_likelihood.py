@@ -29,7 +29,7 @@ def test_probabilities_of_all_orders_sum_to_one(n):
 
 
 @pytest.mark.parametrize("depth", [None, 1, 3, 50])
-@pytest.mark.parametrize("spread", [0.1, 3, 1000, 1e4])
+@pytest.mark.parametrize("spread", [0.1, 3, 290, 1000, 1e4])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_its_twin(depth, spread, weighted):
     rng = np.random.default_rng(5)

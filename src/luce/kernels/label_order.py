@@ -59,7 +59,6 @@ def shuffle_ties(labels, order, n, depth, seed, step, list_number, sample):  # t
             end += 1
         for place in range(begin, min(end - 1, depth)):
             choices = uint64(end - place)
-            threshold = (uint64(4294967296) - choices) % choices
             while True:
                 if used == 4:
                     words[0], words[1], words[2], words[3] = philox(
@@ -69,7 +68,8 @@ def shuffle_ties(labels, order, n, depth, seed, step, list_number, sample):  # t
                     used = 0
                 product = uint64(words[used]) * choices
                 used += 1
-                if (product & uint64(0xFFFFFFFF)) >= threshold:
+                rest = product & uint64(0xFFFFFFFF)
+                if rest >= choices or rest >= (uint64(4294967296) - choices) % choices:
                     break
             other = place + np.int64(product >> uint64(32))
             order[place], order[other] = order[other], order[place]

@@ -1,0 +1,75 @@
+"""The command line: COMMANDS is the one table, and every error a user can cause ends in one clear line."""
+
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from luce.cli.compare import compare
+from luce.cli.convert import convert
+from luce.cli.demo import demo
+from luce.cli.evaluate import evaluate
+from luce.cli.inspect import inspect
+from luce.cli.output import say
+from luce.cli.rank import rank
+from luce.cli.records import metrics, objectives
+from luce.cli.train import train
+from luce.errors import LuceError
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    function.__name__: function
+    for function in (demo, inspect, convert, train, rank, evaluate, compare, objectives, metrics)
+}
+
+app = typer.Typer(
+    name="luce",
+    help="Plackett-Luce learning to rank: from a file of judged lists to a measured ranking.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for name, function in COMMANDS.items():
+    app.command(name)(function)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import luce
+
+        typer.echo(luce.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Say what is being done."),
+) -> None:
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+
+
+def main() -> None:
+    """Run the command line; what Luce refuses is one line on standard error and exit status 2."""
+    warnings.showwarning = _warn
+    try:
+        app()
+    except LuceError as error:
+        say(f"[bold red]Error:[/] {_escaped(error)}")
+        sys.exit(2)
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    say(f"[yellow]Note:[/] {_escaped(message)}")
+
+
+def _escaped(message: object) -> str:
+    from rich.markup import escape
+
+    return escape(str(message))

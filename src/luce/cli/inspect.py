@@ -1,0 +1,64 @@
+"""`luce inspect`: what is in a file of judged lists."""
+
+from typing import Any
+
+from luce.cli.options import Data, Json, Reading
+from luce.cli.output import show_json, show_table
+from luce.cli.reading import read_data
+
+
+def inspect(data: Data, read: Reading = None, json: Json = False) -> None:
+    """Show what a file holds: rows, lists, features, grades, lengths, what is missing.
+
+    Example: luce inspect train.txt
+    """
+    facts = describe(read_data(data, read))
+    if json:
+        show_json(facts)
+        return
+    show_table(None, ["", ""], [[key.replace("_", " "), _words(value)] for key, value in facts.items()])
+
+
+def describe(dataset: Any) -> dict[str, Any]:
+    """Counts of a dataset, as `luce inspect` prints them."""
+    import numpy as np
+
+    observed = dataset.labels[~np.isnan(dataset.labels)]
+    grades, counts = np.unique(observed, return_counts=True)
+    sizes = dataset.sizes
+    best = np.full(dataset.n_lists, -np.inf)
+    known = np.where(np.isnan(dataset.labels), -np.inf, dataset.labels)
+    best[sizes > 0] = np.maximum.reduceat(known, dataset.offsets[:-1][sizes > 0]) if observed.size else -np.inf
+    stored = dataset.features.data if dataset.is_sparse else dataset.features
+    return {
+        "rows": dataset.n_rows,
+        "lists": dataset.n_lists,
+        "features": dataset.n_features,
+        "storage": "sparse" if dataset.is_sparse else "dense",
+        "list_lengths": _spread(sizes),
+        "labels": dict(zip(grades.tolist(), counts.tolist(), strict=True)) if len(grades) <= 20 else _spread(observed),
+        "labels_not_observed": int(dataset.n_rows - observed.size),
+        "lists_with_nothing_relevant": int((best <= 0).sum()),
+        "missing_feature_values": sum(int(np.isnan(stored[i : i + 65_536]).sum()) for i in range(0, len(stored), 65_536)),
+        "document_ids": dataset.document_ids is not None,
+        "item_weights": dataset.item_weights is not None,
+        "list_weights": dataset.list_weights is not None,
+    }
+
+
+def _spread(values: Any) -> dict[str, float]:
+    import numpy as np
+
+    if not len(values):
+        return {}
+    return {"least": values.min().item(), "median": float(np.median(values)), "most": values.max().item()}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key if isinstance(key, str) else f'{key:g}'}: {item:,g}" for key, item in value.items())
+    return str(value)

@@ -1,0 +1,73 @@
+"""What the commands print: tables and words for people, JSON for programs, progress for whoever waits."""
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+PATIENCE = 2.0
+"""Seconds of work before progress is shown."""
+
+
+def say(message: str) -> None:
+    """A line for people, on standard error, so that standard output holds results alone."""
+    Console(stderr=True, highlight=False).print(message, soft_wrap=True)
+
+
+def show_json(value: Any) -> None:
+    """One JSON value on standard output; NaN, which JSON lacks, as null."""
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+
+
+def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 1) -> None:
+    """A table on standard output; columns from number `numeric` on stand to the right."""
+    console = Console(highlight=False)
+    # Piped output is for programs and files: no line is folded to the width of a terminal that is not there.
+    console = console if sys.stdout.isatty() else Console(highlight=False, width=1_000)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", expand=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i >= numeric else "left", no_wrap=i >= numeric)
+    for row in rows:
+        table.add_row(*[str(cell) for cell in row])
+    console.print(table)
+
+
+class Report(Protocol):
+    """Tells how far the work has come: a share from 0 to 1, and words."""
+
+    def __call__(self, share: float, words: str = "") -> None: ...
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Report]:
+    """A bar on standard error that appears when the work has taken two seconds, with the time left."""
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"), TimeRemainingColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(title, total=1.0, words="")
+    began = time.monotonic()
+
+    def report(share: float, words: str = "") -> None:
+        bar.update(task, completed=share, words=words)
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE:
+            bar.start()
+
+    try:
+        yield report
+    finally:
+        bar.stop()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and value != value else value

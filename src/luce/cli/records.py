@@ -1,0 +1,69 @@
+"""`luce objectives` and `luce metrics`: the two tables, and what each entry says of itself."""
+
+from typing import Annotated, Any
+
+import typer
+
+from luce.cli.options import Json
+from luce.cli.output import show_json, show_table
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One entry in full; without it the whole table.")]
+
+
+def objectives(name: Name = None, json: Json = False) -> None:
+    """List the objectives, or tell all about one: its formula, its options, where it comes from.
+
+    Example: luce objectives listmle
+    """
+    from luce.objectives import OBJECTIVES, objective
+
+    def facts(entry: Any) -> dict[str, Any]:
+        options = {
+            key: {"default": option.default, "allowed": option.allowed, "meaning": option.summary}
+            for key, option in entry.choices.items()
+        }
+        traits = {"random": entry.random, "uses_ties": entry.uses_ties, "item_weights": entry.item_weights}
+        about = {"name": entry.name, "summary": entry.summary, "formula": entry.formula, "paper": entry.paper}
+        return {**about, **traits, "options": options}
+
+    chosen = list(OBJECTIVES.values()) if name is None else [objective(name)]
+    _show([facts(entry) for entry in chosen], name is None, json)
+
+
+def metrics(name: Name = None, json: Json = False) -> None:
+    """List the metrics, or tell all about one. A cutoff follows the name: ndcg@10.
+
+    Example: luce metrics err
+    """
+    from luce.metrics import METRICS, metric
+
+    def facts(entry: Any) -> dict[str, Any]:
+        return {
+            "name": entry.name,
+            "summary": entry.summary,
+            "formula": entry.formula,
+            "higher_is_better": entry.higher_is_better,
+            "takes_cutoff": entry.takes_cutoff,
+        }
+
+    chosen = list(METRICS.values()) if name is None else [METRICS[metric(name).metric.name]]
+    _show([facts(entry) for entry in chosen], name is None, json)
+
+
+def _show(facts: list[dict[str, Any]], all_of_them: bool, json: bool) -> None:
+    if json:
+        show_json(facts if all_of_them else facts[0])
+    elif all_of_them:
+        show_table(None, ["name", "what it is"], [[fact["name"], fact["summary"]] for fact in facts], numeric=2)
+    else:
+        options = facts[0].pop("options", {})
+        rows = [[key.replace("_", " "), _word(value)] for key, value in facts[0].items()]
+        rows += [
+            [f"option {key}", f"{option['allowed']}, default {option['default']}: {option['meaning']}"]
+            for key, option in options.items()
+        ]
+        show_table(None, ["", ""], rows, numeric=2)
+
+
+def _word(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -1,0 +1,43 @@
+"""L-BFGS for a smooth function of many numbers: SciPy's, with a word after each iteration and a check of every value."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from luce.arrays import Floats
+from luce.errors import LuceError
+
+Function = Callable[[Floats], tuple[float, Floats]]
+Watcher = Callable[[int, float, Floats], bool]
+
+
+def minimise(function: Function, start: Floats, *, max_iterations: int, tolerance: float, watch: Watcher) -> Floats:
+    """The point where `function` (value, gradient) stops falling by more than `tolerance`, relative to its value.
+
+    `watch(iteration, value, point)` is called after each iteration and ends the search by returning True.
+
+    >>> minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2),
+    ...     max_iterations=50, tolerance=1e-12, watch=lambda *step: False).round(6)
+    array([3., 3.])
+    """
+    from scipy.optimize import minimize
+
+    iteration = 0
+
+    def checked(point: Floats) -> tuple[float, Floats]:
+        value, gradient = function(point)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            raise LuceError(
+                f"The loss is {value} after {iteration} iterations: the search has left the numbers. "
+                "Standardise the features, or raise l2."
+            )
+        return value, gradient
+
+    def after(intermediate_result) -> None:  # type: ignore[no-untyped-def]  # SciPy wants this name
+        nonlocal iteration
+        iteration += 1
+        if watch(iteration, float(intermediate_result.fun), intermediate_result.x.copy()):
+            raise StopIteration
+
+    settings = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 0.0, "maxfun": 20 * max_iterations}
+    return minimize(checked, start, jac=True, method="L-BFGS-B", callback=after, options=settings).x
