@@ -3,12 +3,13 @@
 from typing import Any
 
 from luce.errors import unknown_name
-from luce.objectives.likelihood import listmle
-from luce.objectives.objective import Evaluation, Objective, Option
+from luce.objectives.likelihood import listmle, pl_partition
+from luce.objectives.objective import Evaluation, Objective
+from luce.objectives.options import Option
 from luce.objectives.softmax import listnet
 from luce.randomness import Draw
 
-OBJECTIVES: dict[str, Objective] = {entry.name: entry for entry in (listmle, listnet)}
+OBJECTIVES: dict[str, Objective] = {entry.name: entry for entry in (listmle, pl_partition, listnet)}
 
 
 def objective(name: str | Objective, **options: Any) -> Objective:

@@ -8,37 +8,36 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, check_offsets, check_rows, numbers
+from luce.arrays import Floats, Integers, check_offsets, check_rows, numbers
 from luce.errors import DataError, OptionError, unknown_name
+from luce.objectives.options import Option
 from luce.randomness import Draw
 
 
 class Evaluation(NamedTuple):
-    """What an objective gives: the loss (Q,) of each list and the gradient (N,) with respect to the scores."""
+    """What an objective gives; nothing is summed or averaged over lists.
+
+    loss: (Q,). gradient: (N,), or (N, outputs). curvature: the diagonal of the second derivative in the shape of the
+    gradient, where asked for and declared. nuisance_gradient: (Q, P) for P nuisance parameters.
+    """
 
     loss: Floats
     gradient: Floats
+    curvature: Floats | None = None
+    nuisance_gradient: Floats | None = None
 
 
-@dataclass(frozen=True)
-class Option:
-    """A setting of an objective: its default, what is allowed, in words and as a test."""
+class Lists(NamedTuple):
+    """What an objective works on, checked: the scores and labels of ragged lists, and how to go about it."""
 
-    default: Any
-    allowed: str
-    accepts: Callable[[Any], bool]
-    summary: str
-
-
-def at_least(lowest: int, summary: str, default: int | None) -> Option:
-    """An option that is an integer ≥ `lowest`, or None where that is its default."""
-    optional = default is None
-
-    def accepts(value: Any) -> bool:
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        return (optional and value is None) or (whole and value >= lowest)
-
-    return Option(default, f"an integer ≥ {lowest}{' or None' if optional else ''}", accepts, summary)
+    scores: Floats
+    labels: Floats
+    offsets: Integers
+    item_weights: Floats | None
+    nuisance: Floats
+    draw: Draw
+    curvature: bool
+    n_jobs: int | None
 
 
 @dataclass(frozen=True)
@@ -46,25 +45,36 @@ class Objective:
     """An objective of the table with its options set; `luce.objective(name, **options)` makes one.
 
     Attributes:
-        name, summary, formula, paper: what it is, for people.
-        compute: (scores, labels, offsets, *, item_weights, draw, n_jobs, **options) → (loss, gradient), inputs checked.
-        choices: the options it knows.
+        name, family, summary, formula, paper: what it is, for people.
+        compute: (lists, **options) → Evaluation.
+        choices: the options it knows; `options`: as they are set.
         random: it draws; the same `draw` gives the same numbers.
+        curvature: it has a diagonal second derivative.
+        nuisance: parameters learned with the model, by name, and where they start.
+        one_output_per_grade: scores are (N, grades), and `ranking_score` makes one number of them.
         uses_ties: lists whose labels are all equal inform it.
-        item_weights: it takes a weight for each item.
-        options: the options as set.
+        item_weights: it takes a weight for each item; `no_item_weights` says why not.
+        shift_invariant: adding a number to all scores of a list changes nothing.
+        gradient_only: the loss is not what the gradient is the slope of; the formula says what it is.
     """
 
     name: str
+    family: str
     summary: str
     formula: str
     paper: str
-    compute: Callable[..., tuple[Floats, Floats]] = field(repr=False)
+    compute: Callable[..., Evaluation] = field(repr=False)
     choices: Mapping[str, Option] = field(default_factory=dict, repr=False)
-    random: bool = False
-    uses_ties: bool = False
-    item_weights: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    random: bool = False
+    curvature: bool = False
+    nuisance: Mapping[str, float] = field(default_factory=dict)
+    one_output_per_grade: bool = False
+    uses_ties: bool = False
+    item_weights: bool = True
+    no_item_weights: str = ""
+    shift_invariant: bool = True
+    gradient_only: bool = False
 
     def with_options(self, **options: Any) -> "Objective":
         """The same objective with these options, each checked."""
@@ -83,7 +93,9 @@ class Objective:
         offsets: ArrayLike | None = None,
         *,
         item_weights: ArrayLike | None = None,
+        nuisance: ArrayLike | None = None,
         draw: Draw | None = None,
+        curvature: bool = False,
         n_jobs: int | None = None,
     ) -> Evaluation:
         """The loss (Q,) of each list and the gradient (N,); without offsets all rows are one list.
@@ -94,39 +106,72 @@ class Objective:
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
         """
-        s = check_rows("scores", scores)
-        if np.isinf(s).any():
-            raise DataError(f"scores must be finite. Got {s[np.isinf(s)][0]} at row {np.flatnonzero(np.isinf(s))[0]}.")
+        s = self._checked_scores(scores)
         y = numbers("labels", labels, len(s))
         if np.isinf(y).any():
             raise DataError(f"labels must be finite. Got an infinite one at row {np.flatnonzero(np.isinf(y))[0]}.")
         bounds = check_offsets([0, len(s)] if offsets is None else offsets, len(s))
-        if draw is not None and draw.lists is not None and len(draw.lists) != len(bounds) - 1:
+        draw = draw or Draw()
+        if draw.lists is not None and len(draw.lists) != len(bounds) - 1:
             raise DataError(f"draw.lists must name {len(bounds) - 1} lists. Got {len(draw.lists)}.")
+        if curvature and not self.curvature:
+            raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = None if item_weights is None else self._checked_weights(item_weights, len(s))
-        loss, gradient = self.compute(s, y, bounds, item_weights=weights, draw=draw, n_jobs=n_jobs, **self.options)
-        return Evaluation(loss, gradient)
+        start = list(self.nuisance.values()) if nuisance is None else nuisance
+        extra = check_rows("nuisance", start, len(self.nuisance))
+        return self.compute(Lists(s, y, bounds, weights, extra, draw, curvature, n_jobs), **self.options)
+
+    def informative(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
+        """For each list whether it teaches this objective anything: (Q,) booleans.
+
+        >>> from luce.objectives import objective
+        >>> objective("listmle").informative([1, 0, 2, 2, 1], [0, 2, 4, 5])
+        array([ True, False, False])
+        """
+        y = numbers("labels", labels)
+        bounds = check_offsets(offsets, len(y))
+        result = np.zeros(len(bounds) - 1, dtype=bool)
+        for q in range(len(result)):
+            seen = y[bounds[q] : bounds[q + 1]]
+            seen = seen[~np.isnan(seen)]
+            result[q] = len(seen) > 1 and (self.uses_ties or seen.min() < seen.max())
+        return result
+
+    def _checked_scores(self, scores: ArrayLike) -> Floats:
+        if self.one_output_per_grade:
+            s = np.ascontiguousarray(scores, dtype=np.float64)
+            if s.ndim != 2:
+                raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
+        else:
+            s = check_rows("scores", scores)
+        finite = np.isfinite(s)
+        bad = np.flatnonzero(~(finite.all(axis=1) if s.ndim == 2 else finite))
+        if bad.size:
+            raise DataError(f"scores must be finite. Got {s[bad[0]]} at row {bad[0]}.")
+        return s
 
     def _checked_weights(self, item_weights: ArrayLike, n_rows: int) -> Floats:
         if not self.item_weights:
-            raise OptionError(f"{self.name} takes no item weights: {self.summary[0].lower()}{self.summary[1:]}")
+            raise OptionError(f"{self.name} takes no item weights: {self.no_item_weights}")
         weights = check_rows("item_weights", item_weights, n_rows)
         if weights.size and not (weights.min() >= 0 and weights.max() < np.inf):
             raise DataError(f"item_weights must be finite and not negative. Got {weights.min()} to {weights.max()}.")
         return weights
 
     def __str__(self) -> str:
-        changed = {k: v for k, v in self.options.items() if v != self.choices[k].default}
+        changed = {k: v for k, v in self.options.items() if v is not self.choices[k].default}
         return self.name + (f"({', '.join(f'{k}={v!r}' for k, v in changed.items())})" if changed else "")
 
 
-def record(name: str, *, formula: str, paper: str, choices: Mapping[str, Option] | None = None, **traits: bool) -> Any:
+def record(
+    name: str, *, family: str, formula: str, paper: str, choices: Mapping[str, Option] | None = None, **traits: Any
+) -> Any:
     """Make the decorated function an objective; the first line of its docstring is the summary."""
 
-    def make(compute: Callable[..., tuple[Floats, Floats]]) -> Objective:
+    def make(compute: Callable[..., Evaluation]) -> Objective:
         summary = (inspect.getdoc(compute) or "").partition("\n")[0]
         known = dict(choices or {})
         defaults = {key: option.default for key, option in known.items()}
-        return Objective(name, summary, formula, paper, compute, known, options=defaults, **traits)
+        return Objective(name, family, summary, formula, paper, compute, known, defaults, **traits)
 
     return make

@@ -1,0 +1,104 @@
+"""The partition likelihood of ragged lists: one sort, one sum of each set, one integral of each set but the last."""
+
+import numpy as np
+
+from luce.compiled import compiled, summing
+from luce.kernels.exponential import exp
+from luce.kernels.label_order import sort_by_label
+from luce.kernels.partition_likelihood.integral import ROWS, integrate
+
+
+@compiled
+def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, gradient, second):  # type: ignore[no-untyped-def]
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    ordered, share = np.empty(longest), np.empty(longest)  # in order: scores; e^{s − lse(R_m)}, m the item's own set
+    below, rate = np.empty(longest + 1), np.empty((3, longest))  # lse(R_m); the three results of each integral
+    scratch = np.empty((ROWS, longest))
+    for q in range(first, last):
+        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
+        sets = _sets(labels, order, n, ends)
+        if sets > 1:
+            _sums(scores, order, ends, sets, ordered, share, below)
+            loss[q] = _integrals(ends, sets, ordered, below, tolerance, rate, scratch, second.size > 0)
+            _spread(order, ends, sets, share, below, rate, gradient, second)
+
+
+@compiled
+def _sets(labels, order, n, ends):  # type: ignore[no-untyped-def]
+    """Write where each set of equal labels ends; return how many there are."""
+    sets = 0
+    for j in range(n):
+        if j == n - 1 or labels[order[j]] != labels[order[j + 1]]:
+            ends[sets] = j + 1
+            sets += 1
+    return sets
+
+
+@summing
+def _sums(scores, order, ends, sets, ordered, share, below):  # type: ignore[no-untyped-def]
+    """lse(R_m) of every set, from the last to the first, and each item's share of its own R_m."""
+    rest = -np.inf
+    for m in range(sets - 1, -1, -1):
+        begin = ends[m - 1] if m else 0
+        highest = rest
+        for j in range(begin, ends[m]):
+            ordered[j] = scores[order[j]]
+            highest = max(highest, ordered[j])
+        total = exp(rest - highest)
+        for j in range(begin, ends[m]):
+            share[j] = exp(ordered[j] - highest)
+            total += share[j]
+        rest = highest + np.log(total)
+        below[m] = rest
+        for j in range(begin, ends[m]):
+            share[j] /= total
+
+
+@compiled
+def _integrals(ends, sets, ordered, below, tolerance, rate, scratch, curvature):  # type: ignore[no-untyped-def]
+    """The integral of every set but the last; `rate` gets E[q], ∂²log P/∂s² and, first of its set, Σ_ij H_ij."""
+    loss, begin = 0.0, 0
+    for m in range(sets - 1):
+        end = ends[m]
+        if end == begin + 1:
+            gap = below[m + 1] - ordered[begin]  # −log P = log(1 + e^gap)
+            loss += max(gap, 0.0) + np.log1p(np.exp(-abs(gap)))
+            q = 1.0 / (1.0 + np.exp(-gap)) if gap > -700.0 else 0.0
+            rate[0, begin], rate[1, begin], rate[2, begin] = q, -q * (1.0 - q), -q * (1.0 - q)
+        else:
+            for j in range(begin, end):
+                scratch[0, j - begin] = ordered[j] - below[m + 1]
+            loss -= integrate(end - begin, tolerance, rate[:, begin:end], scratch, curvature)
+        begin = end
+    return loss
+
+
+@compiled
+def _spread(order, ends, sets, share, below, rate, gradient, second):  # type: ignore[no-untyped-def]
+    """Gradient and second derivative of every item: its own set's rate, and its share of what the sets above push down.
+
+    With π_k = e^{s_k − lse(R)}: Σ_m c_m π_k is kept as a·e^{s_k − lse(R_own)}, a shrinking as R does; likewise Σ_m c_m π_k².
+    """
+    push, push_square, begin = 0.0, 0.0, 0
+    for m in range(sets):
+        for j in range(begin, ends[m]):
+            row = order[j]
+            gradient[row] = share[j] * push
+            if second.size:
+                second[row] = share[j] * push - share[j] * share[j] * push_square
+        if m == sets - 1:
+            break
+        total = 0.0
+        for j in range(begin, ends[m]):
+            gradient[order[j]] -= rate[0, j]
+            total += rate[0, j]
+            if second.size:
+                second[order[j]] -= rate[1, j]
+        # Shares are kept relative to lse of the item's own R; going down one set rescales what was pushed so far.
+        shrink = exp(below[m + 1] - below[m])
+        push = push * shrink + total
+        push_square = push_square * shrink * shrink + total + (rate[2, begin] if second.size else 0.0)
+        begin = ends[m]

@@ -1,0 +1,213 @@
+"""log P(S > R) and its derivatives by the trapezoidal rule in log time, centred on the mode of the integrand.
+
+With x_i = a_i e^z and w_i = 1 − e^{−x_i} the log-integrand is g(z) = z − e^z + Σ log w_i, concave, with its mode in
+[0, log(n + 1)]. The step is h = log 2 / m, so that x doubles every m nodes and w is carried by w ← w (2 − w): m
+exponentials an item serve all nodes.
+"""
+
+import numpy as np
+
+from luce.compiled import compiled, summing
+from luce.kernels.exponential import exp
+
+ROWS = 6
+"""Scratch rows: log a on entry; then x, w, and the running sums of q, q² and q(1 − x − q)."""
+
+TINY, HUGE = -37.0, 4.0
+"""log x below TINY at every node: log w = log x and q = 1; above HUGE at every node: log w = 0 and q = 0."""
+
+LARGE = 64.0
+"""x stops here: 1 − w is then nothing but rounding, which a larger x would blow up in q = x (1 − w) / w."""
+
+
+@compiled
+def integrate(n, tolerance, rate, scratch, curvature):  # type: ignore[no-untyped-def]
+    """log P for the n items whose log a are in scratch[0]; writes E[q_i], ∂²log P/∂s_i² and, at [2, 0], Σ_ij H_ij."""
+    log_a = scratch[0]
+    mode, sd, peak = _mode(log_a[:n])
+    cut = 11.0 - np.log(tolerance)
+    finer = 20.0 / (20.0 + min(max(np.log(1e-9 / tolerance), -6.0), 20.0))
+    chains = np.int64(np.ceil(np.log(2.0) / (finer * min(sd / 2, 0.35, 0.5 / np.log(n + 1.0)))))
+    step = np.log(2.0) / chains
+    low = _left_end(log_a[:n], mode, sd, peak, cut)
+    high = mode + _reach(np.exp(mode), cut)
+    kept, tiny, tiny_sum = _classify(log_a, n, low, high, rate, scratch)
+    x, w, first, squares, own = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+    for i in range(kept):
+        first[i] = squares[i] = own[i] = 0.0
+    least = np.inf
+    for i in range(kept):
+        least = min(least, log_a[i])
+    total = total_q = total_square = total_own = 0.0
+    for chain in range(chains):
+        z = low + chain * step
+        _start(log_a[:kept], z, x, w)
+        while z < high:
+            g = z - np.exp(z) + tiny * z + tiny_sum + _log_product(w[:kept], least + z)
+            weight = np.exp(g - peak)
+            total += weight
+            if curvature:
+                q, d = _advance_twice(weight, x[:kept], w, first, squares, own)
+                q += tiny
+                total_q += weight * q
+                total_square += weight * q * q
+                total_own += weight * d
+            else:
+                _advance(weight, x[:kept], w, first)
+            z += chains * step
+    rate[2, 0] = total_square / total - (total_q / total) ** 2 + total_own / total
+    _scatter(n, kept, total, rate, scratch)
+    return peak + np.log(total * step)
+
+
+@summing
+def _slopes(log_a, z):  # type: ignore[no-untyped-def]
+    """Σ q_i and Σ q_i (1 − x_i − q_i) at z."""
+    total, slope = 0.0, 0.0
+    for i in range(len(log_a)):
+        x = exp(min(log_a[i] + z, 6.5))
+        v = exp(-x)
+        # x/(e^x − 1), by its series where the difference would cancel
+        square = x * x
+        near = 1.0 - x / 2 + square / 12 - square * square / 720 + square * square * square / 30240
+        far = x * v / (1.0 - v) if x > 0.0 else 1.0
+        q = near if x < 0.1 else far
+        total += q
+        slope += q * (1.0 - x - q)
+    return total, slope
+
+
+@compiled
+def _mode(log_a):  # type: ignore[no-untyped-def]
+    """Near enough to the mode: z, the standard deviation of the integrand there, and g(z)."""
+    low, high = 0.0, np.log(len(log_a) + 1.0)
+    z, sd = 0.5 * high, 1.0
+    for _ in range(30):
+        total, slope = _slopes(log_a, z)
+        sd = 1.0 / np.sqrt(np.exp(z) - slope)
+        distance = np.log1p(total) - z  # e^z = 1 + Σ q at the mode; falls with z
+        if distance > 0.0:
+            low = z
+        else:
+            high = z
+        move = distance / (1.0 - slope / (1.0 + total))
+        z = z + move if low < z + move < high else 0.5 * (low + high)
+        if abs(move) < 0.1 * sd:
+            break
+    return z, sd, z - np.exp(z) + _log_sum(log_a, z)
+
+
+@compiled
+def _log_sum(log_a, z):  # type: ignore[no-untyped-def]
+    """Σ log w_i at z."""
+    total = 0.0
+    for i in range(len(log_a)):
+        log_x = log_a[i] + z
+        if log_x < TINY:
+            total += log_x
+        elif log_x < HUGE:
+            total += np.log(-np.expm1(-np.exp(log_x)))
+    return total
+
+
+@compiled
+def _left_end(log_a, mode, sd, peak, cut):  # type: ignore[no-untyped-def]
+    """A z left of the mode where g has fallen by `cut`: g is concave, so it lies below its tangent six deviations out."""
+    z = mode - 6.0 * sd
+    fallen = peak - (z - np.exp(z) + _log_sum(log_a, z))
+    slope = 1.0 - np.exp(z) + _slopes(log_a, z)[0]
+    return z - max(cut - fallen, 0.0) / slope
+
+
+@compiled
+def _reach(top, cut):  # type: ignore[no-untyped-def]
+    """δ with top·(e^δ − 1 − δ) = cut: right of the mode, where e^z = top, g falls at least so fast."""
+    delta = np.log1p(cut / top)
+    for _ in range(8):
+        delta -= (top * (np.exp(delta) - 1.0 - delta) - cut) / (top * np.expm1(delta))
+    return delta
+
+
+@compiled
+def _classify(log_a, n, low, high, rate, scratch):  # type: ignore[no-untyped-def]
+    """Move the items that need nodes to the front; the rest get their rate. Returns their number, the tiny and Σ log a."""
+    kept, tiny, tiny_sum = 0, 0, 0.0
+    for i in range(n):
+        rate[0, i] = -1.0  # an item that waits for its rate
+        if log_a[i] + high < TINY:
+            rate[0, i], rate[1, i] = 1.0, 0.0
+            tiny += 1
+            tiny_sum += log_a[i]
+        elif log_a[i] + low > HUGE:
+            rate[0, i], rate[1, i] = 0.0, 0.0
+        else:
+            log_a[kept] = log_a[i]
+            kept += 1
+    return kept, tiny, tiny_sum
+
+
+@summing
+def _start(log_a, z, x, w):  # type: ignore[no-untyped-def]
+    """x and w of a chain's first node; 1 − e^{−x} by its series where the difference would cancel."""
+    for i in range(len(log_a)):
+        y = exp(log_a[i] + z)
+        x[i] = min(y, LARGE)
+        small = y * (1 - y / 2 * (1 - y / 3 * (1 - y / 4 * (1 - y / 5 * (1 - y / 6 * (1 - y / 7 * (1 - y / 8)))))))
+        w[i] = small if y < 0.03 else 1.0 - exp(-y)
+
+
+@compiled
+def _log_product(w, least):  # type: ignore[no-untyped-def]
+    """Σ log w_i by the product of as many as cannot underflow together; `least` ≤ the lowest log x."""
+    block = len(w) if least > -1.0 else np.int64(600.0 / -least)
+    total, begin = 0.0, 0
+    while begin < len(w):
+        total += np.log(_product(w[begin : begin + block]))
+        begin += block
+    return total
+
+
+@summing
+def _product(w):  # type: ignore[no-untyped-def]
+    product = 1.0
+    for i in range(len(w)):
+        product *= w[i]
+    return product
+
+
+@summing
+def _advance(weight, x, w, first):  # type: ignore[no-untyped-def]
+    """Add this node to E[q], q = x (1 − w) / w, and go to the next node of the chain."""
+    for i in range(len(x)):
+        first[i] += weight * (x[i] * (1.0 - w[i]) / w[i])
+        w[i] *= 2.0 - w[i]
+        x[i] = min(2.0 * x[i], LARGE)
+
+
+@summing
+def _advance_twice(weight, x, w, first, squares, own):  # type: ignore[no-untyped-def]
+    """The same with E[q²] and E[q(1 − x − q)]; returns Σ q and Σ q(1 − x − q)."""
+    total, total_own = 0.0, 0.0
+    for i in range(len(x)):
+        q = x[i] * (1.0 - w[i]) / w[i]
+        d = q * (1.0 - x[i] - q)
+        first[i] += weight * q
+        squares[i] += weight * q * q
+        own[i] += weight * d
+        total += q
+        total_own += d
+        w[i] *= 2.0 - w[i]
+        x[i] = min(2.0 * x[i], LARGE)
+    return total, total_own
+
+
+@compiled
+def _scatter(n, kept, total, rate, scratch):  # type: ignore[no-untyped-def]
+    """Give the items that had nodes their rates, in the order in which `_classify` met them."""
+    k = 0
+    for i in range(n):
+        if rate[0, i] == -1.0:
+            mean = scratch[3, k] / total
+            rate[0, i] = mean
+            rate[1, i] = scratch[4, k] / total - mean * mean + scratch[5, k] / total
+            k += 1

@@ -1,0 +1,53 @@
+"""What an option of an objective may be: its default, what is allowed, in words and as a test."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Option:
+    """A setting of an objective."""
+
+    default: Any
+    allowed: str
+    accepts: Callable[[Any], bool]
+    summary: str
+
+
+def whole(default: int | None, lowest: int, summary: str) -> Option:
+    """An integer ≥ `lowest`, or None where that is the default.
+
+    >>> whole(None, 1, "how deep").accepts(None), whole(3, 1, "how often").accepts(0)
+    (True, False)
+    """
+    optional = default is None
+
+    def accepts(value: Any) -> bool:
+        integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        return (optional and value is None) or (integer and value >= lowest)
+
+    return Option(default, f"an integer ≥ {lowest}{' or None' if optional else ''}", accepts, summary)
+
+
+def between(default: float, lowest: float, highest: float, summary: str) -> Option:
+    """A number from `lowest` to `highest`."""
+
+    def accepts(value: Any) -> bool:
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        return number and lowest <= value <= highest
+
+    return Option(default, f"a number from {lowest:g} to {highest:g}", accepts, summary)
+
+
+def one_of(default: str, names: tuple[str, ...], summary: str) -> Option:
+    """One of some words."""
+    words = " or ".join(repr(name) for name in names)
+    return Option(default, words, lambda value: isinstance(value, str) and value in names, summary)
+
+
+def switch(default: bool, summary: str) -> Option:
+    """True or False."""
+    return Option(default, "True or False", lambda value: isinstance(value, bool), summary)
