@@ -24,7 +24,7 @@ class Draw(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def philox(key0, key1, c0, c1, c2, c3):  # type: ignore[no-untyped-def]
+def philox(key0, key1, c0, c1, c2, c3):
     """Four 32-bit words for a 64-bit key and a 128-bit counter."""
     for _ in range(10):
         high = uint64(c0) * uint64(0xD2511F53)
@@ -41,7 +41,7 @@ def philox(key0, key1, c0, c1, c2, c3):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def random_bits(seed, step, list_number, sample, draw):  # type: ignore[no-untyped-def]
+def random_bits(seed, step, list_number, sample, draw):
     """64 random bits for one draw."""
     a, b, _, _ = philox(
         uint32(uint64(seed)),
@@ -55,7 +55,7 @@ def random_bits(seed, step, list_number, sample, draw):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True, inline="always")
-def uniform(seed, step, list_number, sample, draw):  # type: ignore[no-untyped-def]
+def uniform(seed, step, list_number, sample, draw):
     """A float64 in the open interval (0, 1) for one draw."""
     bits = random_bits(seed, step, list_number, sample, draw) >> uint64(12)
     return (np.float64(bits) + 0.5) * 2.0**-52

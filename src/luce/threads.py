@@ -3,6 +3,8 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,5 +61,4 @@ def over_lists(kernel: Callable[..., None], offsets: Integers, *arguments: Any, 
     # Four blocks a thread, of about equal rows: a long list then delays no more than its own block.
     cuts = np.unique(np.searchsorted(offsets, np.linspace(0, n_rows, 4 * threads + 1)))
     cuts[0], cuts[-1] = 0, n_lists
-    blocks = zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
-    in_parallel([lambda a=a, b=b: kernel(a, b, offsets, *arguments) for a, b in blocks], threads)  # type: ignore[misc]
+    in_parallel([partial(kernel, a, b, offsets, *arguments) for a, b in pairwise(cuts.tolist())], threads)

@@ -38,60 +38,71 @@ def compare(
 
     Example: luce compare MQ2008/ --folds 5 --objectives listmle,listnet
     """
-    from luce.data.splits import rotations
+    import numpy as np
+    from sklearn.base import clone
+
+    from luce.data import concatenate, rotations
     from luce.metrics import evaluate, significance
-    from luce.rankers.comparison import judged_lists, out_of_fold
 
     names = [name.strip() for name in objectives.split(",")]
     rankers = {name: make_ranker(model, name, None, setting, seed, threads) for name in names}
     turns = list(rotations(_parts(data, folds, seed, read)))
-    judged = judged_lists(turns)
+    judged = concatenate([fold.test.with_features(np.empty((fold.test.n_rows, 0))) for fold in turns])
     settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
     results = {}
     with progress("Comparing") as report:
         for i, (name, ranker) in enumerate(rankers.items()):
-            total = len(rankers) * len(turns)
-            before = i * len(turns)
-            scores, _ = out_of_fold(ranker, turns, lambda done, b=before, n=name: report((b + done) / total, n))
-            results[name] = evaluate(scores, judged, metrics, **settings)
+            scores = []
+            for j, fold in enumerate(turns):
+                report((i + j / len(turns)) / len(rankers), name)
+                scores.append(clone(ranker).fit(fold.train, validation=fold.validation).predict(fold.test))
+            results[name] = evaluate(np.concatenate(scores), judged, metrics, **settings)
     first = next(iter(results[names[0]].means))
-    tests = significance.compare(results, first) if len(results) > 1 else []
+    tests = significance.compare(results, first) if len(results) > 1 else ()
     if json:
         show_json({"results": {n: r.to_dict() for n, r in results.items()}, "tests": [t._asdict() for t in tests]})
         return
-    _print(results, tests, f"{len(turns)} folds, {judged.n_lists:,} lists, {model} ranker")
+    _print(results, tests, first, f"{len(turns)} folds, {judged.n_lists:,} lists, {model} ranker")
 
 
 def _parts(data: list[Path], folds: int, seed: int, reading: list[str] | None) -> list[Any]:
     """The parts that take turns: files as given, the files of a folder, or one file cut by list."""
-    from luce.data.splits import parts
+    from luce.data import parts
 
     if len(data) == 1 and data[0].is_dir():
         data = sorted(path for path in data[0].iterdir() if path.is_file() and not path.name.startswith("."))
         if len(data) < 2:
             raise DataError("A folder to compare on must hold at least two files, one for each part.")
     if len(data) == 1:
-        return parts(read_data(data[0], reading), folds, seed)
+        return list(parts(read_data(data[0], reading), folds, seed))
     if len(data) != folds:
         raise DataError(f"There are {len(data)} parts and --folds {folds}; given parts are the folds themselves.")
     first = read_data(data[0], reading)
     return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]
 
 
-def _print(results: dict[str, Any], tests: list[Any], title: str) -> None:
+def _print(results: dict[str, Any], tests: Any, first: str, title: str) -> None:
+    from luce.metrics import metric as metric_of
+
     one = next(iter(results.values()))
     rows = []
     for name, result in results.items():
         cells = [name]
-        for metric in one.means:
+        for metric, mean in result.means.items():
             low, high = result.intervals[metric]
-            cell = f"{result.means[metric]:.4f} [dim]{low:.4f}–{high:.4f}[/]"
-            best = max(other.means[metric] for other in results.values())
-            cells.append(f"[bold]{cell}[/]" if result.means[metric] == best and len(results) > 1 else cell)
+            best = metric_of(metric).best(other.means[metric] for other in results.values())
+            mark = "*" if mean == best and len(results) > 1 else " "
+            cells.append(f"{mark}{mean:.4f} [dim]{low:.4f}–{high:.4f}[/]")
         rows.append(cells)
     show_table(title, ["objective", *one.means], rows)
-    for metric, skipped in one.skipped.items():
-        if skipped:
-            say(f"[dim]{metric}: {skipped} of {one.n_lists} lists have nothing relevant and are {one.empty_words}.[/]")
+    if one.max_grade is not None:
+        say(f"[dim]err with max_grade {one.max_grade:g}[/]")
+    empty = {count for count in one.n_empty.values() if count}
+    if empty:
+        fate = "left out" if one.empty == "skip" else f"counted as {one.empty}"
+        say(f"[dim]{max(empty)} of {one.n_lists} lists have nothing relevant and are {fate}.[/]")
     for test in tests:
-        say(f"[dim]{test}[/]")
+        say(
+            f"[dim]{test.name} − {test.baseline}: {first} {test.difference:+.4f}, p = {test.randomisation_holm:.3g} "
+            f"(randomisation test, Holm), {test.t_test_holm:.3g} (t-test, Holm)[/]"
+        )

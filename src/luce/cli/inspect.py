@@ -39,7 +39,9 @@ def describe(dataset: Any) -> dict[str, Any]:
         "labels": dict(zip(grades.tolist(), counts.tolist(), strict=True)) if len(grades) <= 20 else _spread(observed),
         "labels_not_observed": int(dataset.n_rows - observed.size),
         "lists_with_nothing_relevant": int((best <= 0).sum()),
-        "missing_feature_values": sum(int(np.isnan(stored[i : i + 65_536]).sum()) for i in range(0, len(stored), 65_536)),
+        "missing_feature_values": sum(
+            int(np.isnan(stored[i : i + 65_536]).sum()) for i in range(0, len(stored), 65_536)
+        ),
         "document_ids": dataset.document_ids is not None,
         "item_weights": dataset.item_weights is not None,
         "list_weights": dataset.list_weights is not None,

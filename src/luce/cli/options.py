@@ -7,10 +7,14 @@ import typer
 
 from luce.errors import OptionError
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="Judged lists: LETOR text, CSV, Parquet, Arrow, .luce-data.")]
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Judged lists: LETOR text, CSV, Parquet, Arrow, .luce-data.")
+]
 Reading = Annotated[
     list[str] | None,
-    typer.Option("--read", metavar="KEY=VALUE", help="How to read the data, e.g. --read label=clicks --read format=csv."),
+    typer.Option(
+        "--read", metavar="KEY=VALUE", help="How to read the data, e.g. --read label=clicks --read format=csv."
+    ),
 ]
 Metrics = Annotated[str, typer.Option(help="Metrics, with commas; `luce metrics` lists them.")]
 Empty = Annotated[str, typer.Option(help="What a list with nothing relevant counts: skip, 0 or 1.")]

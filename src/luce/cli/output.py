@@ -46,21 +46,29 @@ class Report(Protocol):
 
 @contextmanager
 def progress(title: str) -> Iterator[Report]:
-    """A bar on standard error that appears when the work has taken two seconds, with the time left."""
+    """A bar on standard error once the work has taken two seconds, with the time left; in a log, some lines."""
+    console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"), TimeRemainingColumn()
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(title, total=1.0, words="")
-    began = time.monotonic()
+    due = time.monotonic() + PATIENCE
 
     def report(share: float, words: str = "") -> None:
+        nonlocal due
         bar.update(task, completed=share, words=words)
-        if not bar.live.is_started and time.monotonic() - began > PATIENCE:
+        if time.monotonic() < due or bar.live.is_started:
+            return
+        if console.is_terminal:
             bar.start()
+        else:
+            say(f"{title}: {share:.0%} {words}")
+            due = time.monotonic() + 5 * PATIENCE
 
     try:
         yield report
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
 
 
 def _plain(value: Any) -> Any:

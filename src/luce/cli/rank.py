@@ -66,7 +66,9 @@ def _write_run(ranking: Any, file: Any) -> None:
     document = "document" if "document" in ranking.column_names else "row"
     for batch in ranking.to_batches(max_chunksize=65_536):
         columns = (batch.column(name).to_pylist() for name in ("query", document, "rank", "score"))
-        lines = (f"{query} Q0 {item} {place} {score!r} luce\n" for query, item, place, score in zip(*columns, strict=True))
+        lines = (
+            f"{query} Q0 {item} {place} {score!r} luce\n" for query, item, place, score in zip(*columns, strict=True)
+        )
         file.write("".join(lines).encode())
 
 

@@ -15,7 +15,7 @@ def read_data(
     n_features: int | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Any:
-    """The dataset in a file, read for these features where they are known: those of a model, or of the training data."""
+    """The dataset in a file, read for the features of a model or of the training data, where they are known."""
     from luce.data import format_of, read
 
     options = pairs(reading, "--read")

@@ -46,7 +46,7 @@ def metrics(name: Name = None, json: Json = False) -> None:
             "takes_cutoff": entry.takes_cutoff,
         }
 
-    chosen = list(METRICS.values()) if name is None else [METRICS[metric(name).metric.name]]
+    chosen = list(METRICS.values()) if name is None else [METRICS[metric(name).name]]
     _show([facts(entry) for entry in chosen], name is None, json)
 
 

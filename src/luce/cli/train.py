@@ -86,4 +86,3 @@ def fit(ranker: Any, dataset: Any, validation: Any, title: str) -> None:
             report(step["iteration"] / ranker.max_iterations, words)
 
         ranker.fit(dataset, validation=validation, callback=after)
-

@@ -133,7 +133,8 @@ class Dataset:
 
     def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> "Dataset":
         """The same lists described by other features."""
-        return replace(self, features=features, feature_names=feature_names)
+        names = None if feature_names is None else tuple(feature_names)
+        return replace(self, features=features, feature_names=names)
 
     def __repr__(self) -> str:
         def count(n: int, word: str) -> str:
@@ -182,7 +183,9 @@ def _concatenate_ids(values: list[pa.Array]) -> pa.Array:
 def _features(given: Any) -> Any:
     if sparse.issparse(given):
         matrix = sparse.csr_array(given, dtype=np.float32)
-        matrix.sum_duplicates()
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()  # the given arrays stay as they are
+            matrix.sum_duplicates()
         _refuse_infinite("features", matrix.data)
         return matrix
     try:

@@ -1,4 +1,4 @@
-"""e^x that compilers turn into vector instructions: a loop over it runs several times faster than over the C library's."""
+"""e^x that compilers turn into vector instructions: a loop over it is several times faster than over the C library."""
 
 import numpy as np
 from numba import njit
@@ -10,8 +10,8 @@ _ROUNDER = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to an integer and
 
 
 @njit(inline="always", error_model="numpy")
-def exp(x):  # type: ignore[no-untyped-def]
-    """e^x for x ≤ 709 to one unit in the last place: e^x = 2^k e^r with |r| ≤ ½ ln 2, e^r by its series to r^13 / 13!."""
+def exp(x):
+    """e^x for x ≤ 709 to one unit in the last place: e^x = 2^k e^r, |r| ≤ ½ ln 2, e^r by its series to r^13."""
     y = max(x, LOWEST)
     t = y * 1.4426950408889634 + _ROUNDER
     k = t - _ROUNDER

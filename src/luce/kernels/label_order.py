@@ -10,7 +10,7 @@ FEW_GRADES = 64
 
 
 @compiled
-def sort_by_label(labels, start, stop, order):  # type: ignore[no-untyped-def]
+def sort_by_label(labels, start, stop, order):
     """Write the observed rows of a list to `order`, highest label first, equal ones as they stood; return their number.
 
     Grades 0 … 63 are counted rather than compared, which makes the sort O(n) where it matters.
@@ -44,7 +44,7 @@ def sort_by_label(labels, start, stop, order):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def shuffle_ties(labels, order, n, depth, seed, step, list_number, sample):  # type: ignore[no-untyped-def]
+def shuffle_ties(labels, order, n, depth, seed, step, list_number, sample):
     """Put equal labels among the first n rows of `order` in random order, as far as the first `depth` places need it.
 
     Fisher-Yates on 32-bit words of the stream (seed, step, list, sample); Lemire's rejection keeps it exactly uniform.

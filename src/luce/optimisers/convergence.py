@@ -7,13 +7,13 @@ from typing import Any
 
 @dataclass
 class Curve:
-    """Records a training step by step and keeps the best state: by the validation figure where there is one, else the last.
+    """Records a training step by step and keeps the best state: by the validation figure if any, else the last.
 
     >>> curve = Curve(patience=2)
-    >>> [curve.add(i, 1.0, value, state) for i, (value, state) in enumerate([(0.5, "a"), (0.7, "b"), (0.6, "c"), (0.6, "d")])]
+    >>> [curve.add(i, 1.0, value, f"state {i}") for i, value in enumerate([0.5, 0.7, 0.6, 0.6])]
     [False, False, False, True]
     >>> curve.best_iteration, curve.best_state
-    (1, 'b')
+    (1, 'state 1')
     """
 
     higher_is_better: bool = True

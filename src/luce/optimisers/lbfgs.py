@@ -1,6 +1,7 @@
-"""L-BFGS for a smooth function of many numbers: SciPy's, with a word after each iteration and a check of every value."""
+"""L-BFGS for a smooth function of many numbers: SciPy's, with a word after each iteration and every value checked."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def minimise(function: Function, start: Floats, *, max_iterations: int, toleranc
             )
         return value, gradient
 
-    def after(intermediate_result) -> None:  # type: ignore[no-untyped-def]  # SciPy wants this name
+    def after(intermediate_result: Any) -> None:  # SciPy wants this name
         nonlocal iteration
         iteration += 1
         if watch(iteration, float(intermediate_result.fun), intermediate_result.x.copy()):

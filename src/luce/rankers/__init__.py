@@ -1,5 +1,7 @@
 """Rankers: what is fitted to judged lists and then scores items; RANKERS is the one table of their kinds."""
 
+import os
+
 from luce.rankers.linear import LinearRanker
 from luce.rankers.ranker import Ranker
 from luce.rankers.storage import open_model
@@ -7,7 +9,7 @@ from luce.rankers.storage import open_model
 RANKERS: dict[str, type[Ranker]] = {LinearRanker.kind: LinearRanker}
 
 
-def load(path: str) -> Ranker:
+def load(path: str | os.PathLike[str]) -> Ranker:
     """The ranker that `ranker.save(path)` stored.
 
     >>> import tempfile, luce, numpy as np

@@ -11,7 +11,7 @@ from luce.data import Dataset
 from luce.data.features import apply_transforms, fit_transforms
 from luce.errors import DataError
 from luce.kernels.linear_products import scores_of, weights_of
-from luce.metrics import evaluate
+from luce.metrics import measure
 from luce.metrics import metric as metric_of
 from luce.objectives import Draw, Objective
 from luce.optimisers.convergence import Curve
@@ -91,12 +91,7 @@ class LinearRanker(Ranker):
         curve = Curve(metric.higher_is_better, None if validation is None else self.patience)
 
         def watch(iteration: int, loss: float, weights: Floats) -> bool:
-            figure = None
-            if validation is not None:
-                scores = scores_of(held_out, weights, n_jobs=self.n_jobs)
-                settings = {"max_grade": max(self.max_grade_, float(np.nanmax(validation.labels)))}
-                figure = evaluate(scores, validation, self.metric, n_bootstrap=0, n_jobs=self.n_jobs, **settings)
-                figure = next(iter(figure.means.values()))
+            figure = None if validation is None else self._figure(scores_of(held_out, weights), validation)
             done = curve.add(iteration, loss, figure, weights)
             if callback is not None:
                 callback(curve.history[-1])
@@ -114,13 +109,24 @@ class LinearRanker(Ranker):
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
         return self
 
+    def _figure(self, scores: Floats, validation: Dataset) -> float:
+        """The mean of the metric over the validation lists that have something to measure."""
+        top = max(self.max_grade_, float(np.fmax.reduce(validation.labels, initial=0.0)))
+        found = measure(scores, validation.labels, validation.offsets, self.metric, max_grade=top, n_jobs=self.n_jobs)
+        values = found[str(metric_of(self.metric))]
+        if np.isnan(values).all():
+            raise DataError(
+                f"No list of the validation data has anything for {self.metric} to measure: {validation!r}."
+            )
+        return float(np.nanmean(values))
+
     def _penalised_loss(self, features: Any, dataset: Dataset) -> Any:
         goal, draw = self._objective(), Draw(self._seed())
         list_weights = np.ones(dataset.n_lists) if dataset.list_weights is None else dataset.list_weights
         row_weights = list_weights[list_of_row(dataset.offsets)]
 
         def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
-            loss, slope = goal.value_and_gradient(
+            evaluation = goal.value_and_gradient(
                 scores_of(features, weights, n_jobs=self.n_jobs),
                 dataset.labels,
                 dataset.offsets,
@@ -128,8 +134,8 @@ class LinearRanker(Ranker):
                 draw=draw,
                 n_jobs=self.n_jobs,
             )
-            gradient = weights_of(features, row_weights * slope, n_jobs=self.n_jobs)
-            value = float(list_weights @ loss) + 0.5 * self.l2 * float(weights @ weights)
+            gradient = weights_of(features, row_weights * evaluation.gradient, n_jobs=self.n_jobs)
+            value = float(list_weights @ evaluation.loss) + 0.5 * self.l2 * float(weights @ weights)
             return value, gradient + self.l2 * weights
 
         return value_and_gradient

@@ -60,8 +60,7 @@ class Ranker(BaseEstimator):
             return self._scores(apply_transforms(self.transforms_, X.features, X.offsets))
         if qid is None and any(transform.within_lists for transform in self.transforms_):
             raise DataError("This ranker normalises features within lists: give qid, or a Dataset.")
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        queries = np.zeros(n_rows, dtype=np.int64) if qid is None else qid
+        queries = _one_list(X) if qid is None else qid
         scores = self.predict(from_arrays(X, None, queries))
         position = group_rows(queries).position
         return scores if position is None else scores[position]
@@ -76,8 +75,7 @@ class Ranker(BaseEstimator):
         >>> luce.LinearRanker().fit(data).rank(data, top=2).select(["query", "rank", "row"]).to_pylist()
         [{'query': 'q', 'rank': 1, 'row': 1}, {'query': 'q', 'rank': 2, 'row': 2}]
         """
-        n_rows = X.n_rows if isinstance(X, Dataset) else len(X)
-        dataset = X if isinstance(X, Dataset) else from_arrays(X, None, np.zeros(n_rows, int) if qid is None else qid)
+        dataset = X if isinstance(X, Dataset) else from_arrays(X, None, _one_list(X) if qid is None else qid)
         return ranking_table(self.predict(dataset), dataset, top)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -170,6 +168,12 @@ class Ranker(BaseEstimator):
     best_iteration_: int
     max_grade_: float
     n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+
+def _one_list(X: Any) -> Integers:
+    """Query ids that put all rows into one list."""
+    return np.zeros(X.shape[0] if hasattr(X, "shape") else len(X), dtype=np.int64)
 
 
 def ranking_table(scores: Floats, dataset: Dataset, top: int | None = None) -> pa.Table:

@@ -30,9 +30,7 @@ def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: d
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
 
 
-def open_model(
-    path: str | os.PathLike[str], kinds: Container[str]
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def open_model(path: str | os.PathLike[str], kinds: Container[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The manifest and the arrays of a model file, as far as they can be checked without knowing the ranker."""
     if not Path(path).is_file():
         raise DataError(f"There is no model file {path}.")
@@ -46,8 +44,9 @@ def open_model(
         raise DataError(f"{path} is not a Luce model file: its manifest names no format.")
     if manifest["format"] > FORMAT:
         raise DataError(f"{path} has model format {manifest['format']}; this Luce reads up to {FORMAT}: update it.")
-    if manifest.get("kind") not in kinds:
-        raise DataError(f"{path} holds a ranker of unknown kind {manifest.get('kind')!r}.")
+    kind = manifest.get("kind")
+    if not isinstance(kind, str) or kind not in kinds:
+        raise DataError(f"{path} holds a ranker of unknown kind {kind!r}.")
     return manifest, _arrays(path, tensors)
 
 

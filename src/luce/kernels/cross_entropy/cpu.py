@@ -6,7 +6,7 @@ from luce.compiled import compiled
 
 
 @compiled
-def cross_entropy(first, last, offsets, scores, targets, loss, gradient):  # type: ignore[no-untyped-def]
+def cross_entropy(first, last, offsets, scores, targets, loss, gradient):
     for q in range(first, last):
         highest, total = -np.inf, 0.0
         for row in range(offsets[q], offsets[q + 1]):
@@ -28,7 +28,7 @@ def cross_entropy(first, last, offsets, scores, targets, loss, gradient):  # typ
 
 
 @compiled
-def softmax(first, last, offsets, values, result):  # type: ignore[no-untyped-def]
+def softmax(first, last, offsets, values, result):
     for q in range(first, last):
         highest, z = -np.inf, 0.0
         for row in range(offsets[q], offsets[q + 1]):

@@ -1,5 +1,7 @@
 """The two products of a linear scorer with float32 features: X w and Xᵀ g, summed in float64 and never copied."""
 
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ def scores_of(features: Any, weights: Floats, *, n_jobs: int | None = None) -> F
     result = np.empty(len(features))
     X, w = frozen(features), frozen(weights)
     cuts = np.linspace(0, len(features), thread_count(n_jobs) + 1 if len(features) > BLOCK else 2).astype(int)
-    in_parallel([lambda a=a, b=b: cpu.scores_of(X[a:b], w, result[a:b]) for a, b in _pairs(cuts)], n_jobs)
+    in_parallel([partial(cpu.scores_of, X[a:b], w, result[a:b]) for a, b in pairwise(cuts)], n_jobs)
     return result
 
 
@@ -38,9 +40,5 @@ def weights_of(features: Any, row_gradient: Floats, *, n_jobs: int | None = None
         return np.asarray(features.T @ row_gradient, dtype=np.float64)
     X, g = frozen(features), frozen(row_gradient)
     cuts = np.append(np.arange(0, len(features), BLOCK), len(features))
-    parts = in_parallel([lambda a=a, b=b: cpu.weights_of(X[a:b], g[a:b]) for a, b in _pairs(cuts)], n_jobs)
+    parts = in_parallel([partial(cpu.weights_of, X[a:b], g[a:b]) for a, b in pairwise(cuts)], n_jobs)
     return np.sum(parts, axis=0) if parts else np.zeros(features.shape[1])
-
-
-def _pairs(cuts: Any) -> list[tuple[int, int]]:
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))

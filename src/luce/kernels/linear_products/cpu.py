@@ -6,7 +6,7 @@ from luce.compiled import summing
 
 
 @summing
-def scores_of(features, weights, result):  # type: ignore[no-untyped-def]
+def scores_of(features, weights, result):
     for row in range(features.shape[0]):
         total = 0.0
         for column in range(features.shape[1]):
@@ -15,7 +15,7 @@ def scores_of(features, weights, result):  # type: ignore[no-untyped-def]
 
 
 @summing
-def weights_of(features, row_gradient):  # type: ignore[no-untyped-def]
+def weights_of(features, row_gradient):
     total = np.zeros(features.shape[1])
     for row in range(features.shape[0]):
         g = row_gradient[row]

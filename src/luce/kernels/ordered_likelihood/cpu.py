@@ -11,7 +11,7 @@ NARROW = 600.0
 
 
 @compiled
-def ordered_likelihood(  # type: ignore[no-untyped-def]
+def ordered_likelihood(
     first, last, offsets, scores, labels, weights, numbers, seed, step, permutations, depth, loss, gradient
 ):
     longest = 0
@@ -34,7 +34,7 @@ def ordered_likelihood(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _one_order(scores, weights, order, depth, scratch, gradient):  # type: ignore[no-untyped-def]
+def _one_order(scores, weights, order, depth, scratch, gradient):
     """Add the gradient of one order; return its loss.
 
     With m_j ≥ every score in C_j and z_j = Σ_{C_j} e^{s − m_j}: lse(C_j) = m_j + log z_j. Going down the list m_j never
@@ -60,7 +60,7 @@ def _one_order(scores, weights, order, depth, scratch, gradient):  # type: ignor
 
 
 @summing
-def _gather(scores, order, ordered):  # type: ignore[no-untyped-def]
+def _gather(scores, order, ordered):
     highest, lowest = -np.inf, np.inf
     for j in range(len(order)):
         s = scores[order[j]]
@@ -70,7 +70,7 @@ def _gather(scores, order, ordered):  # type: ignore[no-untyped-def]
 
 
 @summing
-def _one_scale(order, depth, highest, share, mass, shrink, weights):  # type: ignore[no-untyped-def]
+def _one_scale(order, depth, highest, share, mass, shrink, weights):
     """m_j = the highest score of the list for every j; `share` holds the scores and then the shares."""
     loss = 0.0
     if weights.size == 0:
@@ -92,7 +92,7 @@ def _one_scale(order, depth, highest, share, mass, shrink, weights):  # type: ig
 
 
 @compiled
-def _moving_scale(order, depth, share, mass, shrink, weights):  # type: ignore[no-untyped-def]
+def _moving_scale(order, depth, share, mass, shrink, weights):
     """m_j = the highest score in C_j, for scores so far apart that one scale would lose some."""
     highest, z, loss = -np.inf, 0.0, 0.0
     for j in range(depth, len(order)):
@@ -115,7 +115,7 @@ def _moving_scale(order, depth, share, mass, shrink, weights):  # type: ignore[n
 
 
 @compiled
-def _logarithms(order, depth, mass, weights):  # type: ignore[no-untyped-def]
+def _logarithms(order, depth, mass, weights):
     """Σ_j w_j log z_j, one logarithm for many items where the weights are 1; leaves 1/z_j in `mass`."""
     total = 0.0
     if weights.size:

@@ -9,7 +9,7 @@ from luce.kernels.partition_likelihood.integral import ROWS, integrate
 
 
 @compiled
-def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, gradient, second):  # type: ignore[no-untyped-def]
+def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, gradient, second):
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -27,7 +27,7 @@ def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, 
 
 
 @compiled
-def _sets(labels, order, n, ends):  # type: ignore[no-untyped-def]
+def _sets(labels, order, n, ends):
     """Write where each set of equal labels ends; return how many there are."""
     sets = 0
     for j in range(n):
@@ -38,7 +38,7 @@ def _sets(labels, order, n, ends):  # type: ignore[no-untyped-def]
 
 
 @summing
-def _sums(scores, order, ends, sets, ordered, share, below):  # type: ignore[no-untyped-def]
+def _sums(scores, order, ends, sets, ordered, share, below):
     """lse(R_m) of every set, from the last to the first, and each item's share of its own R_m."""
     rest = -np.inf
     for m in range(sets - 1, -1, -1):
@@ -58,7 +58,7 @@ def _sums(scores, order, ends, sets, ordered, share, below):  # type: ignore[no-
 
 
 @compiled
-def _integrals(ends, sets, ordered, below, tolerance, rate, scratch, curvature):  # type: ignore[no-untyped-def]
+def _integrals(ends, sets, ordered, below, tolerance, rate, scratch, curvature):
     """The integral of every set but the last; `rate` gets E[q], ∂²log P/∂s² and, first of its set, Σ_ij H_ij."""
     loss, begin = 0.0, 0
     for m in range(sets - 1):
@@ -77,10 +77,10 @@ def _integrals(ends, sets, ordered, below, tolerance, rate, scratch, curvature):
 
 
 @compiled
-def _spread(order, ends, sets, share, below, rate, gradient, second):  # type: ignore[no-untyped-def]
+def _spread(order, ends, sets, share, below, rate, gradient, second):
     """Gradient and second derivative of every item: its own set's rate, and its share of what the sets above push down.
 
-    With π_k = e^{s_k − lse(R)}: Σ_m c_m π_k is kept as a·e^{s_k − lse(R_own)}, a shrinking as R does; likewise Σ_m c_m π_k².
+    With π_k = e^{s_k − lse(R)}: Σ_m c_m π_k is kept as a·e^{s_k − lse(R_own)}, a shrinking as R does; so is Σ c_m π_k².
     """
     push, push_square, begin = 0.0, 0.0, 0
     for m in range(sets):

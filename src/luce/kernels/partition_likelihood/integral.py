@@ -21,7 +21,7 @@ LARGE = 64.0
 
 
 @compiled
-def integrate(n, tolerance, rate, scratch, curvature):  # type: ignore[no-untyped-def]
+def integrate(n, tolerance, rate, scratch, curvature):
     """log P for the n items whose log a are in scratch[0]; writes E[q_i], ∂²log P/∂s_i² and, at [2, 0], Σ_ij H_ij."""
     log_a = scratch[0]
     mode, sd, peak = _mode(log_a[:n])
@@ -61,7 +61,7 @@ def integrate(n, tolerance, rate, scratch, curvature):  # type: ignore[no-untype
 
 
 @summing
-def _slopes(log_a, z):  # type: ignore[no-untyped-def]
+def _slopes(log_a, z):
     """Σ q_i and Σ q_i (1 − x_i − q_i) at z."""
     total, slope = 0.0, 0.0
     for i in range(len(log_a)):
@@ -78,7 +78,7 @@ def _slopes(log_a, z):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mode(log_a):  # type: ignore[no-untyped-def]
+def _mode(log_a):
     """Near enough to the mode: z, the standard deviation of the integrand there, and g(z)."""
     low, high = 0.0, np.log(len(log_a) + 1.0)
     z, sd = 0.5 * high, 1.0
@@ -98,7 +98,7 @@ def _mode(log_a):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _log_sum(log_a, z):  # type: ignore[no-untyped-def]
+def _log_sum(log_a, z):
     """Σ log w_i at z."""
     total = 0.0
     for i in range(len(log_a)):
@@ -111,8 +111,8 @@ def _log_sum(log_a, z):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _left_end(log_a, mode, sd, peak, cut):  # type: ignore[no-untyped-def]
-    """A z left of the mode where g has fallen by `cut`: g is concave, so it lies below its tangent six deviations out."""
+def _left_end(log_a, mode, sd, peak, cut):
+    """A z left of the mode where g has fallen by `cut`: concave, it lies below its tangent six deviations out."""
     z = mode - 6.0 * sd
     fallen = peak - (z - np.exp(z) + _log_sum(log_a, z))
     slope = 1.0 - np.exp(z) + _slopes(log_a, z)[0]
@@ -120,7 +120,7 @@ def _left_end(log_a, mode, sd, peak, cut):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _reach(top, cut):  # type: ignore[no-untyped-def]
+def _reach(top, cut):
     """δ with top·(e^δ − 1 − δ) = cut: right of the mode, where e^z = top, g falls at least so fast."""
     delta = np.log1p(cut / top)
     for _ in range(8):
@@ -129,8 +129,8 @@ def _reach(top, cut):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _classify(log_a, n, low, high, rate, scratch):  # type: ignore[no-untyped-def]
-    """Move the items that need nodes to the front; the rest get their rate. Returns their number, the tiny and Σ log a."""
+def _classify(log_a, n, low, high, rate, scratch):
+    """Items that need nodes go to the front, the rest get their rate; returns their number, the tiny and Σ log a."""
     kept, tiny, tiny_sum = 0, 0, 0.0
     for i in range(n):
         rate[0, i] = -1.0  # an item that waits for its rate
@@ -147,7 +147,7 @@ def _classify(log_a, n, low, high, rate, scratch):  # type: ignore[no-untyped-de
 
 
 @summing
-def _start(log_a, z, x, w):  # type: ignore[no-untyped-def]
+def _start(log_a, z, x, w):
     """x and w of a chain's first node; 1 − e^{−x} by its series where the difference would cancel."""
     for i in range(len(log_a)):
         y = exp(log_a[i] + z)
@@ -157,10 +157,10 @@ def _start(log_a, z, x, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _log_product(w, least):  # type: ignore[no-untyped-def]
+def _log_product(w, least):
     """Σ log w_i by the product of as many as cannot underflow together; `least` ≤ the lowest log x."""
     block = len(w) if least > -1.0 else np.int64(600.0 / -least)
-    total, begin = 0.0, 0
+    total, begin = 0.0, np.int64(0)
     while begin < len(w):
         total += np.log(_product(w[begin : begin + block]))
         begin += block
@@ -168,7 +168,7 @@ def _log_product(w, least):  # type: ignore[no-untyped-def]
 
 
 @summing
-def _product(w):  # type: ignore[no-untyped-def]
+def _product(w):
     product = 1.0
     for i in range(len(w)):
         product *= w[i]
@@ -176,7 +176,7 @@ def _product(w):  # type: ignore[no-untyped-def]
 
 
 @summing
-def _advance(weight, x, w, first):  # type: ignore[no-untyped-def]
+def _advance(weight, x, w, first):
     """Add this node to E[q], q = x (1 − w) / w, and go to the next node of the chain."""
     for i in range(len(x)):
         first[i] += weight * (x[i] * (1.0 - w[i]) / w[i])
@@ -185,7 +185,7 @@ def _advance(weight, x, w, first):  # type: ignore[no-untyped-def]
 
 
 @summing
-def _advance_twice(weight, x, w, first, squares, own):  # type: ignore[no-untyped-def]
+def _advance_twice(weight, x, w, first, squares, own):
     """The same with E[q²] and E[q(1 − x − q)]; returns Σ q and Σ q(1 − x − q)."""
     total, total_own = 0.0, 0.0
     for i in range(len(x)):
@@ -202,7 +202,7 @@ def _advance_twice(weight, x, w, first, squares, own):  # type: ignore[no-untype
 
 
 @compiled
-def _scatter(n, kept, total, rate, scratch):  # type: ignore[no-untyped-def]
+def _scatter(n, kept, total, rate, scratch):
     """Give the items that had nodes their rates, in the order in which `_classify` met them."""
     k = 0
     for i in range(n):

@@ -1,0 +1,84 @@
+"""`luce demo`: the whole way on made data, from files to a report, in one command."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from luce.cli.options import Seed, Threads
+from luce.cli.output import say
+
+Directory = Annotated[Path, typer.Option(help="Folder for everything it makes.")]
+Size = Annotated[int, typer.Option("--lists", min=30, help="How many judged lists to make.")]
+
+METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
+
+
+def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed = 0, threads: Threads = None) -> None:
+    """Make judged lists, train rankers, measure them and write a report to open.
+
+    Example: luce demo --lists 1000
+    """
+    import numpy as np
+
+    from luce.data import split, write
+    from luce.data.synthetic import web_search
+    from luce.metrics import compare, evaluate
+    from luce.report import Example, write_report
+
+    directory.mkdir(parents=True, exist_ok=True)
+    made = web_search(lists, n_features=40, mean_length=40, seed=seed, missing=0.02)
+    parts = dict(zip(("train", "validation", "test"), split(made.dataset, (0.6, 0.2, 0.2), seed), strict=True))
+    for name, part in parts.items():
+        write(part, directory / f"{name}.txt")
+        say(f"{directory / name}.txt: {part!r}")
+
+    rankers = _fit(parts, seed, threads)
+    rankers["listmle"].save(directory / "model.luce")
+    test = parts["test"]
+    scores = {"random order": np.random.default_rng(seed).random(test.n_rows)}
+    scores |= {name: ranker.predict(test) for name, ranker in rankers.items()}
+    results = {
+        name: evaluate(value, test, METRICS, random_state=seed, n_jobs=threads) for name, value in scores.items()
+    }
+    for name, result in results.items():
+        print(f"{name}\n{result}\n")
+
+    best = max(rankers, key=lambda name: results[name].means["ndcg@10"])
+    gain = results[best].means["ndcg@10"] - results["random order"].means["ndcg@10"]
+    page = write_report(
+        directory / "report.html",
+        title="A first look at Luce",
+        summary=f"On {test.n_lists} lists that no ranker saw, {best} orders best: "
+        f"NDCG@10 {results[best].means['ndcg@10']:.3f}, {gain:.3f} above a random order.",
+        command=f"luce demo --lists {lists} --seed {seed}",
+        dataset=test,
+        results=results,
+        comparisons={"ndcg@10": compare(results, "ndcg@10", "random order")},
+        history=rankers["listmle"].history_,
+        validation_metric=rankers["listmle"].metric,
+        example=Example(_telling_list(results[best].values["ndcg@10"], test), scores[best], best),
+        settings={"ranker": "linear", "objectives": ", ".join(rankers), "lists": str(lists), "seed": str(seed)},
+    )
+    say(f"\nNow try: luce inspect {directory}/train.txt")
+    say(f"         luce train {directory}/train.txt --validation {directory}/validation.txt -o {directory}/mine.luce")
+    say(f"         luce evaluate {directory}/mine.luce {directory}/test.txt")
+    say(f"[bold]Report:[/] {page}")
+
+
+def _fit(parts: dict[str, Any], seed: int, threads: int | None) -> dict[str, Any]:
+    from luce.cli.train import fit, make_ranker
+
+    rankers = {}
+    for name in ("listnet", "listmle", "pl-partition"):
+        rankers[name] = make_ranker("linear", name, None, None, seed, threads)
+        fit(rankers[name], parts["train"], parts["validation"], f"Training {name}")
+    return rankers
+
+
+def _telling_list(values: Any, dataset: Any) -> int:
+    """A list of common length whose value is near the middle: neither a triumph nor a failure."""
+    import numpy as np
+
+    common = (dataset.sizes >= 12) & ~np.isnan(values)
+    return int(np.argmin(np.where(common, np.abs(values - np.nanmedian(values)), np.inf)))

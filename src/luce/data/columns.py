@@ -1,0 +1,117 @@
+"""Which column of a table plays which part: found by its usual name, or named."""
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from luce.errors import DataError, OptionError
+
+Choice = str | Sequence[str] | None
+"""A column: its name, or several names of which the table has one, or None for no such column."""
+
+QUERY = ("query", "qid", "query_id")
+LABEL = ("label", "relevance", "grade")
+DOCUMENT = ("document", "docid", "document_id", "doc_id")
+WEIGHT = ("weight",)
+LIST_WEIGHT = ("list_weight",)
+
+
+class Table(NamedTuple):
+    """A table that can be walked through several times: `batches(columns)` gives those columns in record batches."""
+
+    name: str
+    schema: pa.Schema
+    n_rows: int
+    batches: Callable[[list[str]], Iterable[pa.RecordBatch]]
+
+
+class Columns(NamedTuple):
+    """Which column plays which part."""
+
+    query: str
+    label: str | None
+    features: list[str]
+    document: str | None
+    weight: str | None
+    list_weight: str | None
+
+
+def choose_columns(
+    table: Table,
+    query: Choice = QUERY,
+    label: Choice = LABEL,
+    features: Sequence[str] | None = None,
+    document: Choice = DOCUMENT,
+    weight: Choice = WEIGHT,
+    list_weight: Choice = LIST_WEIGHT,
+) -> Columns:
+    """Which column of a table plays which part; a missing, doubled or unusable column is an error that names it."""
+    names = table.schema.names
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise DataError(f"{table.name} has more than one column named {twice[0]!r}; names must differ.")
+    parts = {"query": query, "label": label, "document": document, "weight": weight, "list_weight": list_weight}
+    found = {part: _find(table, part, choice) for part, choice in parts.items()}
+    if found["query"] is None:
+        raise OptionError("query must name a column: it says which rows belong together. Got None.")
+    taken = [name for name in found.values() if name is not None]
+    chosen = feature_columns(table, taken, features)
+    return Columns(features=chosen, **found)  # type: ignore[arg-type]
+
+
+def _find(table: Table, part: str, choice: Choice) -> str | None:
+    names = table.schema.names
+    if choice is None:
+        return None
+    if isinstance(choice, str):
+        if choice not in names:
+            raise DataError(f"{table.name} has no column {choice!r} for {part}=. {_columns_there(choice, names)}")
+        return choice
+    there = [name for name in choice if name in names]
+    if len(there) > 1:
+        raise DataError(f"{table.name} has columns {' and '.join(map(repr, there))}: say which by {part}=….")
+    if not there and part in ("query", "label"):
+        none = " (label=None where there are no labels)" if part == "label" else ""
+        there_are = _columns_there(part, names)
+        raise DataError(
+            f"{table.name} has no {part} column ({', '.join(choice)}): name it by {part}=…{none}. {there_are}"
+        )
+    return there[0] if there else None
+
+
+def _columns_there(wanted: str, names: list[str]) -> str:
+    nearest = difflib.get_close_matches(wanted, names, n=1)
+    guess = f"Did you mean {nearest[0]!r}? " if nearest else ""
+    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+    return f"{guess}Columns: {shown}."
+
+
+def feature_columns(table: Table, taken: list[str], features: Sequence[str] | None) -> list[str]:
+    """The feature columns: those named, or all that are not taken; each must hold numbers."""
+    if isinstance(features, str):
+        raise OptionError(f"features must be a list of column names. Got the one string {features!r}.")
+    names = table.schema.names
+    for name in features or ():
+        if name not in names:
+            raise DataError(f"{table.name} has no column {name!r} for features=. {_columns_there(name, names)}")
+        if name in taken:
+            raise OptionError(
+                f"Column {name!r} cannot be a feature: it is already the query, label, document or weight."
+            )
+    chosen = [name for name in names if name not in taken] if features is None else list(features)
+    wrong = [name for name in chosen if not is_number(table.schema.field(name).type)]
+    if wrong:
+        types = ", ".join(f"{name!r} ({table.schema.field(name).type})" for name in wrong[:5])
+        raise DataError(
+            f"Features must be numbers. {table.name} has {len(wrong)} column(s) that are not: {types}. "
+            "List the columns to use by features=[…], or turn these into numbers first."
+        )
+    return chosen
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this Arrow type can be a feature; a column of nulls can."""
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
+    return any(test(kind) for test in tests)

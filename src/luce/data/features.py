@@ -1,0 +1,93 @@
+"""TRANSFORMS, the one table of feature transforms, and the chain of them that a ranker fits and stores."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from luce.arrays import Integers
+from luce.data.list_scaling import ListMinMax, ListZScore
+from luce.data.ragged import Dataset
+from luce.data.scaling import Fill, Standardise
+from luce.data.second_order import SecondOrder
+from luce.data.transform import Features, Transform, blocks, width_after
+from luce.errors import DataError, OptionError, unknown_name
+
+TRANSFORMS: dict[str, type[Transform]] = {
+    kind.name: kind for kind in (Fill, Standardise, ListMinMax, ListZScore, SecondOrder)
+}
+
+
+def make_transform(name: str, **options: Any) -> Transform:
+    """A transform by its name and options, not fitted yet.
+
+    >>> make_transform("second-order", threshold=0.2)
+    SecondOrder(threshold=0.2)
+    """
+    if name not in TRANSFORMS:
+        raise unknown_name("transform", name, TRANSFORMS)
+    allowed = TRANSFORMS[name].option_names()
+    for option in options:
+        if option not in allowed:
+            takes = ", ".join(allowed) or "none"
+            raise OptionError(f"The transform {name} has no option {option!r}; it takes {takes}.")
+    return TRANSFORMS[name](**options)
+
+
+def fit_transforms(transforms: Sequence[str | Transform], dataset: Dataset) -> list[Transform]:
+    """The transforms fitted one after the other, each on the dataset as those before it leave it.
+
+    >>> data = Dataset([[1.0], [np.nan], [5.0]], [0, 0, 1], [0, 3])
+    >>> chain = fit_transforms(["fill", "standardise"], data)
+    >>> apply_transforms(chain, data.features, data.offsets).ravel()
+    array([-1.2247449,  0.       ,  1.2247449], dtype=float32)
+    """
+    fitted: list[Transform] = []
+    for each in transforms:
+        unfitted = each if isinstance(each, Transform) else make_transform(each)
+        fitted.append(unfitted.fit(dataset, fitted))
+    return fitted
+
+
+def apply_transforms(transforms: Sequence[Transform], features: Features, offsets: Integers) -> Features:
+    """The features after all the transforms; what lies between two of them exists only for a block of rows."""
+    if not transforms:
+        return features
+    shape = (features.shape[0], width_after(transforms, features.shape[1]))
+    parts = blocks(features, offsets, transforms)
+    if sparse.issparse(features):
+        none = sparse.csr_array((0, shape[1]), dtype=np.float32)
+        return sparse.csr_array(sparse.vstack([none, *(part for _, part in parts)], format="csr"))
+    result = np.empty(shape, dtype=np.float32)
+    for rows, part in parts:
+        result[rows] = part
+    return result
+
+
+def transformed_names(
+    transforms: Sequence[Transform], names: Sequence[str] | None, n_features: int
+) -> tuple[str, ...] | None:
+    """The names of the features after all the transforms; None where they are still just numbered."""
+    result = tuple(names or map(str, range(1, n_features + 1)))
+    for each in transforms:
+        result = each.feature_names(result)
+    return None if names is None and len(result) == n_features else result
+
+
+def restore_transforms(states: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]) -> list[Transform]:
+    """Transforms from what their `state` gave; the arrays of the i-th are named transform.i.name."""
+    restored = []
+    for i, state in enumerate(states):
+        prefix = f"transform.{i}."
+        own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        values = dict(state)
+        kind = TRANSFORMS.get(str(values.pop("transform", None)))
+        if kind is None:
+            raise DataError(f"A stored transform is not known here: {dict(state)}. Known: {', '.join(TRANSFORMS)}.")
+        try:
+            restored.append(kind(**values, **own))
+        except TypeError as error:
+            raise DataError(f"A stored {kind.name} transform is not whole: {error}") from error
+    return restored

@@ -1,0 +1,236 @@
+"""LETOR text to arrays in compiled code: one pass over a piece of whole lines, every problem told by its place."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luce.compiled import compiled
+from luce.data.letor.decimals import INFINITE, NEAR, NO_NUMBER, decimal, single, spells
+
+FINE, LABEL, INFINITE_LABEL, QUERY, FEATURE, VALUE, INFINITE_VALUE, TOO_LOW, TOO_HIGH = range(9)
+"""What was found: nothing wrong, or the part of the line that is."""
+
+SPACE, TAB, RETURN, NEWLINE, COMMENT = 32, 9, 13, 10, 35
+
+
+class Scratch(NamedTuple):
+    """Room for what a piece of text can hold at most; what is not used is never touched and costs no memory.
+
+    Attributes:
+        labels: float64, one a row.
+        starts: place of the line of each row.
+        ends: number of entries up to and with each row.
+        documents: places of the first byte of each row's document id and of the byte after it.
+        indices, values: one an entry; indices as the text has them.
+        runs: (row, first byte, byte after it) of the query id of rows that follow each other with the same one.
+        doubts: (entry, or −1 − row for a label; first byte; byte after it) of numbers to be read again with more care.
+    """
+
+    labels: Any
+    starts: Any
+    ends: Any
+    documents: Any
+    indices: Any
+    values: Any
+    runs: Any
+    doubts: Any
+
+
+class Found(NamedTuple):
+    """How much of the scratch was filled, and what else a piece of text told."""
+
+    rows: int
+    entries: int
+    runs: int
+    doubts: int
+    lines: int
+    lowest: int
+    highest: int
+    highest_row: int
+    unsorted: bool
+    problem: int
+    place: int
+
+
+def scratch_for(size: int) -> Scratch:
+    """Room for a piece of `size` bytes: a row takes two at least, an entry four, a number that is in doubt four."""
+    rows, entries = size // 2 + 1, size // 4 + 1
+    return Scratch(
+        labels=np.empty(rows),
+        starts=np.empty(rows, np.int64),
+        ends=np.empty(rows, np.int64),
+        documents=np.empty((rows, 2), np.int64),
+        indices=np.empty(entries, np.int32),
+        values=np.empty(entries, np.float32),
+        runs=np.empty((rows, 3), np.int64),
+        doubts=np.empty((entries, 3), np.int64),
+    )
+
+
+@compiled
+def parse(text, lowest_allowed, highest_allowed, out):
+    """Fill `out` from the text, which must end with a line end; stops at the first problem."""
+    at = row = entry = run = doubt = lines = highest_row = 0
+    lowest, highest = 1, 0
+    unsorted = False
+    query, query_end = 0, -1
+    problem = FINE
+    while at < len(text):
+        out.starts[row] = at
+        at = _skip_blanks(text, at)
+        if text[at] == NEWLINE or text[at] == COMMENT:
+            at = _line_end(text, at) + 1
+            lines += 1
+            continue
+        problem, at, doubt = _label(text, at, row, doubt, out)
+        if problem != FINE:
+            break
+        at = _skip_blanks(text, at)
+        problem, first, last = _query(text, at)
+        if problem != FINE:
+            break
+        if not _same(text, first, last, query, query_end):
+            run = _note(out.runs, run, row, first, last)
+        query, query_end = first, last
+        at = max(at, last)
+        problem, at, end, doubt, low, high, in_order = _features(
+            text, at, entry, doubt, lowest_allowed, highest_allowed, out
+        )
+        if problem != FINE:
+            break
+        first, last = _document(text, at)
+        out.documents[row, 0] = first
+        out.documents[row, 1] = last
+        at = _line_end(text, at) + 1
+        lines += 1
+        unsorted |= not in_order
+        lowest = min(lowest, low)
+        if high > highest:
+            highest, highest_row = high, row
+        entry = end
+        out.ends[row] = entry
+        row += 1
+    if problem != FINE and run > 0 and out.runs[run - 1, 0] == row:
+        run -= 1
+    return Found(row, entry, run, doubt, lines, lowest, highest, highest_row, unsorted, problem, at)
+
+
+@compiled
+def _label(text, at, row, doubt, out):
+    kind, value, end = decimal(text, at)
+    if kind == NO_NUMBER or not _ends_token(text[end]):
+        return LABEL, at, doubt
+    if kind == INFINITE:
+        return INFINITE_LABEL, at, doubt
+    out.labels[row] = value
+    if kind == NEAR:
+        doubt = _note(out.doubts, doubt, -1 - row, at, end)
+    return FINE, end, doubt
+
+
+@compiled
+def _query(text, at):
+    """(problem, first byte, byte after it) of the query id at a place; both are that place where there is none."""
+    if text[at] != ord("q") or text[at + 1] != ord("i") or text[at + 2] != ord("d") or text[at + 3] != ord(":"):
+        return FINE, at, at
+    first = end = at + 4
+    while not _ends_token(text[end]):
+        end += 1
+    return (FINE if end > first else QUERY), first, end
+
+
+@compiled
+def _features(text, at, entry, doubt, lowest_allowed, highest_allowed, out):
+    """Read index:value pairs up to the comment or the line end."""
+    lowest, highest, previous = 1 << 40, 0, -1
+    in_order = True
+    problem = FINE
+    while True:
+        at = _skip_blanks(text, at)
+        first = at
+        index = 0
+        digit = text[at] - 48
+        while 0 <= digit <= 9:
+            index = min(index * 10 + digit, 1 << 40)
+            at += 1
+            digit = text[at] - 48
+        if at == first or text[at] != ord(":"):
+            if at > first or not (text[at] == NEWLINE or text[at] == COMMENT):
+                problem = FEATURE
+            break
+        kind, value, end = decimal(text, at + 1)
+        certain, as_single = single(kind, value)
+        if kind == NO_NUMBER or not _ends_token(text[end]):
+            problem = VALUE
+        elif np.isinf(as_single) and certain:
+            problem = INFINITE_VALUE
+        elif index < lowest_allowed:
+            problem = TOO_LOW
+        elif index > highest_allowed:
+            problem = TOO_HIGH
+        if problem != FINE:
+            break
+        out.indices[entry] = index
+        out.values[entry] = as_single
+        if not certain:
+            doubt = _note(out.doubts, doubt, entry, at + 1, end)
+        entry += 1
+        in_order &= index > previous
+        previous = index
+        lowest, highest = min(lowest, index), max(highest, index)
+        at = end
+    return problem, at if problem == FINE else first, entry, doubt, lowest, highest, in_order
+
+
+@compiled
+def _document(text, at):
+    """Places of the document id in the comment: what follows `docid =`, else the first word."""
+    if text[at] != COMMENT:
+        return at, at
+    first = _skip_blanks(text, at + 1)
+    if spells(text, first, b"docid"):
+        sign = _skip_blanks(text, first + 5)
+        if text[sign] == ord("="):
+            first = _skip_blanks(text, sign + 1)
+    end = first
+    while not (text[end] == SPACE or text[end] == NEWLINE or text[end] == TAB or text[end] == RETURN):
+        end += 1
+    return first, end
+
+
+@compiled
+def _note(table, number, what, first, end):
+    # One by one: a row assigned at once compiles for seconds.
+    table[number, 0] = what
+    table[number, 1] = first
+    table[number, 2] = end
+    return number + 1
+
+
+@compiled
+def _skip_blanks(text, at):
+    while text[at] == SPACE or text[at] == TAB or text[at] == RETURN:
+        at += 1
+    return at
+
+
+@compiled
+def _line_end(text, at):
+    while text[at] != NEWLINE:
+        at += 1
+    return at
+
+
+@compiled
+def _ends_token(byte):
+    return byte in (SPACE, NEWLINE, TAB, RETURN, COMMENT)
+
+
+@compiled
+def _same(text, first, last, other, other_end):
+    if last - first != other_end - other:
+        return False
+    for i in range(last - first):  # noqa: SIM110
+        if text[first + i] != text[other + i]:
+            return False
+    return True

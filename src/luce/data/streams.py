@@ -1,0 +1,173 @@
+"""Files as streams of bytes, plain or compressed by their ending, with one clear error for each way a file can fail."""
+
+import bz2
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from luce.errors import DataError
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "Zstandard"}
+"""The endings of compressed files."""
+
+PIECE = 1 << 20
+"""Bytes of text handed out together."""
+
+LONGEST_LINE = 1 << 26
+"""A line of more bytes than this is refused, so that a file without line ends cannot fill the memory."""
+
+_FOREIGN = {
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+    b"\x1f\x8b": "gzip data; its name must end in .gz",
+    b"BZh": "bzip2 data; its name must end in .bz2",
+    b"\x28\xb5\x2f\xfd": "Zstandard data; its name must end in .zst",
+    b"PAR1": "a Parquet file",
+}
+
+
+def open_to_read(path: str | os.PathLike[str]) -> io.FileIO:
+    """An open file, unbuffered, for those who read large blocks."""
+    try:
+        return open(path, "rb", buffering=0)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {os.fspath(path)}.") from None
+    except IsADirectoryError:
+        raise DataError(f"{os.fspath(path)} is a directory; give the name of a file to read.") from None
+    except OSError as error:
+        raise DataError(f"{os.fspath(path)} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise DataError(f"{os.fspath(path)!r} cannot be the name of a file: {error}.") from error
+
+
+class Source(io.RawIOBase):
+    """A file to read, decompressed as it is read; use it in a `with` block.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "note.gz"
+    ...     _ = path.write_bytes(gzip.compress(b"whole"))
+    ...     with Source(path) as source:
+    ...         source.read()
+    b'whole'
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._file = open_to_read(path)
+        self.size = os.fstat(self._file.fileno()).st_size
+        self._stream = self._decompressed()
+
+    def _decompressed(self) -> Any:
+        match self.path.suffix if self.size else "":  # what is empty is not cut short
+            case ".gz":
+                return gzip.GzipFile(fileobj=self._file)
+            case ".bz2":
+                return bz2.BZ2File(self._file)
+            case ".zst":
+                return pa.CompressedInputStream(pa.PythonFile(self._file, "r"), "zstd")
+        return self._file
+
+    @property
+    def position(self) -> int:
+        """The bytes of the file read so far, out of `size`."""
+        return self._file.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return self._stream.readinto(buffer) or 0
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            compression = COMPRESSIONS.get(self.path.suffix)
+            if compression is None:
+                raise DataError(f"{self.path} cannot be read: {error}.") from error
+            raise DataError(f"{self.path} is cut short, damaged or no {compression} data: {error}.") from error
+
+    def close(self) -> None:
+        if not self.closed and self._stream is not self._file:
+            self._stream.close()
+        self._file.close()
+        super().close()
+
+
+def text_pieces(source: Source) -> Iterator[NDArray[np.uint8]]:
+    """Pieces of whole lines, each ending with a line end; the mark of UTF-8 at the start of a file is left out."""
+    carried = np.empty(0, np.uint8)
+    start = None
+    while True:
+        # Twice the carried part: a line of many pieces is then copied a few times, not once a piece.
+        buffer = np.empty(PIECE + 2 * len(carried), np.uint8)
+        buffer[: len(carried)] = carried
+        filled = _fill(source, buffer, len(carried))
+        ended = filled < len(buffer)
+        if start is None:
+            start = _start_of_text(source, bytes(buffer[: min(4, filled)]))
+        if ended and filled > start and buffer[filled - 1] != ord("\n"):
+            buffer[filled] = ord("\n")
+            filled += 1
+        cut = _after_last_line(buffer, filled)
+        if filled - cut > LONGEST_LINE:
+            raise DataError(f"{source.path} has a line of more than {LONGEST_LINE:,} bytes.")
+        if cut > start:
+            yield buffer[start:cut]
+            start = 0
+        if ended:
+            return
+        carried = buffer[cut:filled]
+
+
+def _fill(source: Source, buffer: NDArray[np.uint8], filled: int) -> int:
+    while filled < len(buffer) and (count := source.readinto(buffer[filled:])):
+        filled += count
+    return filled
+
+
+def _after_last_line(buffer: NDArray[np.uint8], filled: int) -> int:
+    window = 1 << 16  # most often the last line end is near
+    for end in range(filled, 0, -window):
+        start = max(0, end - window)
+        at = bytes(buffer[start:end]).rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+    return 0
+
+
+def _start_of_text(source: Source, opening: bytes) -> int:
+    for mark, what in _FOREIGN.items():
+        if opening.startswith(mark):
+            raise DataError(f"{source.path} must be UTF-8 text. It looks like {what}.")
+    return 3 if opening.startswith(b"\xef\xbb\xbf") else 0
+
+
+def open_to_write(partial: Path, target: str | os.PathLike[str]) -> Any:
+    """A stream that writes to `partial`, compressed as the ending of `target` says."""
+    match Path(target).suffix:
+        case ".gz":
+            return _Gzip(partial)
+        case ".bz2":
+            return bz2.open(partial, "wb")
+        case ".zst":
+            return pa.CompressedOutputStream(str(partial), "zstd")
+    return open(partial, "wb")
+
+
+class _Gzip(gzip.GzipFile):
+    """Gzip with neither name nor time inside, so that the same data gives the same bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115
+        super().__init__(filename="", mode="wb", compresslevel=6, fileobj=self._file, mtime=0)
+
+    def close(self) -> None:
+        super().close()
+        self._file.close()

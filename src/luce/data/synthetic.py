@@ -1,0 +1,204 @@
+"""Data with a known truth: judged lists shaped like web search, and Plackett-Luce rankings cut into partitions."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.random import Generator, default_rng
+from numpy.typing import NDArray
+from scipy import sparse
+
+from luce.arrays import Floats, Integers, frozen, list_of_row, offsets_of_sizes
+from luce.data.ragged import Dataset
+from luce.errors import OptionError
+
+GRADE_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
+"""About how many documents have the grades 0, 1, 2, 3, 4."""
+
+DOCUMENT_TRAITS, QUERY_TRAITS = 11, 3
+ROWS = 16_384
+"""Documents made together."""
+
+
+class Made(NamedTuple):
+    """A dataset and the truth behind its labels: the score of each row without the noise of the judges."""
+
+    dataset: Dataset
+    truth: Floats
+
+
+class _World(NamedTuple):
+    """What training and test data share: how traits show in features, and from what quality on a grade is given."""
+
+    kinds: Integers
+    of_document: NDArray[np.float32]
+    of_query: NDArray[np.float32]
+    blur: NDArray[np.float32]
+    cuts: Floats
+
+
+def web_search(
+    n_lists: int = 300,
+    n_features: int = 136,
+    mean_length: float = 60,
+    *,
+    seed: int = 0,
+    world_seed: int = 0,
+    noise: float = 0.5,
+    missing: float = 0.0,
+) -> Made:
+    """Judged lists shaped like web search, with the truth behind the labels.
+
+    Grades 0 to 4 are skewed (about 52, 32, 13, 2, 1 %), lengths are ragged (log-normal), a tenth of the features is
+    constant within a query, others are counts, heavy-tailed or mostly zero; quality is not linear in any of them.
+    Datasets of one `world_seed` share the truth, whatever their `seed`: train on one and test on the other.
+    `noise` is the judges', `missing` the share of values that are missing.
+
+    >>> made = web_search(n_lists=100, n_features=20, mean_length=30, seed=1)
+    >>> made.dataset.n_lists, made.dataset.n_features, len(made.truth) == made.dataset.n_rows
+    (100, 20, True)
+    """
+    _check(1, n_lists=n_lists, n_features=n_features, mean_length=mean_length)
+    _check(0, seed=seed, world_seed=world_seed, noise=noise)
+    if not 0 <= missing < 1:
+        raise OptionError(f"missing must be from 0 to below 1. Got {missing}.")
+    world = _world(n_features, world_seed, noise)
+    random = default_rng([seed, 1])
+    spread = 0.7
+    lengths = np.exp(random.normal(np.log(mean_length) - spread**2 / 2, spread, n_lists))
+    offsets = offsets_of_sizes(np.maximum(1, np.rint(lengths)))
+    queries = random.standard_normal((n_lists, QUERY_TRAITS), dtype=np.float32)
+    strictness = 0.6 * random.standard_normal(n_lists)
+    features = np.empty((offsets[-1], n_features), dtype=np.float32)
+    truth, labels = np.empty(offsets[-1]), np.empty(offsets[-1])
+    lists = list_of_row(offsets)
+    for first in range(0, len(lists), ROWS):
+        rows = slice(first, first + ROWS)
+        of_row = lists[rows]
+        traits = random.standard_normal((len(of_row), DOCUMENT_TRAITS), dtype=np.float32)
+        truth[rows] = _quality(traits, queries[of_row])
+        judged = truth[rows] + strictness[of_row] + noise * random.standard_normal(len(of_row))
+        labels[rows] = np.searchsorted(world.cuts, judged)
+        features[rows] = _features(world, traits, queries[of_row], random)
+        if missing:
+            features[rows][random.random(features[rows].shape, dtype=np.float32) < missing] = np.nan
+    return Made(Dataset(features, labels, offsets, document_ids=_document_ids(offsets)), frozen(truth))
+
+
+def _check(least: float, **given: float) -> None:
+    for name, value in given.items():
+        if not value >= least:
+            raise OptionError(f"{name} must be at least {least}. Got {value}.")
+
+
+def _world(n_features: int, seed: int, noise: float) -> _World:
+    random = default_rng([seed, 0])
+    kinds = random.choice(5, n_features, p=(0.1, 0.3, 0.25, 0.25, 0.1))
+    of_document = random.standard_normal((DOCUMENT_TRAITS, n_features)) * (
+        random.random((DOCUMENT_TRAITS, n_features)) < 0.25
+    )
+    of_query = random.standard_normal((QUERY_TRAITS, n_features))
+    of_document[:, kinds == 0] = 0
+    of_query[:, kinds != 0] *= 0.2
+    blur = np.where(kinds == 0, 0, random.uniform(0.3, 1.2, n_features))
+    size = 200_000
+    traits, queries = random.standard_normal((size, DOCUMENT_TRAITS)), random.standard_normal((size, QUERY_TRAITS))
+    judged = _quality(traits, queries) + np.sqrt(0.36 + noise**2) * random.standard_normal(size)
+    cuts = np.quantile(judged, np.cumsum(GRADE_SHARES)[:-1])
+    return _World(kinds, of_document.astype(np.float32), of_query.astype(np.float32), blur.astype(np.float32), cuts)
+
+
+def _quality(traits: NDArray[np.floating], queries: NDArray[np.floating]) -> Floats:
+    """How good a document is for a query: partly a sum, partly what only rules and products can see."""
+    a, b, c, d, e, f, g, h, i, j, k = traits.T.astype(np.float64)
+    u, v, _ = queries.T.astype(np.float64)
+    plain = 0.5 * a + 0.4 * b + 0.4 * c
+    shaped = np.tanh(2 * d) - 0.4 * (e - 0.5) ** 2 + 0.9 * np.maximum(f, 0) * (g > 0)
+    together = 0.6 * h * i + 0.4 * u * j + 0.4 * np.where(v > 0, k, -k)
+    return plain + shaped + together
+
+
+def _features(
+    world: _World, traits: NDArray[np.float32], queries: NDArray[np.float32], random: Generator
+) -> NDArray[np.float32]:
+    """What can be measured of the traits: each feature mixes a few of them, blurred and bent."""
+    seen = traits @ world.of_document + queries @ world.of_query
+    seen += world.blur * random.standard_normal(seen.shape, dtype=np.float32)
+    counts, heavy, rare = (np.flatnonzero(world.kinds == kind) for kind in (2, 3, 4))
+    seen[:, counts] = np.floor(3 * np.maximum(seen[:, counts], 0))
+    seen[:, heavy] = np.exp(seen[:, heavy])
+    seen[:, rare] = np.where(seen[:, rare] > 0.5, seen[:, rare], 0)
+    return seen
+
+
+def _document_ids(offsets: Integers) -> pa.Array:
+    lists = list_of_row(offsets)
+    ranks = np.arange(len(lists)) - offsets[lists]
+    document, rank = (pa.array(numbers + 1).cast(pa.large_string()) for numbers in (lists, ranks))
+    return pc.binary_join_element_wise(document, rank, pa.scalar("-", pa.large_string()))
+
+
+class PartitionedRankings(NamedTuple):
+    """Rankings of the same items, cut into ordered partitions; only the items above the last partition are stored.
+
+    Attributes:
+        items: the items of the top partitions, sample after sample, in the order of the full ranking.
+        labels: M−1 for the first partition down to 1; every item that is not stored has 0.
+        offsets: int64 (n+1,), where each sample begins.
+        worths: (N,), the Plackett-Luce probabilities that the rankings were drawn from; they sum to one.
+    """
+
+    items: Integers
+    labels: Integers
+    offsets: Integers
+    worths: Floats
+
+    def dataset(self, ordered: bool = False) -> Dataset:
+        """Each sample as a list of all N items; the features say which item a row is: a linear model has free worths.
+
+        With `ordered`, labels also tell the order inside the top partitions, as an oracle would know it.
+        """
+        n_items, n_samples = len(self.worths), len(self.offsets) - 1
+        sample = list_of_row(self.offsets)
+        labels = np.zeros((n_samples, n_items))
+        labels[sample, self.items] = self.offsets[sample + 1] - np.arange(len(self.items)) if ordered else self.labels
+        item = np.tile(np.arange(n_items, dtype=np.int32), n_samples)
+        ones, every = np.ones(len(item), dtype=np.float32), np.arange(len(item) + 1)
+        which = sparse.csr_array((ones, item, every), shape=(len(item), n_items))
+        return Dataset(which, labels.ravel(), np.arange(0, len(item) + 1, n_items))
+
+
+def partitioned_rankings(
+    n_items: int, n_samples: int, n_partitions: int = 4, *, top: int = 500, seed: int = 0
+) -> PartitionedRankings:
+    """Samples of a Plackett-Luce model with the order inside partitions removed (section 4.1 of the 2020 paper).
+
+    The worths are softmax(q), q uniform on (0, log N). Each full ranking is cut at M−1 places, drawn at random among
+    the first `top`; memory is that of the items above the last cut.
+
+    >>> made = partitioned_rankings(n_items=6, n_samples=2, n_partitions=3, seed=0)
+    >>> made.dataset()
+    Dataset(12 rows, 2 lists, 6 features, labels 0 to 2, sparse)
+    """
+    _check(2, n_items=n_items, n_partitions=n_partitions)
+    _check(1, n_samples=n_samples)
+    _check(0, seed=seed)
+    places = min(top, n_items - 1)
+    if places < n_partitions - 1:
+        raise OptionError(
+            f"{n_partitions} partitions need {n_partitions - 1} cuts, and there are {places} places to cut."
+        )
+    random = default_rng([seed, 2])
+    scores = random.uniform(0, np.log(n_items), n_items)
+    items, labels = [], []
+    for _ in range(n_samples):
+        cuts = 1 + np.sort(random.choice(places, n_partitions - 1, replace=False))
+        # Scores plus Gumbel noise, sorted, are a Plackett-Luce draw; only the first of them are wanted.
+        keys = scores + random.gumbel(size=n_items)
+        best = np.argpartition(-keys, cuts[-1] - 1)[: cuts[-1]]
+        items.append(best[np.argsort(-keys[best])])
+        labels.append(n_partitions - 1 - np.searchsorted(cuts, np.arange(cuts[-1]), side="right"))
+    worths = np.exp(scores - scores.max())
+    offsets = offsets_of_sizes([len(sample) for sample in items])
+    return PartitionedRankings(np.concatenate(items), np.concatenate(labels), offsets, worths / worths.sum())

@@ -1,0 +1,214 @@
+"""CSV, Parquet and Arrow files: read through the same columns as a table in memory, written block by block."""
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from luce.arrays import list_of_row
+from luce.data.columns import DOCUMENT, LABEL, LIST_WEIGHT, QUERY, WEIGHT, Columns, Table, choose_columns
+from luce.data.grouping import whole_number_ids
+from luce.data.ragged import Dataset
+from luce.data.streams import Source, open_to_write
+from luce.data.tables import BLOCK, dataset_of, table_of
+from luce.errors import DataError, LuceWarning
+from luce.files import replacing
+
+FilePath = str | os.PathLike[str]
+
+COLUMNS_LIMIT = 16_384
+CELLS_LIMIT = 2**30
+"""Tables hold every value: a sparse dataset is written as one up to this many columns, and rows times columns."""
+
+
+def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) -> Dataset:
+    """The dataset of a CSV file with a header; `columns` as in `from_table`; a .tsv file is separated by tabs."""
+    delimiter = delimiter or _delimiter(path)
+    with _clear_errors(path, "CSV"):
+        schema = _csv_schema(path, delimiter)
+        chosen = choose_columns(Table(str(path), schema, 0, lambda names: ()), **columns)
+        table = _csv_table(path, delimiter, schema, chosen)
+        ids = table.column(chosen.query).combine_chunks()
+        empty = pc.index(ids, "").as_py()
+        if empty >= 0:
+            raise DataError(f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query.")
+        at = table.schema.get_field_index(chosen.query)
+        table = table.set_column(at, chosen.query, whole_number_ids(ids))
+        return dataset_of(_with_rows(table_of(str(path), table)), chosen)
+
+
+def read_parquet(path: FilePath, **columns: Any) -> Dataset:
+    """The dataset of a Parquet file, read block by block; `columns` as in `from_table`."""
+    from pyarrow import parquet
+
+    with _clear_errors(path, "Parquet"), parquet.ParquetFile(path, memory_map=True) as file:
+
+        def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
+            for batch in file.iter_batches(BLOCK, columns=names):
+                yield batch.select(names)  # in this order, whatever the order in the file
+
+        table = Table(str(path), file.schema_arrow, file.metadata.num_rows, batches)
+        return dataset_of(_with_rows(table), choose_columns(table, **columns))
+
+
+def read_arrow(path: FilePath, **columns: Any) -> Dataset:
+    """The dataset of an Arrow IPC file, a Feather file or an Arrow stream; `columns` as in `from_table`."""
+    with _clear_errors(path, "Arrow"), pa.memory_map(str(path)) as file:
+        whole = file.read(6) == b"ARROW1"
+        file.seek(0)
+        table = pa.ipc.open_file(file).read_all() if whole else pa.ipc.open_stream(file).read_all()
+        table = _with_rows(table_of(str(path), table))
+        return dataset_of(table, choose_columns(table, **columns))
+
+
+def write_csv(dataset: Dataset, path: FilePath) -> None:
+    """Write a CSV file with a header, compressed where the name ends in .gz, .bz2 or .zst."""
+    from pyarrow import csv
+
+    def write(partial: Path, schema: pa.Schema) -> None:
+        options = csv.WriteOptions(delimiter=_delimiter(path))
+        with open_to_write(partial, path) as stream:
+            _write_batches(dataset, schema, csv.CSVWriter(stream, schema, write_options=options))
+
+    _replace(dataset, path, write)
+
+
+def write_parquet(dataset: Dataset, path: FilePath) -> None:
+    """Write a Parquet file."""
+    from pyarrow import parquet
+
+    def write(partial: Path, schema: pa.Schema) -> None:
+        _write_batches(dataset, schema, parquet.ParquetWriter(partial, schema))
+
+    _replace(dataset, path, write)
+
+
+def write_arrow(dataset: Dataset, path: FilePath) -> None:
+    """Write an Arrow IPC file, which is also a Feather file."""
+
+    def write(partial: Path, schema: pa.Schema) -> None:
+        _write_batches(dataset, schema, pa.ipc.new_file(str(partial), schema))
+
+    _replace(dataset, path, write)
+
+
+@contextmanager
+def _clear_errors(path: FilePath, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as {kind}: {error}") from error
+
+
+def _with_rows(table: Table) -> Table:
+    if not table.n_rows:
+        raise DataError(f"{table.name} has no rows; at least one is needed.")
+    return table
+
+
+def _delimiter(path: FilePath) -> str:
+    return "\t" if ".tsv" in Path(path).suffixes else ","
+
+
+def _csv_schema(path: FilePath, delimiter: str) -> pa.Schema:
+    """The columns, as true or false where the first block of the file has that, else as numbers.
+
+    What they are is fixed before the file is read, so that a value that is no number is named with its row.
+    """
+    from pyarrow import csv
+
+    options = {
+        "read_options": csv.ReadOptions(use_threads=False),
+        "parse_options": csv.ParseOptions(delimiter=delimiter),
+    }
+    with Source(path) as stream:
+        first = csv.open_csv(stream, **options).schema
+    return pa.schema([(each.name, each.type if pa.types.is_boolean(each.type) else pa.float32()) for each in first])
+
+
+def _csv_table(
+    path: FilePath, delimiter: str, schema: pa.Schema, chosen: Columns, use_threads: bool = True
+) -> pa.Table:
+    from pyarrow import csv
+
+    types = {name: pa.float64() for name in (chosen.label, chosen.weight, chosen.list_weight) if name is not None}
+    types |= {name: pa.large_string() for name in (chosen.query, chosen.document) if name is not None}
+    types |= {name: schema.field(name).type for name in chosen.features}
+    try:
+        with Source(path) as stream:
+            return csv.read_csv(
+                stream,
+                read_options=csv.ReadOptions(use_threads=use_threads),
+                parse_options=csv.ParseOptions(delimiter=delimiter),
+                convert_options=csv.ConvertOptions(column_types=types, include_columns=list(types)),
+            )
+    except pa.ArrowInvalid as error:
+        if use_threads:  # one thread knows the row
+            return _csv_table(path, delimiter, schema, chosen, use_threads=False)
+        text = re.sub(r"CSV column #(\d+)", lambda found: f"column {schema.names[int(found[1])]!r}", str(error))
+        hint = "" if text == str(error) else ". Features must be numbers: list the columns to use by features=[…]"
+        raise DataError(f"{path}: {text}{hint}. (Row 1 is the header.)") from error
+
+
+def _replace(dataset: Dataset, path: FilePath, write: Callable[[Path, pa.Schema], None]) -> None:
+    schema = _schema(dataset)
+    if len(dataset.query_ids.unique()) < dataset.n_lists:
+        raise DataError(f"{path}: lists with the same query id would be read back as one. Give them different ids.")
+    empty = int(np.count_nonzero(dataset.sizes == 0))
+    if empty:
+        warnings.warn(
+            f"{path}: {empty} empty list(s) left out; a table has no place for them.", LuceWarning, stacklevel=4
+        )
+    with replacing(path) as partial:
+        write(partial, schema)
+
+
+def _schema(dataset: Dataset) -> pa.Schema:
+    names = [dataset.feature_name(column) for column in range(dataset.n_features)]
+    columns = [(QUERY[0], dataset.query_ids.type), (LABEL[0], pa.float64())]
+    if dataset.document_ids is not None:
+        columns.append((DOCUMENT[0], dataset.document_ids.type))
+    if dataset.item_weights is not None:
+        columns.append((WEIGHT[0], pa.float64()))
+    if dataset.list_weights is not None:
+        columns.append((LIST_WEIGHT[0], pa.float64()))
+    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT}
+    clash = next((name for name in names if name in usual), None)
+    if clash is not None:
+        raise DataError(f"A feature is named {clash!r}, which a table keeps for something else. Give it another name.")
+    if dataset.is_sparse and (dataset.n_features > COLUMNS_LIMIT or dataset.n_features * dataset.n_rows > CELLS_LIMIT):
+        raise DataError(
+            f"A sparse dataset is written as a table up to {COLUMNS_LIMIT:,} features and {CELLS_LIMIT:,} values. "
+            f"Got {dataset!r}. Write it as .luce-data or LETOR text (.txt), which stay sparse."
+        )
+    return pa.schema([*columns, *((name, pa.float32()) for name in names)])
+
+
+def _write_batches(dataset: Dataset, schema: pa.Schema, writer: Any) -> None:
+    lists = list_of_row(dataset.offsets)
+    step = max(1, min(8 * BLOCK, 2**23 // max(1, dataset.n_features)))
+    with writer:
+        for first in range(0, dataset.n_rows, step):
+            rows = slice(first, min(first + step, dataset.n_rows))
+            columns = [dataset.query_ids.take(pa.array(lists[rows])), _nullable(dataset.labels[rows])]
+            if dataset.document_ids is not None:
+                columns.append(dataset.document_ids[rows])
+            if dataset.item_weights is not None:
+                columns.append(pa.array(dataset.item_weights[rows]))
+            if dataset.list_weights is not None:
+                columns.append(pa.array(dataset.list_weights[lists[rows]]))
+            block = dataset.features[rows]
+            block = block.toarray() if dataset.is_sparse else block
+            columns += [_nullable(values) for values in np.ascontiguousarray(block.T)]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def _nullable(values: Any) -> pa.Array:
+    return pa.array(values, from_pandas=True)  # NaN is a null there

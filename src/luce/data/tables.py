@@ -1,0 +1,174 @@
+"""Datasets from tables: anything that speaks Arrow, one row an item."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from luce.arrays import Floats, Integers, numbers
+from luce.data.columns import (
+    DOCUMENT,
+    LABEL,
+    LIST_WEIGHT,
+    QUERY,
+    WEIGHT,
+    Choice,
+    Columns,
+    Table,
+    choose_columns,
+    is_number,
+)
+from luce.data.grouping import Grouping, arrow_ids, group_rows
+from luce.data.ragged import Dataset
+from luce.errors import DataError
+
+BLOCK = 8_192
+"""Rows of a table turned into a block of features together."""
+
+
+def from_table(
+    table: Any,
+    *,
+    query: Choice = QUERY,
+    label: Choice = LABEL,
+    features: Sequence[str] | None = None,
+    document: Choice = DOCUMENT,
+    weight: Choice = WEIGHT,
+    list_weight: Choice = LIST_WEIGHT,
+) -> Dataset:
+    """The dataset of a table with one row an item: pandas, Polars, DuckDB, Arrow, or anything else that speaks Arrow.
+
+    A column is named, or found under one of its usual names; `label=None` says that there are no labels yet.
+    The features are the columns named, or all others, which must then be numbers. A null is a missing value.
+    Rows of one query need not be together: they are brought together, queries in order of first appearance.
+    Columns named 1, 2, … F give numbered features.
+
+    >>> table = pa.table({"query": ["b", "a", "b"], "label": [1, 0, 2], "length": [3.5, None, 2.0]})
+    >>> data = from_table(table)
+    >>> data, data.labels.tolist(), data.feature_names
+    (Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2), [1.0, 2.0, 0.0], ('length',))
+    """
+    held = table_of("The table", arrow_table(table))
+    return dataset_of(held, choose_columns(held, query, label, features, document, weight, list_weight))
+
+
+def arrow_table(table: Any) -> pa.Table:
+    """An Arrow table of whatever speaks Arrow; the index of a pandas frame is no column."""
+    if isinstance(table, pa.Table):
+        return table
+    try:
+        if is_pandas(table):
+            return pa.Table.from_pandas(table, preserve_index=False)
+        if isinstance(table, pa.RecordBatchReader):
+            return table.read_all()
+        if isinstance(table, pa.RecordBatch) or hasattr(table, "__arrow_c_stream__"):
+            return pa.table(table)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise DataError(f"The table cannot be read: {error}") from error
+    hint = " Call its collect() first." if hasattr(table, "collect") else ""
+    raise DataError(
+        f"A table must be of pandas, Polars, DuckDB, Arrow or speak its C interface. Got {type(table)}.{hint}"
+    )
+
+
+def table_of(name: str, table: pa.Table) -> Table:
+    """A table in memory, to be walked through in batches."""
+    return Table(name, table.schema, table.num_rows, lambda names: table.select(names).to_batches(BLOCK))
+
+
+def dataset_of(table: Table, columns: Columns) -> Dataset:
+    """The dataset of a table; its features are filled block by block, each row written where its list wants it."""
+    grouping = group_rows(_whole_column(table, columns.query), f"{table.name}: query column {columns.query!r}")
+
+    def values(name: str | None) -> Floats | None:
+        return None if name is None else _in_order(_float_column(table, name), grouping)
+
+    documents = None
+    if columns.document is not None:
+        ids = arrow_ids(f"document column {columns.document!r}", _whole_column(table, columns.document))
+        ids = ids.cast(pa.large_string()).fill_null("")
+        documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
+    labels = values(columns.label)
+    numbered = columns.features == [str(number) for number in range(1, len(columns.features) + 1)]
+    return Dataset(
+        features=filled(table, columns.features, grouping.position),
+        labels=np.full(table.n_rows, np.nan) if labels is None else labels,
+        offsets=grouping.offsets,
+        query_ids=grouping.query_ids,
+        document_ids=documents,
+        item_weights=values(columns.weight),
+        list_weights=_one_a_list(columns.list_weight, values(columns.list_weight), grouping),
+        feature_names=None if numbered else tuple(columns.features),
+    )
+
+
+def filled(table: Table, names: list[str], position: Integers | None = None) -> NDArray[np.float32]:
+    """The columns as a float32 matrix, row r of the table at row position[r]; a null is NaN."""
+    matrix = np.empty((table.n_rows, len(names)), dtype=np.float32)
+    first = 0
+    for batch in table.batches(names) if names else ():
+        block = np.empty((batch.num_rows, len(names)), dtype=np.float32)
+        with np.errstate(over="ignore"):  # beyond float32 becomes infinite, refused below
+            for column, values in enumerate(batch.columns):
+                block[:, column] = _floats(values)
+        infinite = np.argwhere(np.isinf(block))
+        if infinite.size:
+            row, column = infinite[0].tolist()
+            raise _infinite(table, names[column], first + row)
+        last = first + batch.num_rows
+        matrix[slice(first, last) if position is None else position[first:last]] = block
+        first = last
+    return matrix
+
+
+def _floats(values: pa.Array) -> NDArray[Any]:
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        values = values.cast(pa.uint8())
+    elif pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        values = values.cast(pa.float64())
+    return values.to_numpy(zero_copy_only=False)
+
+
+def _whole_column(table: Table, name: str) -> pa.ChunkedArray:
+    batches = [batch.column(0) for batch in table.batches([name])]
+    return pa.chunked_array(batches, type=table.schema.field(name).type)
+
+
+def _float_column(table: Table, name: str) -> Floats:
+    column = _whole_column(table, name)
+    if not is_number(column.type):
+        raise DataError(f"{table.name}: column {name!r} must be numbers. It is {column.type}.")
+    values = numbers(name, np.concatenate([np.empty(0), *(_floats(chunk) for chunk in column.chunks)]))
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        raise _infinite(table, name, int(infinite[0]))
+    return values
+
+
+def _infinite(table: Table, column: str, row: int) -> DataError:
+    return DataError(f"{table.name}: column {column!r} must be finite. It is infinite at row {row}, counted from 0.")
+
+
+def _in_order(values: Floats, grouping: Grouping) -> Floats:
+    return values if grouping.order is None else values[grouping.order]
+
+
+def _one_a_list(name: str | None, values: Floats | None, grouping: Grouping) -> Floats | None:
+    if values is None:
+        return None
+    starts = grouping.offsets[:-1]
+    weights = values[starts]
+    differs = np.flatnonzero(values != np.repeat(weights, np.diff(grouping.offsets)))
+    if differs.size:
+        at = int(np.searchsorted(grouping.offsets, differs[0], side="right")) - 1
+        query = grouping.query_ids[at]
+        raise DataError(f"Column {name!r} must be the same in all rows of a list. Query {query} has several values.")
+    return weights
+
+
+def is_pandas(table: Any) -> bool:
+    """Whether this is a pandas frame, told without loading pandas."""
+    return type(table).__module__.partition(".")[0] == "pandas" and hasattr(table, "columns")

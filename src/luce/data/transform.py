@@ -1,0 +1,133 @@
+"""What every feature transform does: learn from training data, change features, store itself as JSON and arrays."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from luce.arrays import Floats, Integers, frozen
+from luce.data.ragged import Dataset
+from luce.errors import DataError, OptionError
+
+CELLS = 2**22
+"""Values worked on together: what lies between two transforms is never larger than this (or than one list)."""
+
+SPARSE_ROWS = 8_192
+"""Sparse rows worked on together: few enough for some of their columns to be made dense."""
+
+Features = Any
+"""float32 (N, F): a C-contiguous array or a SciPy CSR array."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transform:
+    """A frozen record of options and of what was learnt, which are the fields that `repr` leaves out.
+
+    A kind says its `name`, a one-line `summary`, and `within_lists` where other rows of a list change a row.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    within_lists: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, array in self.state()[1].items():
+            if array.ndim != 1:
+                raise DataError(
+                    f"{name} of the transform {self.name} must be one-dimensional. Got shape {array.shape}."
+                )
+            object.__setattr__(self, name, frozen(np.ascontiguousarray(array)))
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """The options it takes."""
+        return [each.name for each in fields(cls) if each.repr]
+
+    def fit(self, dataset: Dataset, before: Sequence["Transform"] = ()) -> Self:
+        """This transform with what it learns from the dataset as the transforms `before` leave it."""
+        return self
+
+    def apply(self, features: Features, offsets: Integers) -> Features:
+        """The transformed features; the given ones stay as they are. Lists matter only where `within_lists`."""
+        raise NotImplementedError
+
+    def n_outputs(self, n_features: int) -> int:
+        """The number of features after it."""
+        return n_features
+
+    def feature_names(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names of the features after it."""
+        return tuple(names)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Everything needed to make it again: what JSON can hold, and the arrays."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        return {"transform": self.name} | {name: value for name, value in values.items() if name not in arrays}, arrays
+
+    def for_features(self, array: NDArray[Any] | None, n_features: int) -> NDArray[Any]:
+        """A learnt array, one entry a feature; an error where there is none or the features are others."""
+        if array is None:
+            raise OptionError(f"The transform {self.name} must be fitted before it is applied.")
+        if len(array) != n_features:
+            raise DataError(f"The transform {self.name} was fitted on {len(array)} features. Got {n_features}.")
+        return array
+
+
+def contiguous(features: Any) -> NDArray[np.float32]:
+    """Dense features as kernels want them: read-only, row after row."""
+    return frozen(np.ascontiguousarray(features, dtype=np.float32))
+
+
+def width_after(transforms: Sequence[Transform], n_features: int) -> int:
+    """The number of features after all the transforms."""
+    for transform in transforms:
+        n_features = transform.n_outputs(n_features)
+    return n_features
+
+
+def blocks(features: Features, offsets: Integers, transforms: Sequence[Transform]) -> Iterator[tuple[slice, Features]]:
+    """The features as the transforms leave them, block after block of rows, with the rows each block holds."""
+    n_rows = features.shape[0]
+    if sparse.issparse(features):
+        step = SPARSE_ROWS
+    else:
+        step = max(1, CELLS // max(1, width_after(transforms, features.shape[1])))
+    whole = any(transform.within_lists for transform in transforms)
+    cuts = _whole_lists(offsets, step) if whole else [*range(0, n_rows, step), n_rows]
+    for first, last in pairwise(cuts):
+        block = features[first:last] if sparse.issparse(features) else contiguous(features[first:last])
+        lists = np.array([0, last - first])
+        if whole:
+            start, stop = np.searchsorted(offsets, [first, last], side="right")
+            lists = offsets[start - 1 : stop] - first
+        for transform in transforms:
+            block = transform.apply(block, lists)
+        yield slice(first, last), block
+
+
+def _whole_lists(offsets: Integers, step: int) -> list[int]:
+    cuts = [0]
+    while cuts[-1] < offsets[-1]:
+        fitting = offsets[np.searchsorted(offsets, cuts[-1] + step, side="right") - 1]
+        cuts.append(int(fitting if fitting > cuts[-1] else offsets[np.searchsorted(offsets, cuts[-1], side="right")]))
+    return cuts
+
+
+def saturated(values: Floats) -> NDArray[np.float32]:
+    """Float64 as float32; what lies beyond its range becomes its largest number, never infinite."""
+    largest = float(np.finfo(np.float32).max)
+    return np.clip(values, -largest, largest).astype(np.float32)
+
+
+def dense_only(transform: Transform, features: Features) -> None:
+    """Refuse sparse features where zeros would not stay zeros."""
+    if sparse.issparse(features):
+        raise DataError(
+            f"The transform {transform.name} needs dense features: it moves zeros. Got sparse ones. "
+            "Use standardise, which only scales sparse features, or read with sparse=False."
+        )

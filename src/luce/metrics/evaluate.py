@@ -1,0 +1,158 @@
+"""Scores and judged lists in, results out: every list is sorted once, and every metric is measured on that."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from luce.arrays import Floats, check_offsets, check_rows, frozen, numbers
+from luce.data.ragged import Dataset
+from luce.errors import DataError, OptionError, unknown_name
+from luce.metrics.gains import GAINS, discounts
+from luce.metrics.listwise import Options
+from luce.metrics.metric import Metric, parse_metrics
+from luce.metrics.ordering import WHOLE, ranked_lists
+from luce.metrics.resampling import bootstrap_intervals
+from luce.metrics.results import Empty, Results
+from luce.threads import over_lists
+
+
+def measure(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    metrics: str | Iterable[str] = "ndcg@10",
+    *,
+    gain: str = "exponential",
+    max_grade: float | None = None,
+    n_jobs: int | None = None,
+) -> dict[str, Floats]:
+    """The value of each metric for each list, NaN for a list with nothing to measure; `evaluate` on plain arrays.
+
+    >>> measure([3.0, 2.0, 1.0, 1.0], [0, 2, 1, 0], [0, 3, 4], "mrr, ndcg")
+    {'mrr': array([0.5, nan]), 'ndcg': array([0.659..., nan])}
+    """
+    wanted = parse_metrics(metrics)
+    _check_gain(gain)
+    labels = numbers("labels", labels)
+    if np.isinf(labels).any():
+        raise DataError("labels must be finite, or NaN where not observed. Got an infinite one.")
+    offsets = check_offsets(offsets, len(labels))
+    scores = check_rows("scores", scores, len(labels))
+    top = resolve_max_grade(wanted, labels, max_grade)
+    ranked = ranked_lists(scores, labels, offsets, _depth(wanted), n_jobs)
+    longest = int(np.diff(offsets).max(initial=0))
+    table = discounts(min(longest, _depth(wanted)))
+    values = {}
+    for one in wanted:
+        options = Options(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
+        values[str(one)] = np.empty(len(offsets) - 1)
+        over_lists(one.kernel, frozen(offsets), ranked, options, values[str(one)], n_jobs=n_jobs)
+    return values
+
+
+def evaluate(
+    scores: ArrayLike,
+    dataset: Dataset,
+    metrics: str | Iterable[str] = "ndcg@10",
+    *,
+    empty: Empty = "skip",
+    gain: str = "exponential",
+    max_grade: float | None = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 1000,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> Results:
+    """Measure the ranking that scores give to each list of a dataset.
+
+    Args:
+        scores: (N,), higher ranks first; −∞ = not retrieved. Equal scores count as the average over their orders.
+        dataset: the judged lists.
+        metrics: names such as "ndcg@10, err", or a sequence of them; see METRICS.
+        empty: lists with nothing to measure are left out ("skip"), or count as 0 or 1.
+        gain: "exponential" for 2^y − 1, "linear" for y. A label below 0 counts as 0.
+        max_grade: the highest grade of the scale, read by err; by default the largest label, and at least 1.
+        confidence, n_bootstrap, random_state: of the intervals: percentiles of means over lists drawn with replacement.
+        n_jobs: threads.
+
+    >>> data = Dataset(np.zeros((5, 1)), labels=[0, 2, 1, 0, 0], offsets=[0, 3, 5])
+    >>> results = evaluate([3.0, 2.0, 1.0, 5.0, 4.0], data, "ndcg@2, err")
+    >>> print(results)
+    metric    mean  95 % interval  lists  skipped
+    ndcg@2  0.5213              –      1        1
+    err     0.3958              –      1        1
+    err with max_grade 2
+    >>> results.values["ndcg@2"]
+    array([0.521..., nan])
+    """
+    wanted = parse_metrics(metrics)
+    _check_settings(empty, confidence, n_bootstrap)
+    top = resolve_max_grade(wanted, dataset.labels, max_grade)
+    names = [str(one) for one in wanted]
+    found = measure(scores, dataset.labels, dataset.offsets, names, gain=gain, max_grade=top, n_jobs=n_jobs)
+    values = np.stack(list(found.values()), axis=1)
+    n_empty = np.isnan(values).sum(axis=0)
+    if empty != "skip":
+        values[np.isnan(values)] = empty
+    weights = dataset.list_weights
+    intervals = bootstrap_intervals(values, weights, n_bootstrap, confidence, random_state)
+    return Results(
+        values={name: frozen(np.ascontiguousarray(column)) for name, column in zip(names, values.T, strict=True)},
+        means={name: _mean(column, weights) for name, column in zip(names, values.T, strict=True)},
+        intervals={name: (float(low), float(high)) for name, (low, high) in zip(names, intervals, strict=True)},
+        n_empty=dict(zip(names, n_empty.tolist(), strict=True)),
+        query_ids=dataset.query_ids,
+        list_weights=weights,
+        empty=empty,
+        gain=gain,
+        max_grade=top,
+        confidence=confidence,
+    )
+
+
+def resolve_max_grade(metrics: Iterable[Metric], labels: Floats, max_grade: float | None) -> float | None:
+    """The highest grade to reckon with: as given, else the largest label and at least 1; None if no metric reads it."""
+    if not any("max_grade" in one.options for one in metrics):
+        return None
+    largest = float(np.fmax.reduce(labels, initial=0.0))
+    if max_grade is None:
+        return max(largest, 1.0)
+    if isinstance(max_grade, bool) or not isinstance(max_grade, int | float | np.number) or not 0 <= max_grade < np.inf:
+        raise OptionError(f"max_grade must be a finite number ≥ 0, the highest grade of the scale. Got {max_grade!r}.")
+    if largest > max_grade:
+        raise DataError(
+            f"A label of {largest:g} is above max_grade {max_grade:g}. Give the highest grade of the scale."
+        )
+    return float(max_grade)
+
+
+def _depth(metrics: Iterable[Metric]) -> int:
+    return max(one.cutoff or WHOLE for one in metrics)
+
+
+def _mean(values: Floats, weights: Floats | None) -> float:
+    kept = ~np.isnan(values)
+    shares = kept.astype(np.float64) if weights is None else np.where(kept, weights, 0.0)
+    total = shares.sum()
+    if total == 0:
+        return float("nan")
+    counted = shares > 0
+    return float(values[counted] @ shares[counted] / total)
+
+
+def _check_gain(gain: str) -> None:
+    if gain not in GAINS:
+        raise unknown_name("gain", str(gain), GAINS)
+
+
+def _check_settings(empty: Any, confidence: float, n_bootstrap: int) -> None:
+    if empty not in ("skip", 0, 1):
+        raise OptionError(
+            f"empty must be 'skip', 0 or 1: what to do with lists with nothing to measure. Got {empty!r}."
+        )
+    if not 0 < confidence < 1:
+        raise OptionError(f"confidence must be between 0 and 1, such as 0.95. Got {confidence!r}.")
+    if not isinstance(n_bootstrap, int | np.integer) or n_bootstrap < 0:
+        raise OptionError(f"n_bootstrap must be an integer ≥ 0; 0 gives no intervals. Got {n_bootstrap!r}.")

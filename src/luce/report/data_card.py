@@ -1,0 +1,86 @@
+"""The section on the data: how much, which grades, how long the lists are, what is missing."""
+
+from typing import Any
+
+import numpy as np
+
+from luce.arrays import Floats, Integers
+from luce.data.ragged import BLOCK, Dataset
+from luce.report.charts import bars, histogram
+from luce.report.contents import Report
+from luce.report.svg import Picture
+from luce.report.wording import count, number, share
+
+FEW = 10
+"""Grades or lengths up to this many get a bar each; more are binned."""
+
+BINS = 24
+
+
+def data_card(report: Report) -> dict[str, Any]:
+    """Facts by name, and a picture of the grades and of the list lengths where there are any."""
+    dataset = report.dataset
+    observed = dataset.labels[~np.isnan(dataset.labels)]
+    facts = {
+        "Lists": f"{dataset.n_lists:,}",
+        "Rows": f"{dataset.n_rows:,}",
+        "Features": f"{dataset.n_features:,}{', sparse' if dataset.is_sparse else ''}",
+        "List length": _lengths(dataset.sizes),
+        "Grades": _range(observed) if observed.size else "none",
+        "Rows without a grade": _part(dataset.n_rows - observed.size, dataset.n_rows),
+        "Missing feature values": _part(missing_values(dataset), dataset.n_rows * dataset.n_features),
+    }
+    grades = _distribution("grades", "Rows by grade", observed, "grade")
+    lengths = _distribution("list-lengths", "Lists by length", dataset.sizes, "rows in the list")
+    return {"facts": facts, "pictures": [*grades, *lengths]}
+
+
+def missing_values(dataset: Dataset) -> int:
+    """The number of NaN features, looked for block by block so that a memory-mapped dataset stays on disk."""
+    values = dataset.features.data if dataset.is_sparse else dataset.features
+    return sum(int(np.isnan(values[start : start + BLOCK]).sum()) for start in range(0, len(values), BLOCK))
+
+
+def _lengths(sizes: Integers) -> str:
+    if not sizes.size:
+        return "no lists"
+    low, middle, empty = sizes.min(), float(np.median(sizes)), int((sizes == 0).sum())
+    text = _range(sizes) if low == sizes.max() else f"{_range(sizes)}, median {number(middle)}"
+    return f"{text}; {count(empty, 'empty list')}" if empty else text
+
+
+def _range(values: Floats | Integers) -> str:
+    low, high = values.min(), values.max()
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
+
+
+def _part(part: int, whole: int) -> str:
+    return f"{part:,} ({share(part / whole)})" if part else "none"
+
+
+def binned(values: Floats | Integers) -> tuple[Integers, Floats] | None:
+    """Counts and edges of about `BINS` bins, or None where no axis can tell the values apart.
+
+    >>> binned(np.arange(60))
+    (array([3, 3, ...]), array([-0.5,  2.5, ...]))
+    """
+    low, high = float(values.min()), float(values.max())
+    step = high / BINS - low / BINS
+    if not 1e-6 * max(-low, high) < step < 1e300:
+        return None
+    edges: int | Floats = BINS
+    if np.all(values == np.floor(values)):  # as many whole numbers in each bin, else some bins stick out
+        width = np.ceil(step)
+        edges = low - 0.5 + width * np.arange((high - low) // width + 2)
+    counts, found = np.histogram(values, edges)
+    return counts, found
+
+
+def _distribution(name: str, title: str, values: Floats | Integers, along: str) -> list[Picture]:
+    distinct, counts = np.unique(values, return_counts=True)
+    if not distinct.size:
+        return []
+    if distinct.size <= FEW:
+        return [bars(name, title, [number(value) for value in distinct], counts, along)]
+    bins = binned(values)
+    return [] if bins is None else [histogram(name, title, bins[1], bins[0], along)]

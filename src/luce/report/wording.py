@@ -1,0 +1,76 @@
+"""Numbers and names as the report writes them."""
+
+import math
+
+
+def decimal(value: float) -> str:
+    """A mean or a score, four places where that says something; a dash for NaN.
+
+    >>> decimal(0.51237), decimal(-1234.5), decimal(3.2e-5), decimal(math.nan), decimal(-math.inf)
+    ('0.5124', '−1,234.50', '3.20e−05', '–', '−∞')
+    """
+    if not math.isfinite(value):
+        return _endless(value)
+    size = abs(value)
+    if size == 0 or 5e-4 <= size < 100:
+        text = f"{value:.4f}"
+    else:
+        text = f"{value:,.2f}" if 100 <= size < 1e7 else f"{value:.2e}"
+    return text.replace("-", "−")
+
+
+def number(value: float) -> str:
+    """A grade, a length, an edge: four significant digits, none that are zeros at the end; a dash for NaN.
+
+    >>> number(3.0), number(0.125), number(1234567.0), number(-2)
+    ('3', '0.125', '1,234,567', '−2')
+    """
+    if not math.isfinite(value):
+        return _endless(value)
+    whole = float(value).is_integer() and abs(value) < 1e9
+    return (f"{value:,.0f}" if whole else f"{value:.4g}").replace("-", "−")
+
+
+def p_value(value: float) -> str:
+    """A p-value, four places.
+
+    >>> p_value(0.03127), p_value(2e-9)
+    ('0.0313', '<0.0001')
+    """
+    return "<0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def share(part: float) -> str:
+    """A part of one as percent; what is not nothing never reads as 0 %, what is not all never as 100 %.
+
+    >>> share(0.123), share(0.0001), share(0.9999), share(0), share(1)
+    ('12.3 %', '<0.1 %', '>99.9 %', '0 %', '100 %')
+    """
+    if part in (0, 1):
+        return "100 %" if part else "0 %"
+    if part < 0.001:
+        return "<0.1 %"
+    return ">99.9 %" if part > 0.999 else f"{part:.1%}".replace("%", " %")
+
+
+def count(n: int, word: str) -> str:
+    """A count with its word.
+
+    >>> count(1, "list"), count(1200, "list")
+    ('1 list', '1,200 lists')
+    """
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def plain(text: str, longest: int = 60) -> str:
+    """One line of printable characters, cut to `longest` with an ellipsis.
+
+    >>> plain("two\\nlines"), plain("a very long name", 8)
+    ('two lines', 'a very …')
+    """
+    line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def _endless(value: float) -> str:
+    return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"

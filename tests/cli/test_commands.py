@@ -1,0 +1,213 @@
+"""Every command of the table: help with an example, the main path, JSON, and errors in one line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+import luce
+from luce.cli import COMMANDS, app
+from luce.cli.output import progress, show_json
+from luce.data.synthetic import web_search
+
+RUN = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three parts of made data and a model, all by the command line."""
+    place = tmp_path_factory.mktemp("cli")
+    for seed, name in enumerate(("train", "validation", "test")):
+        luce.write(web_search(30, n_features=12, mean_length=10, seed=seed).dataset, place / f"{name}.txt")
+    call("train", place / "train.txt", "--validation", place / "validation.txt", "-o", place / "model.luce")
+    return place
+
+
+def call(*words, fails: bool = False):
+    result = RUN.invoke(app, [str(word) for word in words])
+    if fails:
+        assert result.exit_code != 0
+        return str(result.exception) + result.output
+    assert result.exit_code == 0, f"{words}: {result.output} {result.exception!r}"
+    return result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example_that_parses(name):
+    text = " ".join(call(name, "--help").split())
+    assert f"Example: luce {name}" in text
+    assert len(COMMANDS[name].__doc__) > 60
+
+
+def test_inspect(folder):
+    facts = json.loads(call("inspect", folder / "train.txt", "--json"))
+    data = luce.read(folder / "train.txt")
+    assert (facts["rows"], facts["lists"], facts["features"]) == (data.n_rows, 30, 12)
+    assert facts["list_lengths"]["most"] == data.sizes.max()
+    assert sum(facts["labels"].values()) == data.n_rows
+    best = [data.labels[data.rows(q)].max() for q in range(data.n_lists)]
+    assert facts["lists_with_nothing_relevant"] == sum(value <= 0 for value in best)
+    assert f"{data.n_rows:,}" in call("inspect", folder / "train.txt")
+
+
+def test_inspect_counts_what_is_missing(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:nan 2:3\nnan qid:1 1:2\n0 qid:2 2:nan\n")
+    facts = json.loads(call("inspect", tmp_path / "a.txt", "--json", "--read", "sparse=false"))
+    assert facts["missing_feature_values"] == 2
+    assert facts["labels_not_observed"] == 1
+    assert facts["lists_with_nothing_relevant"] == 1
+
+
+@pytest.mark.parametrize("ending", ["luce-data", "csv", "parquet", "arrow", "txt.gz"])
+def test_convert_there_and_back(folder, tmp_path, ending):
+    call("convert", folder / "test.txt", tmp_path / f"a.{ending}")
+    call("convert", tmp_path / f"a.{ending}", tmp_path / "b.txt")
+    assert (tmp_path / "b.txt").read_bytes() == (folder / "test.txt").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"a.{ending}", "b.txt"])
+
+
+def test_train_says_what_it_did(folder, tmp_path):
+    words = ["train", folder / "train.txt", "-o", tmp_path / "m.luce", "--objective", "listmle", "--json"]
+    summary = json.loads(call(*words, "--option", "depth=3", "--set", "l2=10", "--set", "transforms=fill", "--seed", 5))
+    model = luce.load(tmp_path / "m.luce")
+    assert str(model.objective) == "listmle(depth=3)"
+    assert (model.l2, model.random_state, model.transforms) == (10, 5, ["fill"])
+    assert summary["iterations"] == len(model.history_)
+    assert summary["validation"] is None
+
+
+def test_train_reads_validation_for_the_features_of_the_training(folder, tmp_path):
+    narrow = "1 qid:1 1:0.5\n0 qid:1 2:0.5\n"
+    (tmp_path / "narrow.txt").write_text(narrow)
+    call("train", folder / "train.txt", "--validation", tmp_path / "narrow.txt", "-o", tmp_path / "m.luce")
+    call("evaluate", tmp_path / "m.luce", tmp_path / "narrow.txt")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "run"])
+def test_rank_to_a_file(folder, tmp_path, kind):
+    expected = luce.load(folder / "model.luce").rank(luce.read(folder / "test.txt"), top=2).to_pylist()
+    out = tmp_path / f"ranking.{kind}"
+    call("rank", folder / "model.luce", folder / "test.txt", "--top", 2, "-o", out)
+    if kind == "parquet":
+        assert pyarrow.parquet.read_table(out).to_pylist() == expected
+    elif kind == "jsonl":
+        assert [json.loads(line) for line in out.read_text().splitlines()] == expected
+    elif kind == "run":
+        first = expected[0]
+        line = f"{first['query']} Q0 {first['document']} 1 {first['score']!r} luce"
+        assert out.read_text().splitlines()[0] == line
+    else:
+        assert len(out.read_text().splitlines()) == len(expected) + 1
+
+
+def test_rank_to_standard_output(folder):
+    lines = call("rank", folder / "model.luce", folder / "test.txt", "--top", 1).splitlines()
+    assert lines[0] == '"query","rank","document","score","row"'
+    assert len(lines) == 31
+
+
+def test_evaluate_a_model_and_its_run_alike(folder, tmp_path):
+    call("rank", folder / "model.luce", folder / "test.txt", "-o", tmp_path / "a.run")
+    call("convert", folder / "test.txt", tmp_path / "test.qrels")
+    metrics = ["--metrics", "ndcg@10,err,map", "--max-grade", "4", "--json"]
+    model = json.loads(call("evaluate", folder / "model.luce", folder / "test.txt", *metrics))
+    run = json.loads(call("evaluate", tmp_path / "a.run", tmp_path / "test.qrels", *metrics))
+    (model,), (run,) = model.values(), run.values()
+    for name in ("ndcg@10", "err", "map"):
+        assert model["metrics"][name]["mean"] == pytest.approx(run["metrics"][name]["mean"], abs=1e-9)
+
+
+def test_evaluate_several_and_every_list(folder, tmp_path):
+    words = ["evaluate", folder / "model.luce", folder / "model.luce", folder / "test.txt"]
+    text = call(*words, "--per-list", tmp_path / "lists.csv")
+    assert "ndcg@10" in text and "err with max_grade 4" in text
+    assert len((tmp_path / "lists.csv").read_text().splitlines()) == 31
+    skipped, zero = (
+        json.loads(call(*words, "--json", "--metrics", "ndcg@1", "--empty", empty)) for empty in ("skip", "0")
+    )
+    for one, other in zip(skipped.values(), zero.values(), strict=True):
+        assert one["metrics"]["ndcg@1"]["mean"] >= other["metrics"]["ndcg@1"]["mean"]
+
+
+def test_compare_cuts_a_file_or_takes_a_folder(folder, tmp_path):
+    found = json.loads(call("compare", folder / "train.txt", "--folds", 3, "--json"))
+    assert set(found["results"]) == {"listmle", "listnet"}
+    assert found["results"]["listmle"]["n_lists"] == 30
+    assert found["tests"][0]["baseline"] == "listmle"
+    for name in ("train", "validation", "test"):
+        (tmp_path / f"{name}.txt").write_bytes((folder / f"{name}.txt").read_bytes())
+    text = call("compare", tmp_path, "--folds", 3, "--objectives", "listnet", "--metrics", "ndcg@5,arp")
+    assert "3 folds, 90 lists" in text
+    assert "given parts are the folds" in call("compare", tmp_path, "--folds", 5, fails=True)
+
+
+@pytest.mark.parametrize("table", ["objectives", "metrics"])
+def test_tables(table):
+    names = {"objectives": luce.OBJECTIVES, "metrics": luce.METRICS}[table]
+    text = call(table)
+    assert all(name in text for name in names)
+    assert [entry["name"] for entry in json.loads(call(table, "--json"))] == list(names)
+    for name in names:
+        assert json.loads(call(table, name, "--json"))["summary"] == names[name].summary
+        assert names[name].formula.split()[0] in call(table, name)
+
+
+def test_demo_ends_with_a_report(tmp_path):
+    text = call("demo", "--directory", tmp_path / "demo", "--lists", 40, "--threads", 1)
+    assert "ndcg@10" in text
+    page = (tmp_path / "demo" / "report.html").read_text()
+    assert page.startswith("<!") and "<svg" in page
+    assert luce.load(tmp_path / "demo" / "model.luce").n_features_in_ == 40
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "nothing.txt"], "There is no file nothing.txt"),
+        (["train", "nothing.txt", "--objective", "listmel"], "Did you mean 'listmle'"),
+        (["train", "nothing.txt", "--model", "lineal"], "Did you mean 'linear'"),
+        (["train", "nothing.txt", "--set", "patient=1"], "Did you mean 'patience'"),
+        (["train", "nothing.txt", "--option", "depth"], "takes KEY=VALUE"),
+        (["rank", "nothing.luce", "nothing.txt"], "There is no model file nothing.luce"),
+        (["rank", "nothing.luce", "nothing.txt", "--format", "cvs"], "Did you mean 'csv'"),
+        (["evaluate", "nothing.luce"], "needs a model or a run file"),
+        (["inspect", "nothing.xyz"], "means no format"),
+        (["metrics", "ndgc"], "Did you mean 'ndcg'"),
+        (["objectives", "lisnet"], "Did you mean 'listnet'"),
+        (["inspect", "."], "is a directory"),
+    ],
+)
+def test_errors_say_what_is_wrong(words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in call(*words, fails=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_error_is_one_line_and_status_two(tmp_path):
+    program = Path(sys.executable).parent / "luce"
+    result = subprocess.run([program, "inspect", tmp_path / "[x].txt"], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr == f"Error: There is no file {tmp_path / '[x].txt'}.\n"
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.strip() == luce.__version__
+
+
+def test_json_has_no_nan(capsys):
+    show_json({"a": float("nan"), "b": np.array([1.5, np.nan]), "c": (1, {"d": None})})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [1.5, None], "c": [1, {"d": None}]}
+
+
+def test_progress_shows_only_when_it_takes_long(capsys, monkeypatch):
+    with progress("Quick") as report:
+        report(0.5, "half")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("luce.cli.output.PATIENCE", -1.0)
+    with progress("Slow") as report:
+        report(0.5, "half")
+    assert "Slow: 50% half" in capsys.readouterr().err

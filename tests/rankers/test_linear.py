@@ -1,0 +1,193 @@
+"""The linear ranker: it finds the optimum, keeps the best point, and does not care how its data came."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import luce
+from luce.data.synthetic import web_search
+from luce.errors import DataError, LuceError, OptionError
+from luce.objectives import OBJECTIVES
+from luce.rankers import LinearRanker
+
+SINGLE = [name for name in OBJECTIVES if not OBJECTIVES[name].one_output_per_grade]
+
+
+@pytest.fixture(scope="module")
+def parts():
+    made = [web_search(60, n_features=40, mean_length=15, seed=seed, missing=0.05).dataset for seed in (1, 2, 3)]
+    return dict(zip(("train", "validation", "test"), made, strict=True))
+
+
+def ndcg(scores, dataset):
+    return luce.evaluate(scores, dataset, "ndcg@10", n_bootstrap=0).means["ndcg@10"]
+
+
+@pytest.mark.parametrize("objective", ["listmle", "listnet", "pl-partition"])
+def test_learns_what_can_be_learnt(parts, objective):
+    ranker = LinearRanker(objective, n_jobs=1).fit(parts["train"], validation=parts["validation"])
+    random = ndcg(np.random.default_rng(0).random(parts["test"].n_rows), parts["test"])
+    assert ndcg(ranker.predict(parts["test"]), parts["test"]) > random + 0.1
+
+
+def test_the_gradient_vanishes_at_the_optimum(parts):
+    ranker = LinearRanker(tolerance=1e-15, max_iterations=500, n_jobs=1).fit(parts["train"])
+    features = luce.data.features.apply_transforms(ranker.transforms_, parts["train"].features, parts["train"].offsets)
+    value, gradient = ranker._penalised_loss(features, parts["train"])(ranker.weights_)
+    assert np.abs(gradient).max() < 1e-3 * value
+    assert ranker.history_[-1]["loss"] == pytest.approx(value, rel=1e-12)
+
+
+def test_history_falls_and_the_best_iteration_is_kept(parts):
+    seen = []
+    ranker = LinearRanker(patience=5, n_jobs=1).fit(
+        parts["train"], validation=parts["validation"], callback=seen.append
+    )
+    assert seen == ranker.history_
+    losses = [step["loss"] for step in seen]
+    assert all(a >= b for a, b in pairwise(losses))
+    best = max(seen, key=lambda step: step["validation"])
+    assert ranker.best_iteration_ == best["iteration"]
+    assert ndcg(ranker.predict(parts["validation"]), parts["validation"]) == pytest.approx(best["validation"])
+    assert len(seen) <= best["iteration"] + 5
+
+
+def test_the_prior_shrinks_the_weights(parts):
+    norms = [np.linalg.norm(LinearRanker(l2=l2, n_jobs=1).fit(parts["train"]).weights_) for l2 in (0.1, 100, 1e5)]
+    assert norms[0] > norms[1] > norms[2]
+
+
+def test_a_list_of_weight_two_is_a_list_given_twice(parts):
+    train = parts["train"]
+    weights = np.ones(train.n_lists)
+    weights[:20] = 2
+    weighted = luce.Dataset(train.features, train.labels, train.offsets, list_weights=weights)
+    repeated = luce.data.concatenate([train, train.take(np.arange(20))])
+    point = np.random.default_rng(0).normal(size=train.n_features)
+    ranker = LinearRanker("listnet", n_jobs=1)
+    once, twice = (ranker._penalised_loss(np.nan_to_num(d.features), d)(point) for d in (weighted, repeated))
+    assert once[0] == pytest.approx(twice[0], rel=1e-12)
+    np.testing.assert_allclose(once[1], twice[1], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["arrays", "pandas", "polars", "sparse", "shuffled", "mapped"])
+def test_the_form_of_the_data_does_not_matter(parts, form, tmp_path):
+    train = parts["train"]
+    X = np.nan_to_num(np.asarray(train.features))
+    qid = np.repeat(np.arange(train.n_lists), train.sizes)
+    expected = LinearRanker("listnet", n_jobs=1).fit(X, train.labels, qid)
+    scores = expected.predict(X)
+    if form == "shuffled":
+        order = np.random.default_rng(0).permutation(len(X))
+        ranker = LinearRanker("listnet", n_jobs=1).fit(X[order], train.labels[order], qid[order])
+        np.testing.assert_allclose(ranker.predict(X[order], qid[order]), scores[order], atol=1e-3)
+        return
+    if form == "mapped":
+        luce.write(luce.from_arrays(X, train.labels, qid), tmp_path / "x.luce-data")
+        ranker = LinearRanker("listnet", n_jobs=1).fit(luce.read(tmp_path / "x.luce-data"))
+        np.testing.assert_array_equal(ranker.predict(luce.read(tmp_path / "x.luce-data")), scores)
+        return
+    names = [f"f{i}" for i in range(X.shape[1])]
+    given = {
+        "arrays": X.tolist(),
+        "pandas": pd.DataFrame(X, columns=names),
+        "polars": pl.DataFrame(X, schema=names),
+        "sparse": sparse.coo_array(X),
+    }[form]
+    ranker = LinearRanker("listnet", n_jobs=1).fit(given, train.labels, qid)
+    # Sparse features are scaled and not centred, which moves all scores of a list alike.
+    rank = ranker.rank(given, qid).column("row").to_pylist()
+    assert rank == expected.rank(X, qid).column("row").to_pylist()
+    assert list(getattr(ranker, "feature_names_in_", [])) == (names if form in ("pandas", "polars") else [])
+
+
+def test_threads_and_seeds(parts):
+    one, two = (LinearRanker(n_jobs=jobs, random_state=7).fit(parts["train"]).weights_ for jobs in (1, 2))
+    np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+    other = LinearRanker(n_jobs=1, random_state=8).fit(parts["train"]).weights_
+    assert not np.allclose(one, other, rtol=1e-3)
+
+
+def test_follows_scikit_learn(parts):
+    ranker = LinearRanker(luce.objective("listmle", depth=3), l2=2.5)
+    copy = clone(ranker)
+    assert copy.get_params()["l2"] == 2.5
+    assert str(copy.get_params()["objective"]) == "listmle(depth=3)"
+    assert "listmle(depth=3)" in repr(ranker)
+    assert copy.set_params(l2=1.0).fit(parts["train"]) is copy
+
+
+def test_list_wise_normalisation_needs_the_lists(parts):
+    ranker = LinearRanker(transforms=["fill", "list-minmax"], n_jobs=1).fit(parts["train"])
+    X, qid = parts["test"].features, np.repeat(np.arange(parts["test"].n_lists), parts["test"].sizes)
+    with pytest.raises(DataError, match="give qid"):
+        ranker.predict(X)
+    np.testing.assert_allclose(ranker.predict(X, qid), ranker.predict(parts["test"]))
+
+
+def test_rank_table(parts):
+    test = parts["test"]
+    ranker = LinearRanker(n_jobs=1).fit(parts["train"])
+    table = ranker.rank(test, top=3)
+    scores = ranker.predict(test)
+    assert table.column_names == ["query", "rank", "document", "score", "row"]
+    assert table.num_rows == np.minimum(test.sizes, 3).sum()
+    for row in table.slice(0, 9).to_pylist():
+        assert scores[row["row"]] == row["score"]
+        assert test.document_ids[row["row"]].as_py() == row["document"]
+        members = scores[test.rows(test.query_ids.index(row["query"]).as_py())]
+        assert (members > row["score"]).sum() == row["rank"] - 1
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda p: LinearRanker("listmel").fit(p["train"]), "Did you mean 'listmle'"),
+        (lambda p: LinearRanker(metric="ndgc").fit(p["train"]), "Did you mean 'ndcg'"),
+        (lambda p: LinearRanker(transforms=["standardize"]).fit(p["train"]), "Did you mean 'standardise'"),
+        (lambda p: LinearRanker().fit(p["train"].features), "labels y and the query qid"),
+        (lambda p: LinearRanker().fit(luce.from_arrays([[1.0]], None, [1])), "no item has a label"),
+        (lambda p: LinearRanker().fit(p["train"]).predict([[1.0]]), "trained on 40 features. Got 1"),
+        (
+            lambda p: LinearRanker().fit(p["train"], validation=luce.from_arrays(np.ones((2, 40)), [0, 0], [1, 1])),
+            "anything for ndcg@10 to measure",
+        ),
+    ],
+)
+def test_bad_input_is_named(parts, call, words):
+    with pytest.raises(LuceError, match=words):
+        call(parts)
+
+
+def test_other_feature_names_are_named():
+    data = luce.from_table(pd.DataFrame({"query": [1, 1], "label": [0, 1], "price": [1.0, 2], "age": [3.0, 4]}))
+    ranker = LinearRanker().fit(data)
+    renamed = data.with_features(data.features, ("price", "year"))
+    with pytest.raises(DataError, match="feature 2 was 'age', now it is 'year'"):
+        ranker.predict(renamed)
+
+
+def test_not_fitted_yet():
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        LinearRanker().predict([[1.0]])
+
+
+def test_data_that_teaches_nothing_gives_equal_scores():
+    ranker = LinearRanker().fit(luce.from_arrays([[1.0], [2.0]], [1, 1], [1, 1]))
+    assert ranker.predict([[5.0], [7.0]]).tolist() == [0, 0]
+
+
+def test_a_loss_beyond_numbers_is_told():
+    from luce.optimisers.lbfgs import minimise
+
+    with pytest.raises(LuceError, match="left the numbers"):
+        minimise(lambda x: (np.nan, x), np.ones(2), max_iterations=5, tolerance=0, watch=lambda *_: False)
+    with pytest.raises(OptionError):
+        LinearRanker().set_params(n_jobs=0).fit(luce.from_arrays(np.ones((9000, 1)), np.ones(9000), np.ones(9000)))

@@ -1,0 +1,95 @@
+"""The section of results: the figures given are the figures shown."""
+
+import math
+
+import numpy as np
+
+from luce.metrics import compare, evaluate
+from luce.report import SECTIONS, Report
+
+NAN = math.nan
+
+
+def bold(page):
+    return [page.source.split("<strong>")[i + 1].partition("<")[0] for i in range(page.source.count("<strong>"))]
+
+
+def test_means_intervals_and_counts_are_shown(page, results):
+    first = results(
+        {"ndcg@10": (0.51234, 0.5, 0.6), "arp": (12.5, 11.25, 13.75)}, 784, n_empty={"ndcg@10": 220, "arp": 0}
+    )
+    second = results(
+        {"ndcg@10": (0.4, 0.3, 0.45678), "arp": (10.5, 9.0, 12.0)}, 784, n_empty={"ndcg@10": 220, "arp": 0}
+    )
+    made = page(results={"listmle": first, "file order": second})
+    assert made.rows == [
+        ["Ranker", "ndcg@10", "arp lower is better"],
+        ["listmle", "0.5123 0.5000 to 0.6000", "12.5000 11.2500 to 13.7500"],
+        ["file order", "0.4000 0.3000 to 0.4568", "10.5000 9.0000 to 12.0000"],
+        ["Lists counted", "564 of 784", "784 of 784"],
+    ]
+    assert bold(made) == ["0.5123", "10.5000"]
+    assert made.pictures[0] == (
+        "ndcg@10, mean and 95 % interval of each ranker: "
+        "listmle 0.5123, 0.5000 to 0.6000; file order 0.4000, 0.3000 to 0.4568."
+    )
+
+
+def test_equal_means_are_both_best(page, results):
+    same = results({"ndcg": (0.5, 0.4, 0.6)})
+    assert bold(page(results={"a": same, "b": same})) == ["0.5000", "0.5000"]
+
+
+def test_one_ranker_is_not_called_the_best(page, results):
+    made = page(results={"only": results({"ndcg": (0.5, 0.4, 0.6)})})
+    assert bold(made) == [] and "in bold" not in made.sections["results"]
+
+
+def test_means_that_are_not_there(page, results):
+    nothing = results({"ndcg": (NAN, NAN, NAN)}, n_empty={"ndcg": 100})
+    made = page(results={"a": nothing, "b": results({"err": (0.25, NAN, NAN)})})
+    assert made.rows[1:] == [["a", "–", "–"], ["b", "–", "0.2500"], ["Lists counted", "0 of 100", "100 of 100"]]
+    assert made.sections["results"].count("a: no value") == 2
+    assert bold(made) == ["0.2500"]
+
+
+def test_rankers_that_count_different_lists(page, results):
+    one, other = (results({"ndcg": (0.5, 0.4, 0.6)}, n_empty={"ndcg": n}) for n in (3, 10))
+    assert page(results={"a": one, "b": other}).rows[-1] == ["Lists counted", "90 to 97 of 100"]
+
+
+def test_what_can_change_a_mean_is_noted(page, results):
+    given = {"empty": 0, "n_empty": {"err": 7}, "gain": "linear", "max_grade": 4.0, "confidence": 0.9}
+    made = page(results={"a": results({"err": (0.5, 0.4, 0.6)}, **given)})
+    for note in ("90 % intervals", "up to 7 lists, count as 0", "Gains are linear", "highest grade for err is 4"):
+        assert note in made.sections["results"]
+    assert made.rows[-1] == ["Lists counted", "100 of 100"]
+
+
+def test_awkward_names_are_drawn(page, results):
+    one = results({"ndcg": (0.5, 0.4, 0.6)})
+    made = page(results={"日本語 $x_$ \\frac\x00\x1b": one, "two\nlines": one, "n" * 200: one})
+    assert "two lines" in made.sections["results"] and "two lines 0.5" in made.pictures[0]
+    assert f"{'n' * 43}…" in made.sections["results"]
+    assert "日本語 $x_$ \\frac" in made.sections["results"]
+
+
+def test_comparisons_against_the_baseline(page, lists):
+    rng = np.random.default_rng(0)
+    dataset = lists(rng.integers(0, 3, 140), [10] * 14)
+    noise = rng.normal(size=140)
+    measured = {name: evaluate(dataset.labels + size * noise, dataset, "ndcg") for name, size in [("a", 9), ("b", 0)]}
+    (test,) = compare(measured, "ndcg")
+    made = page(dataset=dataset, results=measured, comparisons={"ndcg": [test]})
+    row = ["b", f"+{test.difference:.4f}", f"{test.randomisation_holm:.4f}", "<0.0001", "14"]
+    assert test.t_test_holm < 1e-4 < test.randomisation_holm
+    assert made.rows[-1] == row
+    assert "Differences in ndcg from a" in made.sections["results"]
+
+
+def test_real_results_give_their_own_figures(contents):
+    measured = evaluate(np.arange(5.0), contents["dataset"], "ndcg@1, mrr", n_bootstrap=50)
+    (cells,) = SECTIONS["results"](Report(**contents, results={"a": measured}))["rows"].values()
+    assert [(cell.mean, (cell.low, cell.high)) for cell in cells] == list(
+        zip(measured.means.values(), measured.intervals.values(), strict=True)
+    )

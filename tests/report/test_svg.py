@@ -1,0 +1,57 @@
+"""Pictures: colours belong to the page, text stays text, nothing reaches outside the picture."""
+
+import numpy as np
+import pytest
+
+from luce.report import charts
+from luce.report.svg import picture
+
+PICTURES = [
+    charts.whiskers(
+        "a", "ndcg", [charts.Whisker("x", 0.5, 0.4, 0.6, True), charts.Whisker("y", 0.3, 0.2, 0.4, False)], "95 %"
+    ),
+    charts.curve("b", "loss", np.arange(30.0), 1 / np.arange(1.0, 31.0), 29),
+    charts.bars("c", "Rows by grade", ["0", "1"], np.array([3, 1]), "grade"),
+    charts.histogram("d", "Lists by length", np.array([0.0, 1.0, 2.0]), np.array([5, 2]), "rows"),
+]
+
+
+@pytest.mark.parametrize("made", PICTURES, ids=lambda made: made.description[:5])
+def test_every_colour_is_one_of_the_page(made):
+    assert "var(--ink)" in made.svg and "var(--accent)" in made.svg
+    for property in ("fill", "stroke"):
+        values = {part.split(";")[0].split('"')[0] for part in made.svg.split(f"{property}: ")[1:]}
+        assert values <= {"none", "var(--ink)", "var(--muted)", "var(--line)", "var(--accent)"}
+    texts = made.svg.split("<text")[1:]
+    assert texts and all("fill: var(" in text.partition(">")[0] for text in texts), "black text vanishes in the dark"
+
+
+@pytest.mark.parametrize("made", PICTURES, ids=lambda made: made.description[:5])
+def test_a_picture_keeps_to_itself(made):
+    assert made.svg.startswith('<svg viewBox="0 0 360 ') and 'role="img"' in made.svg
+    assert f'aria-label="{made.description}"' in made.svg
+    for outside in ("http", "<style", "DejaVu", "xmlns", "<!"):
+        assert outside not in made.svg
+    assert "width" not in made.svg.partition(">")[0], "the page sets the size"
+
+
+def test_a_colour_that_the_page_does_not_have_is_a_mistake():
+    with pytest.raises(KeyError, match="#ff0000"):
+        picture("x", "red", 50, lambda figure: figure.subplots().plot([0, 1], color="#ff0000"))
+
+
+def test_a_curve_joins_what_was_measured():
+    now_and_then = np.where(np.arange(20) % 2, np.nan, np.arange(20.0))
+    made = charts.curve("a", "ndcg", np.arange(20.0), now_and_then, 0)
+    assert max(path.partition('"')[0].count("L") for path in made.svg.split('<path d="')) == 9
+
+
+def test_few_points_are_dotted():
+    dots = {n: charts.curve("a", "loss", np.arange(n), np.arange(n) ** 2, 0).svg.count("<use") for n in (5, 20, 30)}
+    assert dots[20] - dots[5] == 15 and dots[30] < dots[20]
+
+
+def test_ticks_show_whole_values():
+    made = charts.curve("a", "loss", np.arange(3.0), 100_000 + np.array([0.3, 0.2, 0.1]), 2)
+    ticks = [text.partition("<")[0] for text in made.svg.split('">')]
+    assert "100000.2" in " ".join(ticks) and not [tick for tick in ticks if tick.startswith("+")]
