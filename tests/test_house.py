@@ -17,6 +17,7 @@ LAYERS = [
     {"data", "kernels"},
     {"metrics"},
     {"objectives"},
+    {"torch"},
     {"optimisers"},
     {"rankers"},
     {"report"},

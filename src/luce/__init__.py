@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from luce.metrics import evaluate as evaluate
     from luce.objectives import OBJECTIVES as OBJECTIVES
     from luce.objectives import objective as objective
+    from luce.objectives.log_prob import log_prob as log_prob
+    from luce.objectives.trees_bridge import lightgbm_objective as lightgbm_objective
+    from luce.objectives.trees_bridge import xgboost_objective as xgboost_objective
     from luce.rankers import LinearRanker as LinearRanker
     from luce.rankers import load as load
 
@@ -30,6 +33,8 @@ _HOMES = {
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "OptionError"),
     "luce.metrics": ("METRICS", "Results", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
+    "luce.objectives.log_prob": ("log_prob",),
+    "luce.objectives.trees_bridge": ("lightgbm_objective", "xgboost_objective"),
     "luce.rankers": ("LinearRanker", "load"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -41,6 +46,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("luce")
+    if name == "torch":
+        return importlib.import_module("luce.torch")
     if name not in _HOME:
         raise AttributeError(f"module 'luce' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from luce.kernels.enumeration import consistent_orders, log_probability, orders
-from luce.kernels.ordered_likelihood import ordered_likelihood, reference
+from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, ordered_likelihood, reference
 from luce.randomness import Draw
 
 
 def one_list(scores, labels, **settings):
-    loss, gradient = ordered_likelihood(
+    loss, gradient, second = ordered_likelihood(
         np.asarray(scores, dtype=float), np.asarray(labels, dtype=float), np.array([0, len(scores)]), **settings
     )
-    return loss[0], gradient
+    return (loss[0], gradient, second) if second is not None else (loss[0], gradient)
 
 
 def test_example_with_a_known_value():
@@ -28,22 +28,42 @@ def test_probabilities_of_all_orders_sum_to_one(n):
     assert np.exp(-np.array(losses)).sum() == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("depth", [None, 1, 3, 50])
-@pytest.mark.parametrize("spread", [0.1, 3, 290, 1000, 1e4])
+@pytest.mark.parametrize("depth", [ALL, 1, 3, 50])
+@pytest.mark.parametrize("spread", [0.1, 3, 140, 1000, 1e4])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_its_twin(depth, spread, weighted):
+@pytest.mark.parametrize("places", ["equal", "given", "halving"])
+def test_equals_its_twin(depth, spread, weighted, places):
     rng = np.random.default_rng(5)
     for n in (2, 3, 10, 40):
         scores, labels = rng.uniform(-spread, spread, n), rng.permutation(n).astype(float)
         labels[rng.random(n) < 0.2] = np.nan
         weights = rng.uniform(0, 3, n) if weighted else None
         order = [i for i in np.argsort(-labels) if not np.isnan(labels[i])]
-        expected = reference.ordered_likelihood(scores, order, depth, weights)
+        alpha = {"equal": None, "given": rng.uniform(0, 1, 45), "halving": reference.halving(len(order))}[places]
+        expected = reference.ordered_likelihood(scores, order, min(depth, n), weights, alpha)
         if len(order) < 2:
-            expected = 0.0, np.zeros(n)
-        loss, gradient = one_list(scores, labels, depth=depth, item_weights=weights)
-        np.testing.assert_allclose(loss, expected[0], rtol=1e-13, atol=1e-12)
-        np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-12)
+            expected = 0.0, np.zeros(n), np.zeros(n)
+        settings = {"halving": True} if places == "halving" else {"place_weights": alpha}
+        found = one_list(scores, labels, depth=depth, item_weights=weights, curvature=True, **settings)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_place_weights_may_end_early_and_halving_never_overflows():
+    scores, labels = np.arange(6.0), np.arange(6.0)
+    short = one_list(scores, labels, place_weights=np.ones(2))
+    np.testing.assert_allclose(short[1], one_list(scores, labels, depth=2)[1], atol=1e-15)
+    long = np.random.default_rng(0).normal(size=5000)
+    loss, gradient = one_list(long, np.arange(5000), halving=True)
+    assert np.isfinite(loss) and np.isfinite(gradient).all() and gradient.any()
+
+
+def test_to_the_lowest_label():
+    scores, labels = np.array([0.5, -1, 2, 0, 1]), np.array([0.0, 3, 0, 1, 0])
+    found, expected = (one_list(scores, labels, depth=depth) for depth in (TO_THE_LOWEST, 2))
+    assert found[0] == expected[0]
+    np.testing.assert_array_equal(found[1], expected[1])
+    assert np.isnan(one_list(scores, [0.0, 3, 0, 3, 0], depth=TO_THE_LOWEST)[0])
 
 
 def test_scores_a_thousand_apart_are_exact():

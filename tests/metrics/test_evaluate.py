@@ -100,6 +100,16 @@ def test_many_lists_are_resampled_in_groups_with_the_same_width():
     assert low < results.means["ndcg@3"] < high
 
 
+def test_intervals_are_weighted_as_the_means_are():
+    scores, data = random_case(200)
+    values = evaluate(scores, data, "ndcg@3").values["ndcg@3"]
+    weights = np.where(values > np.nanmedian(values), 9.0, 1.0)
+    weighted = Dataset(data.features, data.labels, data.offsets, list_weights=weights)
+    results = evaluate(scores, weighted, "ndcg@3")
+    low, high = results.intervals["ndcg@3"]
+    assert np.nanmean(values) < low < results.means["ndcg@3"] < high
+
+
 def test_a_seed_repeats_the_interval():
     scores, data = random_case(50)
     first, again, other = (evaluate(scores, data, random_state=seed).intervals for seed in (3, 3, 4))

@@ -32,6 +32,11 @@ def test_cutoffs_of_metrics_that_take_none(name):
         metric(f"{name}@5")
 
 
+def test_the_best_of_some_values_is_the_least_where_lower_is_better():
+    assert metric("ndcg@5").best([0.2, 0.7, 0.5]) == 0.7
+    assert metric("arp").best([2.0, 1.5, 3.0]) == 1.5
+
+
 def test_unknown_names_get_the_nearest():
     with pytest.raises(OptionError, match=r"There is no metric 'nddcg'\. Did you mean 'ndcg'.*Known: arp, dcg"):
         metric("nddcg@10")

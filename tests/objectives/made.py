@@ -42,7 +42,7 @@ def without_ties(name: str, seed: int = 0):
     """The same with no two labels of a list equal, as far as the objective takes such labels."""
     scores, labels, offsets = ragged(name, seed)
     if not OBJECTIVES[name].one_output_per_grade:
-        labels = labels + np.random.default_rng(seed).permutation(len(labels)) / 100
+        labels = labels + np.random.default_rng(seed).permutation(len(labels)) / 10_000
     return scores, labels, offsets
 
 

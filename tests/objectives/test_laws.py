@@ -1,8 +1,6 @@
 """Laws that run over the whole table of objectives; a new entry is under them from its first day."""
 
-import sys
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +8,7 @@ import pytest
 from luce.errors import DataError, LuceError, OptionError
 from luce.objectives import OBJECTIVES, Draw, objective
 
-sys.path.insert(0, str(Path(__file__).parent))
-from made import DRAW, evaluate, ragged, shaped, suitable, without_ties
+from .made import DRAW, evaluate, ragged, shaped, suitable, without_ties
 
 EVERY = pytest.mark.parametrize("name", OBJECTIVES)
 SMOOTH = pytest.mark.parametrize("name", [name for name in OBJECTIVES if not OBJECTIVES[name].gradient_only])
@@ -134,7 +131,7 @@ def test_any_scores_give_finite_numbers(name, spread):
 @EVERY
 def test_lists_without_information_give_zero(name):
     known = [[], [1.0], [np.nan, np.nan], [np.nan, 3.0]] + ([] if OBJECTIVES[name].uses_ties else [[2.0, 2.0, 2.0]])
-    if OBJECTIVES[name].family == "pointwise":
+    if OBJECTIVES[name].pointwise:
         known = [[], [np.nan, np.nan]]
     for labels in known:
         scores = shaped(name, len(labels), np.random.default_rng(0))

@@ -12,10 +12,11 @@ from sklearn.base import clone
 import luce
 from luce.data.synthetic import web_search
 from luce.errors import DataError, LuceError, OptionError
-from luce.objectives import OBJECTIVES
+from luce.objectives import OBJECTIVES, Draw
 from luce.rankers import LinearRanker
+from luce.rankers.linear_problem import LinearProblem
 
-SINGLE = [name for name in OBJECTIVES if not OBJECTIVES[name].one_output_per_grade]
+SEARCHABLE = [name for name in OBJECTIVES if not OBJECTIVES[name].gradient_only and name != "pl-topk"]
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +25,17 @@ def parts():
     return dict(zip(("train", "validation", "test"), made, strict=True))
 
 
+def problem(ranker, features, dataset):
+    return LinearProblem(features, dataset, ranker._objective(), Draw(ranker.random_state), ranker.l2, 1)
+
+
 def ndcg(scores, dataset):
     return luce.evaluate(scores, dataset, "ndcg@10", n_bootstrap=0).means["ndcg@10"]
 
 
-@pytest.mark.parametrize("objective", ["listmle", "listnet", "pl-partition"])
+@pytest.mark.parametrize("objective", SEARCHABLE)
 def test_learns_what_can_be_learnt(parts, objective):
-    ranker = LinearRanker(objective, n_jobs=1).fit(parts["train"], validation=parts["validation"])
+    ranker = LinearRanker(objective, max_iterations=30, n_jobs=1).fit(parts["train"], validation=parts["validation"])
     random = ndcg(np.random.default_rng(0).random(parts["test"].n_rows), parts["test"])
     assert ndcg(ranker.predict(parts["test"]), parts["test"]) > random + 0.1
 
@@ -38,7 +43,7 @@ def test_learns_what_can_be_learnt(parts, objective):
 def test_the_gradient_vanishes_at_the_optimum(parts):
     ranker = LinearRanker(tolerance=1e-15, max_iterations=500, n_jobs=1).fit(parts["train"])
     features = luce.data.features.apply_transforms(ranker.transforms_, parts["train"].features, parts["train"].offsets)
-    value, gradient = ranker._penalised_loss(features, parts["train"])(ranker.weights_)
+    value, gradient = problem(ranker, features, parts["train"]).value_and_gradient(ranker.weights_)
     assert np.abs(gradient).max() < 1e-3 * value
     assert ranker.history_[-1]["loss"] == pytest.approx(value, rel=1e-12)
 
@@ -57,6 +62,37 @@ def test_history_falls_and_the_best_iteration_is_kept(parts):
     assert len(seen) <= best["iteration"] + 5
 
 
+@pytest.mark.parametrize("objective", ["mcrank", "squared-label", "pairties-davidson", "pairties-rao-kupper"])
+def test_gradient_in_all_parameters_is_the_finite_difference(parts, objective):
+    data = parts["train"].take(np.arange(5))
+    ranker = LinearRanker(objective)
+    function = problem(ranker, np.nan_to_num(data.features)[:, :3].copy(), data)
+    point = np.random.default_rng(0).normal(size=len(function.start())) * 0.1
+    gradient = function.value_and_gradient(point)[1]
+    for i in range(len(point)):
+        step = np.zeros(len(point))
+        step[i] = 1e-6
+        above, below = (function.value_and_gradient(point + d)[0] for d in (step, -step))
+        assert gradient[i] == pytest.approx((above - below) / 2e-6, rel=1e-5, abs=1e-5)
+
+
+def test_what_is_learned_beside_the_weights_is_stored(parts, tmp_path):
+    ranker = LinearRanker("pairties-davidson", n_jobs=1).fit(parts["train"])
+    (name, start) = next(iter(OBJECTIVES["pairties-davidson"].nuisance.items()))
+    assert ranker.nuisance_[name] != start
+    ranker.save(tmp_path / "a.luce")
+    assert luce.load(tmp_path / "a.luce").nuisance_ == ranker.nuisance_
+    grades = LinearRanker("mcrank", n_jobs=1).fit(parts["train"])
+    assert grades.weights_.shape == (40, 5)
+    grades.save(tmp_path / "b.luce")
+    np.testing.assert_array_equal(luce.load(tmp_path / "b.luce").predict(parts["test"]), grades.predict(parts["test"]))
+
+
+def test_an_objective_without_a_loss_is_refused(parts):
+    with pytest.raises(OptionError, match="no loss to search along"):
+        LinearRanker("lambdarank").fit(parts["train"])
+
+
 def test_the_prior_shrinks_the_weights(parts):
     norms = [np.linalg.norm(LinearRanker(l2=l2, n_jobs=1).fit(parts["train"]).weights_) for l2 in (0.1, 100, 1e5)]
     assert norms[0] > norms[1] > norms[2]
@@ -70,7 +106,9 @@ def test_a_list_of_weight_two_is_a_list_given_twice(parts):
     repeated = luce.data.concatenate([train, train.take(np.arange(20))])
     point = np.random.default_rng(0).normal(size=train.n_features)
     ranker = LinearRanker("listnet", n_jobs=1)
-    once, twice = (ranker._penalised_loss(np.nan_to_num(d.features), d)(point) for d in (weighted, repeated))
+    once, twice = (
+        problem(ranker, np.nan_to_num(d.features), d).value_and_gradient(point) for d in (weighted, repeated)
+    )
     assert once[0] == pytest.approx(twice[0], rel=1e-12)
     np.testing.assert_allclose(once[1], twice[1], rtol=1e-9, atol=1e-9)
 

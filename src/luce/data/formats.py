@@ -66,16 +66,16 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
     ...     read(name)
     Dataset(2 rows, 1 list, 1 feature, labels 0 to 2)
     """
-    file = Path(path)
-    if file.is_dir():
-        raise DataError(f"{file} is a directory; give the name of a file to read.")
     chosen = format_of(path, format)
     for name in options:
         if name not in chosen.options:
             takes = ", ".join(chosen.options) or "none"
             raise OptionError(f"Format {chosen.name} has no option {name!r}. Its options: {takes}.")
+    file = Path(path)
     if not file.exists():
         raise DataError(f"There is no file {file}.")
+    if file.is_dir():
+        raise DataError(f"{file} is a directory; give the name of a file to read.")
     if not file.stat().st_size:
         raise DataError(f"{file} is empty; at least one row is needed.")
     return chosen.read(path, **options)
@@ -113,5 +113,7 @@ def format_of(path: str | os.PathLike[str], name: str | None = None) -> Format:
             )
         if ending in each.endings:
             return each
+    if file.is_dir():
+        raise DataError(f"{file} is a directory; give the name of a file.")
     known = "; ".join(f"{each.name} ({' '.join(each.endings)})" for each in FORMATS.values())
     raise OptionError(f"{file}: the ending {ending!r} means no format. Say which by format=…: {known}.")

@@ -156,7 +156,6 @@ class Stored(NamedTuple):
             return None
         offsets, text = self.arrays[f"{name}.offsets"], self.arrays[f"{name}.text"]
         with self._checking(name):
-            check_offsets(offsets, len(text))
             ids = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(text))
             ids.validate(full=True)
         return ids

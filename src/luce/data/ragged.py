@@ -19,7 +19,7 @@ BLOCK = 65_536
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Q lists of N items in all; list q owns the rows offsets[q]:offsets[q+1]. Frozen: no field, and no array in it, changes.
+    """Q lists of N items in all; list q owns the rows offsets[q]:offsets[q+1]. Frozen: no field and no array changes.
 
     Attributes:
         features: float32 (N, F), dense or a SciPy CSR array; NaN = missing, infinity is refused.

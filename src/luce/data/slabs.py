@@ -28,8 +28,7 @@ class Slabs:
 
     def __init__(self, spool: str | os.PathLike[str] | None = None) -> None:
         self._spool = spool
-        # Each file stays open as long as it is used, so files are few and large; unused memory costs nothing there.
-        self._size = 1 << 25 if spool is None else 1 << 30
+        self._size = 1 << 24
         self._slab: NDArray[np.uint8] = np.empty(0, np.uint8)
         self._used = 0
         self._lock = threading.Lock()
@@ -44,6 +43,8 @@ class Slabs:
             with self._lock:
                 if self._used + size > len(self._slab):
                     self._slab, self._used = self._mapped(self._size), 0
+                    if self._spool is not None:  # a file stays open as long as it is used: large data in few files
+                        self._size = min(2 * self._size, 1 << 30)
                 room = self._slab[self._used : self._used + size]
                 self._used += -(-size // ALIGNMENT) * ALIGNMENT
         return room.view(dtype).reshape(shape)
@@ -63,7 +64,10 @@ class Slabs:
             else:
                 with tempfile.TemporaryFile(dir=self._spool) as file:
                     # Reserved now: writing to a map of a file that finds the disk full would end the process.
-                    os.posix_fallocate(file.fileno(), 0, size)
+                    if hasattr(os, "posix_fallocate"):
+                        os.posix_fallocate(file.fileno(), 0, size)
+                    else:
+                        file.truncate(size)
                     room = mmap.mmap(file.fileno(), size)
         except (OSError, OverflowError) as error:
             place = "of memory" if self._spool is None else f"in {os.fspath(self._spool)}"

@@ -33,7 +33,12 @@ def split(dataset: Dataset, fractions: Sequence[float] = (0.8, 0.2), seed: int =
 
 
 def parts(dataset: Dataset, k: int = 5, seed: int = 0) -> tuple[Dataset, ...]:
-    """k parts of equal size, to one list, drawn at random; give them to `rotations` for a cross-validation."""
+    """k parts of equal size, to one list, drawn at random; give them to `rotations` for a cross-validation.
+
+    >>> data = Dataset(np.zeros((10, 1)), np.zeros(10), np.arange(11))
+    >>> [part.n_lists for part in parts(data, 3)]
+    [4, 3, 3]
+    """
     if k < 2:
         raise OptionError(f"k must be at least 2 parts. Got {k}.")
     return _cut(dataset, _sizes(np.full(k, 1 / k), dataset.n_lists), seed)

@@ -22,7 +22,7 @@ PIECE = 1 << 20
 """Bytes of text handed out together."""
 
 LONGEST_LINE = 1 << 26
-"""A line of more bytes than this is refused, so that a file without line ends cannot fill the memory."""
+"""A line that has not ended after so many bytes is refused, so that a file without line ends cannot fill the memory."""
 
 _FOREIGN = {
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
@@ -67,7 +67,7 @@ class Source(io.RawIOBase):
         self._stream = self._decompressed()
 
     def _decompressed(self) -> Any:
-        match self.path.suffix if self.size else "":  # what is empty is not cut short
+        match self.path.suffix.lower() if self.size else "":  # what is empty is not cut short
             case ".gz":
                 return gzip.GzipFile(fileobj=self._file)
             case ".bz2":
@@ -88,7 +88,7 @@ class Source(io.RawIOBase):
         try:
             return self._stream.readinto(buffer) or 0
         except (OSError, EOFError, ValueError, zlib.error) as error:
-            compression = COMPRESSIONS.get(self.path.suffix)
+            compression = COMPRESSIONS.get(self.path.suffix.lower())
             if compression is None:
                 raise DataError(f"{self.path} cannot be read: {error}.") from error
             raise DataError(f"{self.path} is cut short, damaged or no {compression} data: {error}.") from error
@@ -100,13 +100,17 @@ class Source(io.RawIOBase):
         super().close()
 
 
-def text_pieces(source: Source) -> Iterator[NDArray[np.uint8]]:
-    """Pieces of whole lines, each ending with a line end; the mark of UTF-8 at the start of a file is left out."""
+def text_pieces(source: Source, spare: list[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
+    """Pieces of whole lines, each ending with a line end; the mark of UTF-8 at the start of a file is left out.
+
+    A piece is a view of a larger buffer, its `base`; buffers put into `spare` are used again.
+    """
     carried = np.empty(0, np.uint8)
     start = None
     while True:
         # Twice the carried part: a line of many pieces is then copied a few times, not once a piece.
-        buffer = np.empty(PIECE + 2 * len(carried), np.uint8)
+        size = PIECE + 2 * len(carried)
+        buffer = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 8, np.uint8)
         buffer[: len(carried)] = carried
         filled = _fill(source, buffer, len(carried))
         ended = filled < len(buffer)
@@ -117,13 +121,13 @@ def text_pieces(source: Source) -> Iterator[NDArray[np.uint8]]:
             filled += 1
         cut = _after_last_line(buffer, filled)
         if filled - cut > LONGEST_LINE:
-            raise DataError(f"{source.path} has a line of more than {LONGEST_LINE:,} bytes.")
+            raise DataError(f"{source.path} has a line that has not ended after {LONGEST_LINE:,} bytes.")
         if cut > start:
             yield buffer[start:cut]
             start = 0
         if ended:
             return
-        carried = buffer[cut:filled]
+        carried = buffer[cut:filled].copy()
 
 
 def _fill(source: Source, buffer: NDArray[np.uint8], filled: int) -> int:
@@ -151,7 +155,7 @@ def _start_of_text(source: Source, opening: bytes) -> int:
 
 def open_to_write(partial: Path, target: str | os.PathLike[str]) -> Any:
     """A stream that writes to `partial`, compressed as the ending of `target` says."""
-    match Path(target).suffix:
+    match Path(target).suffix.lower():
         case ".gz":
             return _Gzip(partial)
         case ".bz2":

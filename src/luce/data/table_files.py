@@ -159,6 +159,8 @@ def _csv_table(
 
 def _replace(dataset: Dataset, path: FilePath, write: Callable[[Path, pa.Schema], None]) -> None:
     schema = _schema(dataset)
+    if not dataset.n_rows:
+        raise DataError(f"{path} was not written: a table needs at least one row.")
     if len(dataset.query_ids.unique()) < dataset.n_lists:
         raise DataError(f"{path}: lists with the same query id would be read back as one. Give them different ids.")
     empty = int(np.count_nonzero(dataset.sizes == 0))

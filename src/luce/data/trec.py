@@ -70,6 +70,15 @@ def read_run(path: FilePath, judged: Dataset) -> tuple[Floats, Dataset]:
     Its lists are those of `judged`, in that order. A list holds the documents the run gives, with label 0 where nobody
     judged them, and then the judged ones it does not give, with score −inf: not retrieved. The rank column is not used.
     Queries that nobody judged are left out, with a warning; judged queries that the run leaves out stay, all −inf.
+
+    >>> import pathlib, tempfile
+    >>> judged = Dataset(np.empty((2, 0)), [1, 0], [0, 2], ["q"], ["a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = pathlib.Path(folder) / "system.run"
+    ...     _ = name.write_text("q Q0 c 1 2.5 system\\nq Q0 a 2 1.5 system\\n")
+    ...     scores, data = read_run(name, judged)
+    >>> scores, data.document_ids.to_pylist(), data.labels
+    (array([ 2.5,  1.5, -inf]), ['c', 'a', 'b'], array([0., 1., 0.]))
     """
     if judged.document_ids is None:
         raise DataError("A run is matched by document ids, and the judged dataset has none.")
@@ -126,6 +135,15 @@ def write_run(path: FilePath, scores: Any, dataset: Dataset, tag: str = "luce", 
     """Write a run: the documents of each list by falling score, equal ones in their order; −inf is not retrieved.
 
     `top` keeps that many of each list.
+
+    >>> import pathlib, tempfile
+    >>> data = Dataset(np.empty((2, 0)), [1, 0], [0, 2], ["q"], ["a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = pathlib.Path(folder) / "luce.run"
+    ...     write_run(name, [0.5, 2.0], data)
+    ...     print(name.read_text())
+    q Q0 b 1 2.0 luce
+    q Q0 a 2 0.5 luce
     """
     if not tag or len(tag.split()) != 1:
         raise OptionError(f"tag must be one word. Got {tag!r}.")

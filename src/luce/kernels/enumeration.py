@@ -1,7 +1,7 @@
-"""Every order of a few items: the oracle of the tests, too slow for anything else."""
+"""Every order, subset or ordered partition of a few items: the oracle of the tests, too slow for anything else."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,3 +38,23 @@ def log_probability(scores: ArrayLike, order: Sequence[int], depth: int | None =
     """
     s = np.asarray(scores, dtype=np.float64)[list(order)]
     return float(sum(s[j] - logsumexp(s[j:]) for j in range(len(s))[:depth]))
+
+
+def subsets(n_items: int) -> list[tuple[int, ...]]:
+    """All non-empty subsets of the items 0 … n−1, the small ones first.
+
+    >>> subsets(2)
+    [(0,), (1,), (0, 1)]
+    """
+    return [chosen for size in range(1, n_items + 1) for chosen in combinations(range(n_items), size)]
+
+
+def ordered_partitions(n_items: int) -> list[tuple[int, ...]]:
+    """All ways to give n items the grades 0 … K−1, for every K, with no grade left out: the labels of each.
+
+    >>> ordered_partitions(2)
+    [(0, 0), (0, 1), (1, 0)]
+    >>> [len(ordered_partitions(n)) for n in (3, 4, 5)]
+    [13, 75, 541]
+    """
+    return [labels for labels in product(range(n_items), repeat=n_items) if set(labels) == set(range(max(labels) + 1))]

@@ -44,6 +44,26 @@ def sort_by_label(labels, start, stop, order):
 
 
 @compiled
+def longest_list(first, last, offsets):
+    """Rows of the longest of the lists first … last − 1."""
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    return longest
+
+
+@compiled
+def split_by_label(labels, order, n, ends):
+    """Write where each set of equal labels ends among the first n rows of `order`; return how many sets there are."""
+    sets = 0
+    for j in range(n):
+        if j == n - 1 or labels[order[j]] != labels[order[j + 1]]:
+            ends[sets] = j + 1
+            sets += 1
+    return sets
+
+
+@compiled
 def shuffle_ties(labels, order, n, depth, seed, step, list_number, sample):
     """Put equal labels among the first n rows of `order` in random order, as far as the first `depth` places need it.
 

@@ -3,13 +3,33 @@
 from typing import Any
 
 from luce.errors import unknown_name
-from luce.objectives.likelihood import listmle, pl_partition
+from luce.objectives.distances import c_cosine, c_squared, cosine, rankcosine, squared_gain, squared_label
+from luce.objectives.grades import mcrank
+from luce.objectives.likelihood import listmle, p_listmle, pl_lb, pl_partition, pl_topk
 from luce.objectives.objective import Evaluation, Objective
 from luce.objectives.options import Option
-from luce.objectives.softmax import listnet
+from luce.objectives.ordered_partitions import pmop_exact, pmop_fd, pmop_gibbs, pmop_mh
+from luce.objectives.pairwise import (
+    lambdaloss,
+    lambdarank,
+    pairties_davidson,
+    pairties_rao_kupper,
+    ranknet,
+    rankregress,
+    ranksvm,
+)
+from luce.objectives.softmax import attrank, c_kl, kl, listnet
 from luce.randomness import Draw
 
-OBJECTIVES: dict[str, Objective] = {entry.name: entry for entry in (listmle, pl_partition, listnet)}
+_TABLE = (
+    *(listmle, p_listmle, pl_partition, pl_lb, pl_topk),
+    *(pmop_fd, pmop_exact, pmop_gibbs, pmop_mh),
+    *(listnet, attrank, kl, c_kl),
+    *(rankcosine, cosine, c_cosine),
+    *(squared_gain, squared_label, c_squared, mcrank),
+    *(ranknet, ranksvm, rankregress, pairties_davidson, pairties_rao_kupper, lambdarank, lambdaloss),
+)
+OBJECTIVES: dict[str, Objective] = {entry.name: entry for entry in _TABLE}
 
 
 def objective(name: str | Objective, **options: Any) -> Objective:

@@ -40,7 +40,7 @@ class Lists(NamedTuple):
     n_jobs: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Objective:
     """An objective of the table with its options set; `luce.objective(name, **options)` makes one.
 
@@ -52,9 +52,12 @@ class Objective:
         curvature: it has a diagonal second derivative.
         nuisance: parameters learned with the model, by name, and where they start.
         one_output_per_grade: scores are (N, grades), and `ranking_score` makes one number of them.
+        pointwise: every observed item informs it, also alone in its list.
         uses_ties: lists whose labels are all equal inform it.
         item_weights: it takes a weight for each item; `no_item_weights` says why not.
         shift_invariant: adding a number to all scores of a list changes nothing.
+        loss_is_log_probability: the loss is minus the log of a normalised probability; `log_probability`: where the
+            model has one and the loss is not that, (lists, **options) → (Q,).
         gradient_only: the loss is not what the gradient is the slope of; the formula says what it is.
     """
 
@@ -63,17 +66,21 @@ class Objective:
     summary: str
     formula: str
     paper: str
-    compute: Callable[..., Evaluation] = field(repr=False)
-    choices: Mapping[str, Option] = field(default_factory=dict, repr=False)
+    compute: Callable[..., Evaluation]
+    choices: Mapping[str, Option] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     random: bool = False
     curvature: bool = False
     nuisance: Mapping[str, float] = field(default_factory=dict)
     one_output_per_grade: bool = False
+    ranking_score: Callable[[Floats], Floats] | None = None
+    pointwise: bool = False
     uses_ties: bool = False
     item_weights: bool = True
     no_item_weights: str = ""
     shift_invariant: bool = True
+    loss_is_log_probability: bool = False
+    log_probability: Callable[..., Floats] | None = None
     gradient_only: bool = False
 
     def with_options(self, **options: Any) -> "Objective":
@@ -106,6 +113,21 @@ class Objective:
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
         """
+        lists = self.lists(scores, labels, offsets, item_weights, nuisance, draw, curvature, n_jobs)
+        return self.compute(lists, **self.options)
+
+    def lists(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        offsets: ArrayLike | None = None,
+        item_weights: ArrayLike | None = None,
+        nuisance: ArrayLike | None = None,
+        draw: Draw | None = None,
+        curvature: bool = False,
+        n_jobs: int | None = None,
+    ) -> Lists:
+        """What `value_and_gradient` was given, checked."""
         s = self._checked_scores(scores)
         y = numbers("labels", labels, len(s))
         if np.isinf(y).any():
@@ -119,7 +141,7 @@ class Objective:
         weights = None if item_weights is None else self._checked_weights(item_weights, len(s))
         start = list(self.nuisance.values()) if nuisance is None else nuisance
         extra = check_rows("nuisance", start, len(self.nuisance))
-        return self.compute(Lists(s, y, bounds, weights, extra, draw, curvature, n_jobs), **self.options)
+        return Lists(s, y, bounds, weights, extra, draw, curvature, n_jobs)
 
     def informative(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
         """For each list whether it teaches this objective anything: (Q,) booleans.
@@ -134,7 +156,8 @@ class Objective:
         for q in range(len(result)):
             seen = y[bounds[q] : bounds[q + 1]]
             seen = seen[~np.isnan(seen)]
-            result[q] = len(seen) > 1 and (self.uses_ties or seen.min() < seen.max())
+            several = len(seen) > 1 and (self.uses_ties or seen.min() < seen.max())
+            result[q] = several or (self.pointwise and len(seen) > 0)
         return result
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
@@ -161,6 +184,9 @@ class Objective:
     def __str__(self) -> str:
         changed = {k: v for k, v in self.options.items() if v is not self.choices[k].default}
         return self.name + (f"({', '.join(f'{k}={v!r}' for k, v in changed.items())})" if changed else "")
+
+    def __repr__(self) -> str:
+        return f"<objective {self}>"
 
 
 def record(

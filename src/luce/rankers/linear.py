@@ -6,16 +6,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.arrays import Floats, list_of_row
+from luce.arrays import Floats
 from luce.data import Dataset
 from luce.data.features import apply_transforms, fit_transforms
-from luce.errors import DataError
-from luce.kernels.linear_products import scores_of, weights_of
+from luce.errors import DataError, OptionError
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
 from luce.objectives import Draw, Objective
 from luce.optimisers.convergence import Curve
 from luce.optimisers.lbfgs import minimise
+from luce.rankers.linear_problem import LinearProblem, Parameters
 from luce.rankers.ranker import Callback, Ranker
 
 
@@ -33,8 +33,10 @@ class LinearRanker(Ranker):
         n_jobs: threads; None or −1 = all cores.
 
     Attributes:
-        weights_: (F,) after the transforms. history_: one record an iteration. best_iteration_, max_grade_,
-        transforms_, n_features_in_.
+        weights_: (F,) after the transforms, or (F, grades) for an objective with one output a grade.
+        intercept_: of each output, where shifting the scores means something to the objective.
+        nuisance_: parameters of the objective learned beside them, by name.
+        history_: one record an iteration. best_iteration_, max_grade_, transforms_, n_features_in_.
 
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
@@ -81,31 +83,35 @@ class LinearRanker(Ranker):
         `callback` gets the record of each iteration, as it will stand in `history_`.
         """
         dataset = self._training_data(X, y, qid)
-        metric = metric_of(self.metric)
+        goal, metric = self._objective(), metric_of(self.metric)
+        if goal.gradient_only:
+            raise OptionError(f"{goal.name} gives a gradient but no loss to search along, which L-BFGS needs.")
         self.transforms_ = fit_transforms(self.transforms, dataset)
         features = apply_transforms(self.transforms_, dataset.features, dataset.offsets)
         held_out = None
         if validation is not None:
             self._check_features(validation)
             held_out = apply_transforms(self.transforms_, validation.features, validation.offsets)
+        problem = LinearProblem(features, dataset, goal, Draw(self._seed()), self.l2, self.n_jobs)
         curve = Curve(metric.higher_is_better, None if validation is None else self.patience)
 
-        def watch(iteration: int, loss: float, weights: Floats) -> bool:
-            figure = None if validation is None else self._figure(scores_of(held_out, weights), validation)
-            done = curve.add(iteration, loss, figure, weights)
+        def watch(iteration: int, loss: float, point: Floats) -> bool:
+            self.parameters_ = problem.parameters(point)
+            figure = None if validation is None else self._figure(self._scores(held_out), validation)
+            done = curve.add(iteration, loss, figure, self.parameters_)
             if callback is not None:
                 callback(curve.history[-1])
             return done
 
-        start = np.zeros(features.shape[1])
+        start = problem.start()
         minimise(
-            self._penalised_loss(features, dataset),
+            problem.value_and_gradient,
             start,
             max_iterations=self.max_iterations,
             tolerance=self.tolerance,
             watch=watch,
         )
-        self.weights_ = start if curve.best_state is None else curve.best_state
+        self.parameters_ = curve.best_state or problem.parameters(start)
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
         return self
 
@@ -120,34 +126,35 @@ class LinearRanker(Ranker):
             )
         return float(np.nanmean(values))
 
-    def _penalised_loss(self, features: Any, dataset: Dataset) -> Any:
-        goal, draw = self._objective(), Draw(self._seed())
-        list_weights = np.ones(dataset.n_lists) if dataset.list_weights is None else dataset.list_weights
-        row_weights = list_weights[list_of_row(dataset.offsets)]
-
-        def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
-            evaluation = goal.value_and_gradient(
-                scores_of(features, weights, n_jobs=self.n_jobs),
-                dataset.labels,
-                dataset.offsets,
-                item_weights=dataset.item_weights,
-                draw=draw,
-                n_jobs=self.n_jobs,
-            )
-            gradient = weights_of(features, row_weights * evaluation.gradient, n_jobs=self.n_jobs)
-            value = float(list_weights @ evaluation.loss) + 0.5 * self.l2 * float(weights @ weights)
-            return value, gradient + self.l2 * weights
-
-        return value_and_gradient
-
     def _scores(self, features: Any) -> Floats:
-        return scores_of(features, self.weights_, n_jobs=self.n_jobs)
+        scores = self.parameters_.scores(features, self.n_jobs)
+        combine = self._objective().ranking_score
+        return scores if combine is None else combine(scores)
+
+    @property
+    def weights_(self) -> Floats:
+        return self.parameters_.weights
+
+    @property
+    def intercept_(self) -> Floats:
+        return self.parameters_.intercept
+
+    @property
+    def nuisance_(self) -> dict[str, float]:
+        return dict(zip(self._objective().nuisance, self.parameters_.nuisance.tolist(), strict=True))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"weights": self.weights_}
+        return self.parameters_._asdict()
 
     def _take(self, arrays: dict[str, NDArray[Any]]) -> None:
-        weights = np.asarray(arrays["weights"], dtype=np.float64)
-        if weights.ndim != 1 or not np.isfinite(weights).all():
-            raise DataError("The weights of the model file are not a row of finite numbers.")
-        self.weights_ = weights
+        given = Parameters(*(np.asarray(arrays[name], dtype=np.float64) for name in Parameters._fields))
+        outputs = given.weights.shape[1:]
+        fits = given.weights.ndim == 1 + self._objective().one_output_per_grade
+        fits &= given.intercept.shape in ((0,), outputs or (1,)) and len(given.nuisance) == len(
+            self._objective().nuisance
+        )
+        if not (fits and all(np.isfinite(part).all() for part in given)):
+            raise DataError(
+                f"The model file does not hold what {self._objective()} learns: finite numbers of its shape."
+            )
+        self.parameters_ = given

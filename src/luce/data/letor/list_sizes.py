@@ -32,7 +32,7 @@ def read_list_sizes(path: Path, given: str | os.PathLike[str] | None, n_rows: in
 
 
 def _beside(path: Path) -> Path:
-    stems = [path, path.with_suffix("")] if path.suffix in COMPRESSIONS else [path]
+    stems = [path, path.with_suffix("")] if path.suffix.lower() in COMPRESSIONS else [path]
     for candidate in (Path(f"{stem}{ending}") for stem in stems for ending in ENDINGS):
         if candidate.is_file():
             return candidate

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from luce.compiled import compiled
 from luce.data.letor.decimals import INFINITE, NEAR, NO_NUMBER, decimal, single, spells
@@ -14,7 +15,7 @@ SPACE, TAB, RETURN, NEWLINE, COMMENT = 32, 9, 13, 10, 35
 
 
 class Scratch(NamedTuple):
-    """Room for what a piece of text can hold at most; what is not used is never touched and costs no memory.
+    """Room for what is found in a piece of text.
 
     Attributes:
         labels: float64, one a row.
@@ -52,9 +53,12 @@ class Found(NamedTuple):
     place: int
 
 
-def scratch_for(size: int) -> Scratch:
-    """Room for a piece of `size` bytes: a row takes two at least, an entry four, a number that is in doubt four."""
-    rows, entries = size // 2 + 1, size // 4 + 1
+def scratch_for(text: NDArray[np.uint8], old: Scratch | None = None) -> Scratch:
+    """Room for what a text can hold: as many rows as it has line ends, as many entries as it has colons."""
+    rows, entries = int(np.count_nonzero(text == NEWLINE)), int(np.count_nonzero(text == ord(":")))
+    if old is not None and rows <= len(old.labels) and entries <= len(old.values):
+        return old
+    rows, entries = rows + rows // 4, entries + entries // 4  # the next text may have a few more
     return Scratch(
         labels=np.empty(rows),
         starts=np.empty(rows, np.int64),
@@ -63,7 +67,7 @@ def scratch_for(size: int) -> Scratch:
         indices=np.empty(entries, np.int32),
         values=np.empty(entries, np.float32),
         runs=np.empty((rows, 3), np.int64),
-        doubts=np.empty((entries, 3), np.int64),
+        doubts=np.empty((rows + entries, 3), np.int64),
     )
 
 
@@ -110,8 +114,6 @@ def parse(text, lowest_allowed, highest_allowed, out):
         entry = end
         out.ends[row] = entry
         row += 1
-    if problem != FINE and run > 0 and out.runs[run - 1, 0] == row:
-        run -= 1
     return Found(row, entry, run, doubt, lines, lowest, highest, highest_row, unsorted, problem, at)
 
 

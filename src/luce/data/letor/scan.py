@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
+from typing import cast
 
 import numpy as np
 
@@ -31,7 +32,8 @@ class Scan:
         self.rows = self.lines = self.written = self.highest = self.highest_line = 0
         self.base = 1
         self._source, self._bounds, self._slabs, self._threads = source, bounds, slabs, threads
-        self._pieces = text_pieces(source)
+        self._spare: list[Bytes] = []
+        self._pieces = text_pieces(source, self._spare)
         self._scratch: list[Scratch] = []
         self._has_queries: bool | None = None
 
@@ -43,6 +45,7 @@ class Scan:
             (following, next_failure), *parsed = in_parallel([self._next_batch, *parsing], self._threads)
             for text, (part, problem) in zip(batch, parsed, strict=True):
                 self._accept(text, part, problem)
+                self._spare.append(cast(Bytes, text.base))
             if progress is not None:
                 progress(self._source.position, self._source.size)
             if failure is not None:
@@ -50,6 +53,8 @@ class Scan:
             batch, failure = following, next_failure
         if failure is not None:  # only now: a bad line before it comes first
             raise failure
+        self._spare.clear()
+        self._scratch.clear()
         if not self.rows:
             what = "has only blank lines and comments" if self.lines else "is empty"
             raise DataError(f"{self._source.path} {what}; at least one row is needed.")
@@ -67,11 +72,10 @@ class Scan:
 
     def _parse(self, text: Bytes) -> tuple[Part, Problem | None]:
         try:
-            scratch = self._scratch.pop()
+            old = self._scratch.pop()
         except IndexError:
-            scratch = None
-        if scratch is None or len(scratch.labels) <= len(text) // 2:
-            scratch = scratch_for(len(text) + len(text) // 4)
+            old = None
+        scratch = scratch_for(text, old)
         result = parse_piece(text, self._bounds, self._slabs, scratch)
         self._scratch.append(scratch)
         return result

@@ -11,17 +11,18 @@ from luce.threads import over_lists
 
 
 def cross_entropy(
-    scores: Floats, targets: Floats, offsets: Integers, *, n_jobs: int | None = None
-) -> tuple[Floats, Floats]:
-    """Loss (Q,) and gradient (N,): (Σ t)·softmax(s) − t.
+    scores: Floats, targets: Floats, offsets: Integers, *, curvature: bool = False, n_jobs: int | None = None
+) -> tuple[Floats, Floats, Floats | None]:
+    """Loss (Q,), gradient (N,) (Σ t)·π − t and, if asked for, second derivative (N,) (Σ t)·π(1 − π); π = softmax(s).
 
-    >>> cross_entropy(np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.array([0, 2]))
-    (array([0.69314718]), array([-0.5,  0.5]))
+    >>> cross_entropy(np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.array([0, 2]), curvature=True)
+    (array([0.69314718]), array([-0.5,  0.5]), array([0.25, 0.25]))
     """
     loss, gradient = np.zeros(len(offsets) - 1), np.zeros(len(scores))
+    second = np.zeros(len(scores) if curvature else 0)
     inputs = frozen(offsets), frozen(scores), frozen(targets)
-    over_lists(cpu.cross_entropy, *inputs, loss, gradient, n_jobs=n_jobs)
-    return loss, gradient
+    over_lists(cpu.cross_entropy, *inputs, loss, gradient, second, n_jobs=n_jobs)
+    return loss, gradient, second if curvature else None
 
 
 def softmax(values: Floats, offsets: Integers, *, n_jobs: int | None = None) -> Floats:

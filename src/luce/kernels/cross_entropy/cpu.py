@@ -6,7 +6,7 @@ from luce.compiled import compiled
 
 
 @compiled
-def cross_entropy(first, last, offsets, scores, targets, loss, gradient):
+def cross_entropy(first, last, offsets, scores, targets, loss, gradient, second):
     for q in range(first, last):
         highest, total = -np.inf, 0.0
         for row in range(offsets[q], offsets[q + 1]):
@@ -24,7 +24,10 @@ def cross_entropy(first, last, offsets, scores, targets, loss, gradient):
         loss[q] = below + total * np.log(z)
         for row in range(offsets[q], offsets[q + 1]):
             if not np.isnan(targets[row]):
-                gradient[row] = total * (gradient[row] / z) - targets[row]
+                p = gradient[row] / z
+                gradient[row] = total * p - targets[row]
+                if second.size:
+                    second[row] = total * p * (1.0 - p)
 
 
 @compiled

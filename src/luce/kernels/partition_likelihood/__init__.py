@@ -33,3 +33,26 @@ def partition_likelihood(
     inputs = frozen(offsets), frozen(scores), frozen(labels)
     over_lists(cpu.partition_likelihood, *inputs, float(tolerance), loss, gradient, second, n_jobs=n_jobs)
     return loss, gradient, second if curvature else None
+
+
+def partition_lower_bound(
+    scores: Floats,
+    labels: Floats,
+    offsets: Integers,
+    *,
+    item_weights: Floats | None = None,
+    curvature: bool = False,
+    n_jobs: int | None = None,
+) -> tuple[Floats, Floats, Floats | None]:
+    """The same for the bound P(S_m > R_{m+1}) ≥ n_m! Π_{i∈S_m} e^{s_i − lse(R_m)}; weights multiply an item's term.
+
+    >>> loss, *_ = partition_lower_bound(np.zeros(4), np.array([1.0, 1, 0, 0]), np.array([0, 4]))
+    >>> np.exp(-loss)  # 2! / 4²
+    array([0.125])
+    """
+    loss, gradient = np.zeros(len(offsets) - 1), np.zeros(len(scores))
+    second = np.zeros(len(scores) if curvature else 0)
+    weights = np.empty(0) if item_weights is None else item_weights
+    inputs = frozen(offsets), frozen(scores), frozen(labels), frozen(weights)
+    over_lists(cpu.partition_lower_bound, *inputs, loss, gradient, second, n_jobs=n_jobs)
+    return loss, gradient, second if curvature else None

@@ -1,10 +1,12 @@
 """The partition likelihood of ragged lists: one sort, one sum of each set, one integral of each set but the last."""
 
+import math
+
 import numpy as np
 
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
-from luce.kernels.label_order import sort_by_label
+from luce.kernels.label_order import sort_by_label, split_by_label
 from luce.kernels.partition_likelihood.integral import ROWS, integrate
 
 
@@ -19,22 +21,11 @@ def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, 
     scratch = np.empty((ROWS, longest))
     for q in range(first, last):
         n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
-        sets = _sets(labels, order, n, ends)
+        sets = split_by_label(labels, order, n, ends)
         if sets > 1:
             _sums(scores, order, ends, sets, ordered, share, below)
             loss[q] = _integrals(ends, sets, ordered, below, tolerance, rate, scratch, second.size > 0)
             _spread(order, ends, sets, share, below, rate, gradient, second)
-
-
-@compiled
-def _sets(labels, order, n, ends):
-    """Write where each set of equal labels ends; return how many there are."""
-    sets = 0
-    for j in range(n):
-        if j == n - 1 or labels[order[j]] != labels[order[j + 1]]:
-            ends[sets] = j + 1
-            sets += 1
-    return sets
 
 
 @summing
@@ -102,3 +93,45 @@ def _spread(order, ends, sets, share, below, rate, gradient, second):
         push = push * shrink + total
         push_square = push_square * shrink * shrink + total + (rate[2, begin] if second.size else 0.0)
         begin = ends[m]
+
+
+@compiled
+def partition_lower_bound(first, last, offsets, scores, labels, weights, loss, gradient, second):
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    ordered, share, below = np.empty(longest), np.empty(longest), np.empty(longest + 1)
+    for q in range(first, last):
+        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
+        sets = split_by_label(labels, order, n, ends)
+        if sets > 1:
+            _sums(scores, order, ends, sets, ordered, share, below)
+            loss[q] = _bound(order, ends, sets, ordered, share, below, weights, gradient, second)
+
+
+@compiled
+def _bound(order, ends, sets, ordered, share, below, weights, gradient, second):
+    """Every item of R_m is pushed down by the weight of S_m times its share of R_m; those of S_m are pulled up."""
+    loss, push, push_square, begin = 0.0, 0.0, 0.0, 0
+    for m in range(sets):
+        total = 0.0
+        if m < sets - 1:
+            for j in range(begin, ends[m]):
+                w = weights[order[j]] if weights.size else 1.0
+                loss += w * (below[m] - ordered[j])
+                gradient[order[j]] -= w
+                total += w
+            loss -= math.lgamma(total + 1.0)
+        push += total
+        push_square += total
+        for j in range(begin, ends[m]):
+            gradient[order[j]] += share[j] * push
+            if second.size:
+                second[order[j]] = share[j] * push - share[j] * share[j] * push_square
+        if m < sets - 1:
+            shrink = exp(below[m + 1] - below[m])
+            push *= shrink
+            push_square *= shrink * shrink
+            begin = ends[m]
+    return loss

@@ -2,12 +2,12 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, softmax
+from scipy.special import gammaln, logsumexp, softmax
 
 from luce.arrays import Floats
 
-STEP = 2.0**-9
-GRID = np.arange(-120 * 512, 12 * 512 + 1) * STEP
+STEP = 2.0**-6
+GRID = np.arange(-100 * 64, 10 * 64 + 1) * STEP
 """Logarithms of time; the integrand is nothing outside for items up to e^100 less likely than the rest."""
 
 
@@ -32,4 +32,17 @@ def partition_likelihood(scores: ArrayLike, labels: ArrayLike) -> tuple[float, F
         loss -= log_p
         gradient[y == label] -= q
         gradient[y < label] += q.sum() * softmax(s[y < label])
+    return loss, gradient
+
+
+def lower_bound(scores: ArrayLike, labels: ArrayLike, item_weights: ArrayLike | None = None) -> tuple[float, Floats]:
+    """Loss and gradient of one list for the bound n_m! Π_{i∈S_m} e^{s_i − lse(R_m)}."""
+    s, y = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    w = np.ones(len(s)) if item_weights is None else np.asarray(item_weights)
+    loss, gradient = 0.0, np.zeros(len(s))
+    for label in np.unique(y[~np.isnan(y)])[:0:-1]:
+        total = w[y == label].sum()
+        loss += total * logsumexp(s[y <= label]) - w[y == label] @ s[y == label] - gammaln(total + 1)
+        gradient[y == label] -= w[y == label]
+        gradient[y <= label] += total * softmax(s[y <= label])
     return loss, gradient

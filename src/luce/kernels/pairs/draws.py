@@ -1,0 +1,64 @@
+"""What draws add to the loss of a list beside its pair loop, Rao-Kupper's or Davidson's, in one pass over the items."""
+
+import numpy as np
+
+from luce.compiled import compiled
+
+NO_DRAWS, RAO_KUPPER, DAVIDSON = 0, 1, 2
+
+
+@compiled
+def own_share(draws, parameter):
+    """∂ log θ / ∂ α = e^α / (1 + e^α), what the sum of all slopes counts for in Rao-Kupper's tie parameter."""
+    return 1.0 / (1.0 + np.exp(-parameter)) if draws == RAO_KUPPER else 0.0
+
+
+@compiled
+def constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weight, slope, bend):
+    """Loss and slope of the tie parameter to add; adds to the slopes, takes from the bends.
+
+    Takes off the pairs of an item with itself, which the loops met wherever an item's partners start before its end.
+    """
+    tied, own, shift = (
+        0.0,
+        0.0,
+        0.0,
+    )  # Σ w_i w_j over draws, Σ w_i² over items with themselves, Σ w_i w_j δ/2 over draws
+    log_own, own_slope, own_bend, log_tied, tied_slope = _terms(draws, parameter)
+    begin = 0
+    while begin < n:
+        total, before = 0.0, 0.0
+        for k in range(begin, ends[begin]):
+            total += weight[k]
+        for k in range(begin, ends[begin]):
+            w = weight[k]
+            if draws == DAVIDSON:
+                pull = 0.5 * w * (total - w - 2.0 * before)
+                slope[k] += pull
+                shift += pull * (ordered[k] - middle)
+            tied += w * before
+            before += w
+            if starts[k] <= k:
+                own += w * w
+                bend[k] -= 2.0 * w * w * own_bend
+        begin = ends[begin]
+    return shift - tied * log_tied - own * log_own, -tied * tied_slope - own * own_slope
+
+
+@compiled
+def _terms(draws, parameter):
+    """Of an item with itself the loss, its slope in the tie parameter, its second derivative; of a draw the first two.
+
+    Rao-Kupper, θ = 1 + e^α: log(1 + θ) and log(θ² − 1) = α + log(2 + e^α). Davidson, ν = e^β: log(2 + ν) and β.
+    """
+    power = np.exp(parameter)
+    rest = 1.0 / (2.0 + power)
+    if draws == RAO_KUPPER:
+        return (
+            np.log(2.0 + power),
+            power * rest,
+            (1.0 + power) * rest * rest,
+            parameter + np.log(2.0 + power),
+            1.0 + power * rest,
+        )
+    return np.log(2.0 + power), power * rest, rest * rest + 0.25 * power * rest * (1.0 - power * rest), parameter, 1.0

@@ -1,0 +1,164 @@
+"""Pairs as games: the loss is −log of the chance of what happened, without draws, with Rao-Kupper's or with Davidson's.
+
+Rao-Kupper: a win costs ℓ(δ) = log(1 + θ e^{−δ}), a draw ℓ(δ) + ℓ(−δ) − log(θ² − 1): a draw is a win either way, and
+every item meets all items of its own grade and below, with log θ off its score. Davidson: every pair costs
+log(1 + ν e^{−δ/2} + e^{−δ}), and a draw δ/2 − log ν more, which needs no loop over pairs.
+"""
+
+import numpy as np
+
+from luce.compiled import compiled, summing
+from luce.kernels.exponential import exp
+from luce.kernels.label_order import sort_by_label
+from luce.kernels.pairs import loops
+from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER, constants_of_draws, own_share
+from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out, longest_list, padded
+from luce.kernels.pairs.parts import WHOLE, belongs, left_out
+
+RANGE = 690.0
+"""The logarithm of the largest product that may wait for its logarithm."""
+
+SMALL = 1e-6
+"""Mean slope below which a product of 1 + e^{−δ} has lost the digits of the loss, and pairs are taken one by one."""
+
+
+@compiled
+def pair_outcomes(
+    first, last, offsets, scores, labels, weights, part, draws, parameter, loss, nuisance, gradient, second
+):
+    longest = longest_list(first, last, offsets)
+    order, ends, starts = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    work = np.empty((8, longest + PAD))
+    for q in range(first, last):
+        if left_out(part, offsets[q + 1] - offsets[q]):
+            continue
+        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
+        if n < 2 or (draws == NO_DRAWS and labels[order[0]] == labels[order[n - 1]]):
+            continue  # no pair, or none that says anything
+        ends_of_grades(labels, order, n, ends)
+        pairs = _first_partners(n, ends, draws, starts)
+        loss[q], nuisance[q] = _one_list(
+            n, pairs, order, ends, starts, scores, weights, part, draws, parameter, work, second.size > 0
+        )
+        for k in range(n):
+            gradient[order[k]] = work[2, k]
+        if second.size:
+            for k in range(n):
+                second[order[k]] = work[3, k]
+
+
+@compiled
+def _first_partners(n, ends, draws, starts):
+    """Where the partners of each item start; they go on to the end of the list. Returns how many pairs that makes.
+
+    Without draws: the grades below. Rao-Kupper: the own grade too. Davidson: every pair once, items in twos.
+    """
+    begin, pairs = 0, 0
+    for k in range(n):
+        if k > 0 and ends[k] != ends[k - 1]:
+            begin = k
+        if draws == NO_DRAWS:
+            starts[k] = ends[k]
+        elif draws == RAO_KUPPER:
+            starts[k] = begin
+        else:
+            starts[k] = k | 1
+        pairs += max(n - starts[k], 0)
+    return pairs
+
+
+@compiled
+def _one_list(n, pairs, order, ends, starts, scores, weights, part, draws, parameter, work, curved):
+    """Loss and slope of the tie parameter of one list; leaves the gradient in work[2], the bends in work[3]."""
+    ordered, weight, slope, bend = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD], work[3][: n + PAD]
+    highest, lowest = lay_out(scores, weights, order, n, ordered, weight)
+    margin = np.log1p(np.exp(parameter)) if draws == RAO_KUPPER else 0.0
+    tie = np.exp(parameter) if draws == DAVIDSON else 0.0
+    middle = 0.5 * (highest + lowest)
+    rounds = int(0.5 * RANGE / (highest - lowest + margin + np.log(2.0 + tie)))
+    quick = weights.size == 0 and rounds > 0
+    sums = 0.0, 0.0, 0.0
+    if quick:
+        wanted = bend if curved else bend[:0]
+        sums = _two_by_two(n, part, starts, middle, margin, tie, rounds, ordered, slope, wanted, work[4:7])
+    if not quick or (part == WHOLE and sums[1] < SMALL * pairs):
+        sums = _one_by_one(n, part, starts, margin, tie, ordered, weight, slope, bend, work[4:6])
+    if draws == NO_DRAWS or part > 0:
+        fixed, fixed_slope = 0.0, 0.0
+    else:
+        fixed, fixed_slope = constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weight, slope, bend)
+    return sums[0] + fixed, own_share(draws, parameter) * sums[1] + sums[2] + fixed_slope
+
+
+@compiled
+def _two_by_two(n, part, starts, middle, margin, tie, rounds, ordered, slope, bend, work):
+    """All pairs by e^s of each item, two items with the same partners at a time; returns Σ loss, Σ wrong, Σ drawn."""
+    a, b, product = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD]
+    _powers(ordered, 1.0 if tie == 0.0 else 0.5, middle, margin, a, b)
+    product[:] = 1.0
+    slope[:] = 0.0
+    bend[:] = 0.0
+    loss, wrong, drawn = 0.0, 0.0, 0.0
+    i, block, waiting = 0, 0, 0
+    while i < n and starts[i] < n:
+        two = i + 1 < n and starts[i + 1] == starts[i]
+        if belongs(part, block):
+            begin, stop = starts[i], padded(starts[i], n)
+            partners = a[begin:stop], product[begin:stop], slope[begin:stop], bend[begin:stop]
+            second = b[i + 1] if two else 0.0
+            if tie == 0.0:
+                wrong0, wrong1, bent0, bent1 = loops.two_logistic(b[i], second, *partners)
+            else:
+                wrong0, wrong1, bent0, bent1, draw = loops.two_davidson(b[i], second, tie, *partners)
+                drawn += draw
+            slope[i] -= wrong0
+            wrong += wrong0 + wrong1
+            if two:
+                slope[i + 1] -= wrong1
+            if len(bend):
+                bend[i] += bent0
+                if two:
+                    bend[i + 1] += bent1
+            waiting += 1
+            if waiting == rounds:
+                loss += loops.logarithms(product)
+                waiting = 0
+        i += 2 if two else 1
+        block += 1
+    return loss + loops.logarithms(product), wrong, drawn
+
+
+@summing
+def _powers(ordered, rate, middle, margin, a, b):
+    """e^{rate (s − middle)} of each item as a lower partner, and the inverse, with the margin, as an upper one."""
+    for k in range(len(ordered)):
+        a[k] = exp(rate * (ordered[k] - middle))
+        b[k] = exp(rate * (middle - ordered[k] + margin))
+
+
+@compiled
+def _one_by_one(n, part, starts, margin, tie, ordered, weight, slope, bend, work):
+    """The same for any scores and weights, an exponential and a logarithm a pair."""
+    close, pair = work[0], work[1]
+    slope[:] = 0.0
+    bend[:] = 0.0
+    loss, wrong, drawn = 0.0, 0.0, 0.0
+    for i in range(n):
+        if starts[i] >= n:
+            break
+        if belongs(part, i):
+            begin, stop = starts[i], padded(starts[i], n)
+            here, s = slice(begin, stop), ordered[i] - margin
+            loops.product_weights(weight[i], weight[here], pair[here])
+            loops.closeness(s, 1.0 if tie == 0.0 else 0.5, ordered[here], close[here])
+            partners = ordered[here], close[here], pair[here], slope[here], bend[here]
+            if tie == 0.0:
+                value, mine, bent = loops.logistic(s, *partners)
+            else:
+                value, mine, bent, draw = loops.davidson(s, tie, *partners)
+                drawn += draw
+            loss += value
+            wrong += mine
+            slope[i] -= mine
+            bend[i] += bent
+    return loss, wrong, drawn

@@ -1,0 +1,63 @@
+"""Successive choices of subsets against a few steps of a Markov chain that starts at the observed subset."""
+
+import numpy as np
+
+from luce.compiled import compiled
+from luce.kernels.label_order import longest_list, shuffle_ties, sort_by_label, split_by_label
+from luce.kernels.subset_choice.chains import draw_words, gibbs_sweep, metropolis_step
+
+
+@compiled
+def sampled_choice(
+    first, last, offsets, scores, labels, numbers, seed, step, gibbs, corrected, steps, chains, loss, gradient
+):
+    longest = longest_list(first, last, offsets)
+    order, ends, pool = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    ordered, member, pull = np.empty(longest), np.empty(longest), np.empty(longest)
+    words = np.empty(longest + 8, np.uint32)
+    for q in range(first, last):
+        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
+        sets = split_by_label(labels, order, n, ends)
+        for chain in range(chains):
+            # A sweep goes through the items in order: equal labels are shuffled, so that no row is favoured.
+            shuffle_ties(labels, order, n, n, seed, step, numbers[q], 2 * chain)
+            for j in range(n):
+                ordered[j], pull[j] = scores[order[j]] - scores[order[0]], 0.0
+            begin, block = 0, 0
+            for m in range(sets):
+                if n - begin < 2:
+                    break  # one item is one subset: nothing to choose
+                part = slice(begin, n)
+                difference = _observe(ends[m] - begin, ordered[part], member[part], pool[part], pull[part])
+                for _ in range(steps):
+                    block = draw_words(seed, step, numbers[q], 2 * chain + 1, block, words[: (n - begin + 7) // 4 * 4])
+                    if gibbs:
+                        gibbs_sweep(ordered[part], member[part], words)
+                    else:
+                        metropolis_step(ordered[part], member[part], pool[part], corrected, words)
+                    difference += _add_mean(ordered[part], member[part], 1.0 / steps, pull[part])
+                loss[q] += difference / chains
+                begin = ends[m]
+            for j in range(n):
+                gradient[order[j]] += pull[j] / chains
+
+
+@compiled
+def _observe(chosen, scores, member, pool, pull):
+    """Start at the observed subset, the first `chosen` items, which counts −1."""
+    for i in range(len(scores)):
+        pool[i] = i
+        member[i] = 1.0 if i < chosen else 0.0
+    return _add_mean(scores, member, -1.0, pull)
+
+
+@compiled
+def _add_mean(scores, member, weight, pull):
+    """`weight` times the mean score of the members; its slope is added to `pull`."""
+    count, total = 0.0, 0.0
+    for i in range(len(scores)):
+        count += member[i]
+        total += member[i] * scores[i]
+    for i in range(len(scores)):
+        pull[i] += weight / count * member[i]
+    return weight * total / count

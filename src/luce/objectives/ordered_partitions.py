@@ -1,0 +1,118 @@
+"""Ordered partitions as successive choices of subsets: equal labels are an outcome with a probability of its own."""
+
+from luce.kernels.subset_choice import arithmetic_choice, geometric_choice, sampled_choice
+from luce.objectives.objective import Evaluation, Lists, record
+from luce.objectives.options import one_of, switch, whole
+
+FAMILY = "ordered partitions"
+PAPER = "Tran, Phung and Venkatesh 2011"
+NO_WEIGHTS = "a whole subset is chosen at once, and its probability is not a product over its items."
+SAMPLED = (
+    "gradient: Σ_k ∂(mean of s over S − mean of s over S_k), averaged over the subsets S that {chain} visits in a few "
+    "steps from S_k; the loss is that difference of mean scores, not a likelihood"
+)
+DIRECTION = one_of(
+    "forward", ("forward", "backward"), "choose the best subset first, or eliminate the worst first: the model of −s"
+)
+CHAINS = whole(1, 1, "over how many chains to average")
+
+
+@record(
+    "pmop-fd",
+    family=FAMILY,
+    formula="Σ_k lse(R_k) − lse(S_k), R_k = S_k ∪ … ∪ S_K; worth of a subset = mean of e^s",
+    paper=f"{PAPER}, full decomposition",
+    choices={"direction": DIRECTION},
+    curvature=True,
+    item_weights=False,
+    no_item_weights=NO_WEIGHTS,
+)
+def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
+    """Minus the log-likelihood of choosing grade after grade, a subset being worth the mean of its items' worths."""
+    return Evaluation(
+        *arithmetic_choice(
+            lists.scores,
+            lists.labels,
+            lists.offsets,
+            direction=direction,
+            curvature=lists.curvature,
+            n_jobs=lists.n_jobs,
+        )
+    )
+
+
+@record(
+    "pmop-exact",
+    family=FAMILY,
+    formula="Σ_k log(Σ_{∅ ≠ S ⊆ R_k} e^{mean of s over S}) − mean of s over S_k; lists of at most 500 observed items",
+    paper=f"{PAPER}, general model; normaliser by elementary symmetric polynomials",
+    choices={"direction": DIRECTION},
+    uses_ties=True,
+    item_weights=False,
+    no_item_weights=NO_WEIGHTS,
+)
+def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
+    """Minus the exact log-likelihood of choosing grade after grade, a subset being worth e to its mean score."""
+    return Evaluation(
+        *geometric_choice(lists.scores, lists.labels, lists.offsets, direction=direction, n_jobs=lists.n_jobs)
+    )
+
+
+@record(
+    "pmop-gibbs",
+    family=FAMILY,
+    formula=SAMPLED.format(chain="Gibbs sampling"),
+    paper=f"{PAPER}, Algorithm 1",
+    choices={
+        "steps": whole(1, 1, "sweeps over the items that are left, at each stage"),
+        "chains": CHAINS,
+        "direction": DIRECTION,
+    },
+    random=True,
+    uses_ties=True,
+    item_weights=False,
+    no_item_weights=NO_WEIGHTS,
+    gradient_only=True,
+)
+def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Evaluation:
+    """The gradient of pmop-exact estimated by a few Gibbs sweeps from the observed subset, for lists of any length."""
+    return _sampled(lists, gibbs=True, corrected=True, steps=steps, chains=chains, direction=direction)
+
+
+@record(
+    "pmop-mh",
+    family=FAMILY,
+    formula=SAMPLED.format(chain="a Metropolis-Hastings chain"),
+    paper=f"{PAPER}, Algorithm 1",
+    choices={
+        "steps": whole(3, 1, "proposals at each stage"),
+        "chains": CHAINS,
+        "corrected": switch(True, "accept so that the chain tends to the model; False: as printed, which does not"),
+        "direction": DIRECTION,
+    },
+    random=True,
+    uses_ties=True,
+    item_weights=False,
+    no_item_weights=NO_WEIGHTS,
+    gradient_only=True,
+)
+def pmop_mh(lists: Lists, *, steps: int, chains: int, corrected: bool, direction: str) -> Evaluation:
+    """The gradient of pmop-exact estimated by a few Metropolis-Hastings steps from the observed subset."""
+    return _sampled(lists, gibbs=False, corrected=corrected, steps=steps, chains=chains, direction=direction)
+
+
+def _sampled(lists: Lists, *, gibbs: bool, corrected: bool, steps: int, chains: int, direction: str) -> Evaluation:
+    return Evaluation(
+        *sampled_choice(
+            lists.scores,
+            lists.labels,
+            lists.offsets,
+            gibbs=gibbs,
+            corrected=corrected,
+            steps=steps,
+            chains=chains,
+            direction=direction,
+            draw=lists.draw,
+            n_jobs=lists.n_jobs,
+        )
+    )

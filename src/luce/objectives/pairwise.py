@@ -1,0 +1,169 @@
+"""The pairwise losses: sums over the pairs of a list, δ = s_i − s_j with the higher label at i.
+
+Sums, not means, as the papers have them; a pair's weight is the product of its items' weights.
+"""
+
+import numpy as np
+
+from luce.arrays import Floats
+from luce.errors import OptionError
+from luce.kernels.pairs import pair_hinges, pair_outcomes, pair_squares, pair_swaps
+from luce.objectives.objective import Evaluation, Lists, record
+from luce.objectives.options import between, one_of, whole
+from luce.objectives.targets import gain_targets
+
+FAMILY = "pairwise"
+TIES = "pairwise with ties"
+WEIGHTED = "pairwise, metric-weighted"
+HELD = (
+    "The gradient and second derivative hold the ranks; the loss is the sum as it stands, and jumps when ranks change. "
+    "Equal scores share their ranks: a difference of discounts or of ranks is its mean over their orders"
+)
+HIGHEST_PARAMETER = 700.0
+
+
+@record(
+    "ranknet",
+    family=FAMILY,
+    formula="Σ_{y_i > y_j} log(1 + e^{−δ}), δ = s_i − s_j",
+    paper="Burges et al. 2005; Truyen et al. 2011",
+    curvature=True,
+)
+def ranknet(lists: Lists) -> Evaluation:
+    """Minus the log-likelihood of every pair with different labels under Bradley-Terry: the logistic loss."""
+    return Evaluation(*_outcomes(lists, "none")[:3])
+
+
+@record(
+    "ranksvm",
+    family=FAMILY,
+    formula="Σ_{y_i > y_j} max(0, 1 − δ), δ = s_i − s_j; slope 0 where δ = 1",
+    paper="Joachims 2002; Truyen et al. 2011",
+)
+def ranksvm(lists: Lists) -> Evaluation:
+    """The hinge loss: pairs with different labels should be at least 1 apart."""
+    return Evaluation(
+        *pair_hinges(lists.scores, lists.labels, lists.offsets, item_weights=lists.item_weights, n_jobs=lists.n_jobs)
+    )
+
+
+@record(
+    "rankregress",
+    family=FAMILY,
+    formula="Σ_{y_i > y_j} (1 − δ)², δ = s_i − s_j",
+    paper="Truyen et al. 2011",
+    curvature=True,
+)
+def rankregress(lists: Lists) -> Evaluation:
+    """The quadratic loss: pairs with different labels should be 1 apart, whatever the labels."""
+    return Evaluation(
+        *pair_squares(
+            lists.scores,
+            lists.labels,
+            lists.offsets,
+            item_weights=lists.item_weights,
+            curvature=lists.curvature,
+            n_jobs=lists.n_jobs,
+        )
+    )
+
+
+@record(
+    "pairties-davidson",
+    family=TIES,
+    formula="−Σ_{i<j} log P(outcome): P(i > j) = 1 / D, P(i ≈ j) = ν e^{−δ/2} / D, "
+    "D = 1 + ν e^{−δ/2} + e^{−δ}; ν = e^beta",
+    paper="Davidson 1970; Truyen et al. 2011",
+    curvature=True,
+    nuisance={"beta": 0.0},
+    uses_ties=True,
+)
+def pairties_davidson(lists: Lists) -> Evaluation:
+    """Minus the log-likelihood of all pairs, equal labels being draws of Davidson's model; at first ν = 1."""
+    return Evaluation(*_outcomes(lists, "davidson"))
+
+
+@record(
+    "pairties-rao-kupper",
+    family=TIES,
+    formula="−Σ_{i<j} log P(outcome): P(i > j) = 1 / (1 + θ e^{−δ}), P(i ≈ j) = (θ² − 1) P(i > j) P(j > i); "
+    "θ = 1 + e^alpha",
+    paper="Rao and Kupper 1967; Truyen et al. 2011",
+    curvature=True,
+    nuisance={"alpha": 0.0},
+    uses_ties=True,
+)
+def pairties_rao_kupper(lists: Lists) -> Evaluation:
+    """Minus the log-likelihood of all pairs, equal labels being draws of Rao and Kupper's model; at first θ = 2."""
+    return Evaluation(*_outcomes(lists, "rao-kupper"))
+
+
+@record(
+    "lambdarank",
+    family=WEIGHTED,
+    formula="Σ_{y_i > y_j} |ΔNDCG_ij| log(1 + e^{−δ}), ΔNDCG_ij from swapping i and j at the present ranks, "
+    "gains 2^y − 1, discounts 1/log₂(1+r). " + HELD,
+    paper="Burges et al. 2006, Burges 2010; the trees of PLRank 2019",
+    choices={"cutoff": whole(None, 1, "the k of NDCG@k; ranks beyond it have no discount; None = all ranks")},
+    curvature=True,
+    gradient_only=True,
+)
+def lambdarank(lists: Lists, *, cutoff: int | None) -> Evaluation:
+    """RankNet with each pair weighted by how much NDCG changes when its items trade places."""
+    return _swaps(lists, cutoff=cutoff)
+
+
+@record(
+    "lambdaloss",
+    family=WEIGHTED,
+    formula="Σ_{y_i > y_j} (G_i − G_j) c_ij log₂(1 + e^{−δ}), G = (2^y − 1) / ideal DCG; with d = |r_i − r_j| of the "
+    "present ranks c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and mu times that plus |1/log₂(1+r_i) − 1/log₂(1+r_j)| "
+    "in 2++. " + HELD,
+    paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of PL-Rank 2021",
+    choices={
+        "variant": one_of("2", ("2", "2++"), "NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight"),
+        "mu": between(10.0, 0.0, 1e6, "what NDCG-Loss2's weight counts for in 2++"),
+    },
+    curvature=True,
+    gradient_only=True,
+)
+def lambdaloss(lists: Lists, *, variant: str, mu: float) -> Evaluation:
+    """A bound on 1 − NDCG: logistic pair losses weighted by gains and by the gap between the present ranks."""
+    bits = 1 / np.log(2)
+    if variant == "2":
+        return _swaps(lists, change=0.0, gap=bits)
+    return _swaps(lists, change=bits, gap=mu * bits)
+
+
+def _outcomes(lists: Lists, draws: str) -> tuple[Floats, Floats, Floats | None, Floats]:
+    parameter = float(lists.nuisance[0]) if len(lists.nuisance) else 0.0
+    if parameter > HIGHEST_PARAMETER:
+        raise OptionError(f"The tie parameter must be at most {HIGHEST_PARAMETER:g}. Got {parameter}.")
+    loss, gradient, second, slope = pair_outcomes(
+        lists.scores,
+        lists.labels,
+        lists.offsets,
+        draws=draws,
+        parameter=parameter,
+        item_weights=lists.item_weights,
+        curvature=lists.curvature,
+        n_jobs=lists.n_jobs,
+    )
+    return loss, gradient, second, slope[:, None]
+
+
+def _swaps(lists: Lists, *, cutoff: int | None = None, change: float = 1.0, gap: float = 0.0) -> Evaluation:
+    return Evaluation(
+        *pair_swaps(
+            lists.scores,
+            lists.labels,
+            gain_targets(lists.labels, lists.offsets, "dcg", lists.n_jobs),
+            lists.offsets,
+            cutoff=cutoff,
+            change=change,
+            gap=gap,
+            item_weights=lists.item_weights,
+            curvature=lists.curvature,
+            n_jobs=lists.n_jobs,
+        )
+    )

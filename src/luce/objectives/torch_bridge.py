@@ -1,0 +1,107 @@
+"""Every objective as a PyTorch loss: one autograd function, flat lists or a padded batch with a mask."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from luce.errors import DataError, LuceError, OptionError
+from luce.objectives import Objective, objective
+from luce.randomness import Draw
+
+
+class _ListLoss(torch.autograd.Function):
+    """Per-list losses (Q,); the forward pass has already computed the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, goal: Objective, given: dict[str, Any]) -> Tensor:
+        values = scores.detach().to(torch.float64).numpy()
+        extra = {"nuisance": nuisance.detach().to(torch.float64).numpy()} if nuisance.numel() else {}
+        evaluation = goal.value_and_gradient(values, **given, **extra)
+        ctx.save_for_backward(torch.from_numpy(evaluation.gradient))
+        ctx.sizes = torch.from_numpy(given["offsets"]).diff()
+        ctx.nuisance = evaluation.nuisance_gradient
+        ctx.dtypes = scores.dtype, nuisance.dtype
+        return torch.from_numpy(evaluation.loss).to(scores.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,) = ctx.saved_tensors
+        by_list = upstream.to(torch.float64)
+        by_row = by_list.repeat_interleave(ctx.sizes)
+        slope = gradient * (by_row[:, None] if gradient.ndim == 2 else by_row)
+        extra = None if ctx.nuisance is None else (by_list @ torch.from_numpy(ctx.nuisance)).to(ctx.dtypes[1])
+        return slope.to(ctx.dtypes[0]), extra, None, None
+
+
+def loss(
+    name: str | Objective,
+    scores: Tensor,
+    labels: Tensor,
+    offsets: Tensor | None = None,
+    *,
+    mask: Tensor | None = None,
+    item_weights: Tensor | None = None,
+    list_weights: Tensor | None = None,
+    nuisance: Tensor | None = None,
+    draw: Draw | None = None,
+    reduction: str = "mean",
+    n_jobs: int | None = None,
+    **options: Any,
+) -> Tensor:
+    """The loss of an objective, differentiable in the scores and in the nuisance parameters.
+
+    Scores are flat, (N,) with `offsets` (Q+1,), or a padded batch (Q, longest) with a `mask` that is True at items;
+    padding changes nothing. With one output a grade they have one more dimension. `reduction` "mean" is over lists,
+    weighted by `list_weights`; "none" gives (Q,). For a random objective give a new `draw` each step.
+
+    >>> scores = torch.tensor([20.0, 0.0, -1.0], requires_grad=True)
+    >>> loss("listmle", scores, torch.tensor([2.0, 1.0, 0.0])).backward()
+    >>> scores.grad.numpy().round(4).tolist()
+    [-0.0, -0.2689..., 0.2689...]
+    """
+    goal = objective(name, **options)
+    if reduction not in ("mean", "sum", "none"):
+        raise OptionError(f"reduction must be 'mean', 'sum' or 'none'. Got {reduction!r}.")
+    if mask is not None:
+        scores, labels, offsets, item_weights = _unpadded(scores, labels, offsets, mask, item_weights)
+    elif offsets is None:
+        offsets = torch.tensor([0, len(scores)])
+    _check_device(scores, labels, offsets, item_weights, list_weights, nuisance)
+    given: dict[str, Any] = {"labels": labels.detach().numpy(), "offsets": offsets.to(torch.int64).numpy()}
+    given |= {"draw": draw, "n_jobs": n_jobs}
+    if item_weights is not None:
+        given["item_weights"] = item_weights.detach().numpy()
+    extra = scores.new_tensor(list(goal.nuisance.values())) if nuisance is None else nuisance
+    losses = _ListLoss.apply(scores, extra, goal, given)
+    weights = torch.ones_like(losses) if list_weights is None else list_weights.to(losses.dtype)
+    if weights.shape != losses.shape or bool((weights < 0).any()):
+        raise DataError(f"list_weights must be {len(losses)} numbers ≥ 0. Got {list_weights}.")
+    losses = losses * weights
+    if reduction == "none":
+        return losses
+    return losses.sum() / weights.sum() if reduction == "mean" else losses.sum()
+
+
+def _unpadded(
+    scores: Tensor, labels: Tensor, offsets: Tensor | None, mask: Tensor, item_weights: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The items of a padded batch, list after list."""
+    if offsets is not None:
+        raise OptionError("Give offsets for flat lists or a mask for a padded batch, not both.")
+    if mask.dtype != torch.bool or mask.ndim != 2 or scores.shape[:2] != mask.shape or labels.shape != mask.shape:
+        shapes = f"mask {tuple(mask.shape)} {mask.dtype}, scores {tuple(scores.shape)}, labels {tuple(labels.shape)}"
+        raise DataError(f"A padded batch needs scores and labels of the shape of a boolean mask. Got {shapes}.")
+    sizes = mask.sum(dim=1)
+    if bool((sizes == 0).any()):
+        raise DataError(f"The mask has no item in row {int((sizes == 0).nonzero()[0])}: a list needs at least one.")
+    offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+    return scores[mask], labels[mask], offsets, None if item_weights is None else item_weights[mask]
+
+
+def _check_device(*tensors: Tensor | None) -> None:
+    for tensor in tensors:
+        if tensor is not None and tensor.device.type != "cpu":
+            raise LuceError(f"Luce's kernels run on the CPU; this tensor is on {tensor.device}. Move it with .cpu().")

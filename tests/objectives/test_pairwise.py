@@ -1,0 +1,143 @@
+"""The pairwise objectives beyond the laws: swaps tried out one by one, ranks held, tie parameters, huge labels."""
+
+import sys
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from luce.errors import OptionError
+from luce.objectives import objective
+
+sys.path.insert(0, str(Path(__file__).parent))
+from made import ragged
+
+
+def ndcg(labels, order, cutoff=None):
+    """NDCG of a ranking, best first."""
+    discounts = 1 / np.log2(np.arange(2, len(labels) + 2))
+    if cutoff is not None:
+        discounts[cutoff:] = 0
+    gains = 2.0 ** np.asarray(labels) - 1
+    return gains[list(order)] @ discounts / (np.sort(gains)[::-1] @ discounts)
+
+
+def swap_gradient(scores, labels, cutoff=None):
+    """LambdaRank's gradient with every swap carried out in every ranking that the scores allow."""
+    n = len(scores)
+    allowed = [o for o in permutations(range(n)) if all(scores[a] >= scores[b] for a, b in zip(o, o[1:], strict=False))]
+    gradient = np.zeros(n)
+    for i, j in permutations(range(n), 2):
+        if labels[i] > labels[j]:
+            swapped = {i: j, j: i}
+            changes = [
+                abs(ndcg(labels, o, cutoff) - ndcg(labels, [swapped.get(k, k) for k in o], cutoff)) for o in allowed
+            ]
+            wrong = np.mean(changes) * expit(scores[j] - scores[i])
+            gradient[i] -= wrong
+            gradient[j] += wrong
+    return gradient
+
+
+@pytest.mark.parametrize("cutoff", [None, 1, 3])
+@pytest.mark.parametrize("scores", [[0.3, -1, 2, 0.5, 1.2, -0.2], [0.0] * 6, [1, 1, 0, 0, 0, -2]])
+def test_lambdarank_weighs_a_pair_by_what_swapping_it_does(scores, cutoff):
+    labels = [1, 0, 2, 0, 1, 4]
+    found = objective("lambdarank", cutoff=cutoff).value_and_gradient(scores, labels).gradient
+    np.testing.assert_allclose(found, swap_gradient(scores, labels, cutoff), atol=1e-14)
+    assert found.any()
+
+
+def test_lambdarank_on_two_items_in_the_wrong_order():
+    evaluation = objective("lambdarank").value_and_gradient([0.0, 1.0], [1, 0])
+    weight = 1 - 1 / np.log2(3)
+    np.testing.assert_allclose(evaluation.loss, weight * np.log1p(np.e), rtol=1e-14)
+    np.testing.assert_allclose(evaluation.gradient, [-weight * expit(1), weight * expit(1)], rtol=1e-14)
+
+
+def test_lambdaloss_by_hand():
+    # Ranks 1, 3, 2; gains 3, 1, 0 over an ideal DCG of 3 + 1 / log₂ 3.
+    scores, gains = np.array([2.0, 0.0, 1.0]), np.array([3.0, 1.0, 0.0]) / (3 + 1 / np.log2(3))
+    fall = {1: 1 - 1 / np.log2(3), 2: 1 / np.log2(3) - 1 / 2}
+    expected = (
+        (gains[0] - gains[1]) * fall[2] * np.log2(1 + np.exp(-2))
+        + (gains[0] - gains[2]) * fall[1] * np.log2(1 + np.exp(-1))
+        + (gains[1] - gains[2]) * fall[1] * np.log2(1 + np.exp(1))
+    )
+    found = objective("lambdaloss").value_and_gradient(scores, [2, 1, 0])
+    np.testing.assert_allclose(found.loss, expected, rtol=1e-14)
+
+
+def test_lambdaloss_bounds_the_loss_of_ndcg():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        scores, labels = rng.normal(0, 2, 8), rng.integers(0, 4, 8)
+        lost = 1 - ndcg(labels, np.argsort(-scores)) if labels.any() else 0
+        assert objective("lambdaloss").value_and_gradient(scores, labels).loss[0] >= lost
+
+
+def test_the_variants_of_lambdaloss_add_up():
+    scores, labels, offsets = ragged("lambdaloss")
+    labels = np.where(np.arange(len(labels)) % 3, labels, 0)
+
+    def gradient(name, **options):
+        return objective(name, **options).value_and_gradient(scores, labels, offsets).gradient
+
+    rank, gap = gradient("lambdarank") / np.log(2), gradient("lambdaloss")
+    np.testing.assert_allclose(gradient("lambdaloss", variant="2++", mu=0.0), rank, atol=1e-14)
+    np.testing.assert_allclose(gradient("lambdaloss", variant="2++", mu=3.0), rank + 3 * gap, atol=1e-14)
+
+
+@pytest.mark.parametrize("goal", ["lambdarank", "lambdaloss"])
+def test_with_the_ranks_held_the_gradient_is_the_slope_of_the_loss(goal):
+    scores, labels, offsets = ragged(goal)
+    gradient = objective(goal).value_and_gradient(scores, labels, offsets).gradient
+    for row in range(len(scores)):
+        step = np.zeros(len(scores))
+        step[row] = 1e-6  # no two scores are as near as that
+        above, below = (
+            objective(goal).value_and_gradient(s, labels, offsets).loss.sum() for s in (scores + step, scores - step)
+        )
+        assert gradient[row] == pytest.approx((above - below) / 2e-6, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("goal", ["lambdarank", "lambdaloss"])
+def test_huge_labels_and_labels_without_gain(goal):
+    scores = [0.0, 1.0, 2.0]
+    huge = objective(goal).value_and_gradient(scores, [2_000, 1_999, 0])
+    large = objective(goal).value_and_gradient(scores, [50, 49, -7])
+    np.testing.assert_allclose(huge.gradient, large.gradient, rtol=1e-12)
+    assert huge.gradient[0] < 0
+    nothing = objective(goal).value_and_gradient(scores, [0, -1, -2])
+    assert nothing.loss[0] == 0 and not nothing.gradient.any()
+
+
+def test_tie_parameters_start_where_one_game_in_three_of_equals_is_drawn():
+    for goal in ("pairties-davidson", "pairties-rao-kupper"):
+        drawn = objective(goal).value_and_gradient([1.0, 1.0], [2, 2])
+        assert np.exp(-drawn.loss[0]) == pytest.approx(1 / 3)
+        assert drawn.nuisance_gradient[0, 0] < 0  # a draw asks for more draws
+        with pytest.raises(OptionError, match="tie parameter must be at most 700"):
+            objective(goal).value_and_gradient([1.0, 1.0], [2, 2], nuisance=[701.0])
+
+
+def test_equal_labels_pull_scores_together_only_where_ties_count():
+    pull = {
+        goal: objective(goal).value_and_gradient([1.0, 0.0], [2, 2]).gradient[0]
+        for goal in ("ranknet", "ranksvm", "rankregress", "pairties-davidson", "pairties-rao-kupper")
+    }
+    assert pull["pairties-davidson"] > 0 and pull["pairties-rao-kupper"] > 0
+    assert pull["ranknet"] == pull["ranksvm"] == pull["rankregress"] == 0
+
+
+def test_item_weights_multiply_pairs():
+    scores, labels = np.array([0.2, -0.4, 1.0]), [2, 1, 0]
+    for goal in ("ranknet", "ranksvm", "rankregress", "lambdarank", "lambdaloss"):
+        pairs = [
+            objective(goal).value_and_gradient(scores, labels, item_weights=weights).loss[0]
+            for weights in ([1, 1, 0], [1, 0, 1], [0, 1, 1])
+        ]
+        together = objective(goal).value_and_gradient(scores, labels, item_weights=[2, 3, 5]).loss[0]
+        assert together == pytest.approx(np.dot(pairs, [6, 10, 15]))
