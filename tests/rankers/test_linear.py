@@ -229,3 +229,20 @@ def test_a_loss_beyond_numbers_is_told():
         minimise(lambda x: (np.nan, x), np.ones(2), max_iterations=5, tolerance=0, watch=lambda *_: False)
     with pytest.raises(OptionError):
         LinearRanker().set_params(n_jobs=0).fit(luce.from_arrays(np.ones((9000, 1)), np.ones(9000), np.ones(9000)))
+
+
+def test_predict_from_several_threads(parts):
+    from concurrent.futures import ThreadPoolExecutor
+
+    ranker = LinearRanker(n_jobs=2).fit(parts["train"])
+    many = luce.data.concatenate([parts["test"]] * 12)  # enough rows for the threads of each call
+    expected = ranker.predict(many)
+    with ThreadPoolExecutor(4) as pool:
+        for scores in pool.map(lambda _: ranker.predict(many), range(16)):
+            np.testing.assert_array_equal(scores, expected)
+
+
+def test_training_is_logged(parts, caplog):
+    with caplog.at_level("INFO", logger="luce"):
+        LinearRanker(n_jobs=1, max_iterations=2).fit(parts["train"])
+    assert "listmle: {'iteration': 1, 'loss':" in caplog.text

@@ -17,17 +17,8 @@ def objectives(name: Name = None, json: Json = False) -> None:
     """
     from luce.objectives import OBJECTIVES, objective
 
-    def facts(entry: Any) -> dict[str, Any]:
-        options = {
-            key: {"default": option.default, "allowed": option.allowed, "meaning": option.summary}
-            for key, option in entry.choices.items()
-        }
-        traits = {"random": entry.random, "uses_ties": entry.uses_ties, "item_weights": entry.item_weights}
-        about = {"name": entry.name, "summary": entry.summary, "formula": entry.formula, "paper": entry.paper}
-        return {**about, **traits, "options": options}
-
     chosen = list(OBJECTIVES.values()) if name is None else [objective(name)]
-    _show([facts(entry) for entry in chosen], name is None, json)
+    _show([entry.facts() for entry in chosen], name is None, json)
 
 
 def metrics(name: Name = None, json: Json = False) -> None:
@@ -37,17 +28,8 @@ def metrics(name: Name = None, json: Json = False) -> None:
     """
     from luce.metrics import METRICS, metric
 
-    def facts(entry: Any) -> dict[str, Any]:
-        return {
-            "name": entry.name,
-            "summary": entry.summary,
-            "formula": entry.formula,
-            "higher_is_better": entry.higher_is_better,
-            "takes_cutoff": entry.takes_cutoff,
-        }
-
     chosen = list(METRICS.values()) if name is None else [METRICS[metric(name).name]]
-    _show([facts(entry) for entry in chosen], name is None, json)
+    _show([entry.facts() for entry in chosen], name is None, json)
 
 
 def _show(facts: list[dict[str, Any]], all_of_them: bool, json: bool) -> None:
@@ -57,7 +39,7 @@ def _show(facts: list[dict[str, Any]], all_of_them: bool, json: bool) -> None:
         show_table(None, ["name", "what it is"], [[fact["name"], fact["summary"]] for fact in facts], numeric=2)
     else:
         options = facts[0].pop("options", {})
-        rows = [[key.replace("_", " "), _word(value)] for key, value in facts[0].items()]
+        rows = [[key, _word(value)] for key, value in facts[0].items()]
         rows += [
             [f"option {key}", f"{option['allowed']}, default {option['default']}: {option['meaning']}"]
             for key, option in options.items()

@@ -1,6 +1,7 @@
 """FORMATS, the one table of file formats, and `read` and `write`, which find the format by the ending of the name."""
 
 import inspect
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ from luce.data.streams import COMPRESSIONS
 from luce.data.table_files import read_arrow, read_csv, read_parquet, write_arrow, write_csv, write_parquet
 from luce.data.trec import read_qrels, write_qrels
 from luce.errors import DataError, OptionError, unknown_name
+
+logger = logging.getLogger(__name__)
 
 
 class Format(NamedTuple):
@@ -78,7 +81,9 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
         raise DataError(f"{file} is a directory; give the name of a file to read.")
     if not file.stat().st_size:
         raise DataError(f"{file} is empty; at least one row is needed.")
-    return chosen.read(path, **options)
+    dataset = chosen.read(path, **options)
+    logger.info("%s: %r", file, dataset)
+    return dataset
 
 
 def write(dataset: Dataset, path: str | os.PathLike[str], *, format: str | None = None) -> None:

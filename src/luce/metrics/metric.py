@@ -42,6 +42,18 @@ class Metric:
     options: tuple[str, ...] = ()
     cutoff: int | None = None
 
+    def facts(self) -> dict[str, Any]:
+        """What the record says, ready for JSON: the source of the command line's and the documentation's words."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "formula": self.formula,
+            "higher is better": self.higher_is_better,
+            "takes a cutoff": self.takes_cutoff,
+            "reads": ", ".join(self.options) or "no option",
+            "lists left out": f"those where {self.empty_when}",
+        }
+
     def best(self, values: Iterable[float]) -> float:
         """The best of some values of this metric."""
         return max(values) if self.higher_is_better else min(values)

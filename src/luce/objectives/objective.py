@@ -181,6 +181,28 @@ class Objective:
             raise DataError(f"item_weights must be finite and not negative. Got {weights.min()} to {weights.max()}.")
         return weights
 
+    def facts(self) -> dict[str, Any]:
+        """What the record says, ready for JSON: the source of the command line's and the documentation's words."""
+        options = {
+            name: {"default": choice.default, "allowed": choice.allowed, "meaning": choice.summary}
+            for name, choice in self.choices.items()
+        }
+        return {
+            "name": self.name,
+            "family": self.family,
+            "summary": self.summary,
+            "formula": self.formula,
+            "paper": self.paper,
+            "random": self.random,
+            "second derivative": "diagonal" if self.curvature else "none",
+            "learned beside the model": ", ".join(self.nuisance) or "nothing",
+            "outputs": "one a grade" if self.one_output_per_grade else "one",
+            "uses ties": self.uses_ties,
+            "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
+            "log-probability": self.loss_is_log_probability or self.log_probability is not None,
+            "options": options,
+        }
+
     def __str__(self) -> str:
         changed = {k: v for k, v in self.options.items() if v is not self.choices[k].default}
         return self.name + (f"({', '.join(f'{k}={v!r}' for k, v in changed.items())})" if changed else "")

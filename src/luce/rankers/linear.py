@@ -1,5 +1,6 @@
 """The linear ranker: a weight for each feature, any objective of the table, fitted by L-BFGS."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -17,6 +18,8 @@ from luce.optimisers.convergence import Curve
 from luce.optimisers.lbfgs import minimise
 from luce.rankers.linear_problem import LinearProblem, Parameters
 from luce.rankers.ranker import Callback, Ranker
+
+logger = logging.getLogger(__name__)
 
 
 class LinearRanker(Ranker):
@@ -99,6 +102,7 @@ class LinearRanker(Ranker):
             self.parameters_ = problem.parameters(point)
             figure = None if validation is None else self._figure(self._scores(held_out), validation)
             done = curve.add(iteration, loss, figure, self.parameters_)
+            logger.info("%s: %s", goal, curve.history[-1])
             if callback is not None:
                 callback(curve.history[-1])
             return done

@@ -182,6 +182,6 @@ def _features(found: Found, out: Scratch, slabs: Slabs) -> NDArray[np.float32] |
         table = slabs.zeros((found.rows, width), np.float32)
         place_sparse_in_dense(ends, indices, values, np.arange(found.rows), -found.lowest, table)
         return table
-    drop_zeros(ends, indices, values)
+    drop_zeros(ends, indices, values.view(np.uint32))
     kept = int(ends[-1])
     return Entries(slabs.copy(ends), slabs.copy(indices[:kept] - np.int32(found.lowest)), slabs.copy(values[:kept]))

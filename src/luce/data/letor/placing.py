@@ -57,14 +57,14 @@ def copy_tokens(text, places, out):
 
 
 @compiled
-def drop_zeros(ends, index, value):
-    """Move the entries that are not zero to the front; `ends` changes with them."""
+def drop_zeros(ends, index, bits):
+    """Move the entries that are not zero to the front; `ends` changes with them. As bits, −0 is not zero, and stays."""
     start = kept = 0
     for row in range(len(ends)):
         for entry in range(start, ends[row]):
-            if value[entry] != 0:
+            if bits[entry] != 0:
                 index[kept] = index[entry]
-                value[kept] = value[entry]
+                bits[kept] = bits[entry]
                 kept += 1
         start = ends[row]
         ends[row] = kept
@@ -93,14 +93,14 @@ def place_sparse_in_dense(ends, index, value, rows, shift, out):
 
 
 @compiled
-def place_dense_in_sparse(table, rows, shift, starts, out_index, out_value):
-    """Row i of a table to the entries from starts[rows[i]] of the whole."""
-    for row in range(len(table)):
+def place_dense_in_sparse(bits, rows, shift, starts, out_index, out_bits):
+    """What is not zero in row i of a table to the entries from starts[rows[i]] of the whole; −0 stays, as above."""
+    for row in range(len(bits)):
         entry = starts[rows[row]]
-        for column in range(table.shape[1]):
-            if table[row, column] != 0:
+        for column in range(bits.shape[1]):
+            if bits[row, column] != 0:
                 out_index[entry] = column + shift
-                out_value[entry] = table[row, column]
+                out_bits[entry] = bits[row, column]
                 entry += 1
 
 

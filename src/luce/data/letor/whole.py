@@ -98,7 +98,7 @@ class SparseFeatures(Gatherer):
         if isinstance(part.features, Entries):
             self._starts[rows + 1] = np.diff(part.features.ends, prepend=0)
         else:
-            self._starts[rows + 1] = np.count_nonzero(part.features, axis=1)
+            self._starts[rows + 1] = np.count_nonzero(part.features.view(np.uint32), axis=1)
 
     def make_room(self) -> None:
         np.cumsum(self._starts, out=self._starts)
@@ -106,11 +106,11 @@ class SparseFeatures(Gatherer):
         self._value = self._slabs.zeros(int(self._starts[-1]), np.float32)
 
     def place(self, part: Part, rows: Integers) -> None:
-        to = (rows, part.base - self._base, self._starts, self._index, self._value)
+        to = rows, part.base - self._base, self._starts, self._index
         if isinstance(part.features, Entries):
-            placing.place_sparse_in_sparse(*part.features, *to)
+            placing.place_sparse_in_sparse(*part.features, *to, self._value)
         else:
-            placing.place_dense_in_sparse(part.features, *to)
+            placing.place_dense_in_sparse(part.features.view(np.uint32), *to, self._value.view(np.uint32))
 
     @property
     def result(self) -> Any:

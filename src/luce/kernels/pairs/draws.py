@@ -17,7 +17,8 @@ def own_share(draws, parameter):
 def constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weight, slope, bend):
     """Loss and slope of the tie parameter to add; adds to the slopes, takes from the bends.
 
-    Takes off the pairs of an item with itself, which the loops met wherever an item's partners start before its end.
+    Takes off the pairs of an item with itself, met by loops that go by twos wherever an item's partners start before
+    its end; empty `starts` say that there were none.
     """
     tied, own, shift = (
         0.0,
@@ -38,7 +39,7 @@ def constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weigh
                 shift += pull * (ordered[k] - middle)
             tied += w * before
             before += w
-            if starts[k] <= k:
+            if len(starts) and starts[k] <= k:
                 own += w * w
                 bend[k] -= 2.0 * w * w * own_bend
         begin = ends[begin]

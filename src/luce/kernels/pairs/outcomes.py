@@ -82,11 +82,13 @@ def _one_list(n, pairs, order, ends, starts, scores, weights, part, draws, param
         wanted = bend if curved else bend[:0]
         sums = _two_by_two(n, part, starts, middle, margin, tie, rounds, ordered, slope, wanted, work[4:7])
     if not quick or (part == WHOLE and sums[1] < SMALL * pairs):
+        quick = False
         sums = _one_by_one(n, part, starts, margin, tie, ordered, weight, slope, bend, work[4:6])
     if draws == NO_DRAWS or part > 0:
         fixed, fixed_slope = 0.0, 0.0
     else:
-        fixed, fixed_slope = constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weight, slope, bend)
+        met = starts if quick else starts[:0]
+        fixed, fixed_slope = constants_of_draws(n, ends, met, draws, parameter, middle, ordered, weight, slope, bend)
     return sums[0] + fixed, own_share(draws, parameter) * sums[1] + sums[2] + fixed_slope
 
 
@@ -150,6 +152,8 @@ def _one_by_one(n, part, starts, margin, tie, ordered, weight, slope, bend, work
             begin, stop = starts[i], padded(starts[i], n)
             here, s = slice(begin, stop), ordered[i] - margin
             loops.product_weights(weight[i], weight[here], pair[here])
+            if begin <= i:
+                pair[i] = 0.0  # no game with itself
             loops.closeness(s, 1.0 if tie == 0.0 else 0.5, ordered[here], close[here])
             partners = ordered[here], close[here], pair[here], slope[here], bend[here]
             if tie == 0.0:
