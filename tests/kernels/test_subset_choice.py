@@ -96,6 +96,15 @@ def test_many_items_far_apart():
         assert gradient @ direction == pytest.approx((above - below) / 2e-4, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("choice", [arithmetic_choice, geometric_choice])
+def test_scores_far_from_zero_keep_their_digits(choice):
+    rng = np.random.default_rng(2)
+    scores, labels = rng.integers(-99, 99, 20) / 64, rng.integers(0, 3, 20)
+    near, far = one_list(choice, scores, labels), one_list(choice, scores + 2.0**40, labels)
+    assert far[0] == pytest.approx(near[0], rel=1e-13 if choice is geometric_choice else 1e-3)
+    np.testing.assert_allclose(far[1], near[1], atol=1e-13 if choice is geometric_choice else 1e-3)
+
+
 def test_full_orders_make_the_arithmetic_choice_plackett_luce():
     rng = np.random.default_rng(0)
     scores, labels, offsets = rng.normal(0, 300, 12), rng.permutation(12).astype(float), np.array([0, 5, 12])

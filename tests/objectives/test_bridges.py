@@ -172,3 +172,14 @@ def test_log_probabilities():
         luce.log_prob(scores, [1, 1, 0, 2], model="listmle")
     with pytest.raises(LuceError, match="ranknet gives no probability"):
         luce.log_prob(scores, [1, 1, 0, 2], model="ranknet")
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("model", ["pmop-fd", "pmop-exact"])
+def test_probabilities_of_all_ordered_partitions_sum_to_one(model, n):
+    from itertools import product
+
+    scores = np.random.default_rng(n).normal(0, 1.5, n)
+    partitions = [labels for labels in product(range(n), repeat=n) if set(labels) == set(range(max(labels) + 1))]
+    assert len(partitions) == {3: 13, 4: 75, 5: 541}[n]
+    assert sum(np.exp(luce.log_prob(scores, y, model=model)[0]) for y in partitions) == pytest.approx(1, abs=1e-12)

@@ -7,6 +7,7 @@ import numpy as np
 
 from luce.arrays import Floats, Integers, frozen
 from luce.compiled import compiled
+from luce.kernels.label_order import longest_list
 from luce.threads import over_lists
 
 WHOLE = 2**62
@@ -74,10 +75,7 @@ def take(q, offsets, ranked, cutoff):
 
 @compiled
 def _order(first, last, offsets, scores, labels, depth, ranked):
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    keys = np.empty(longest)
+    keys = np.empty(longest_list(first, last, offsets))
     for q in range(first, last):
         start, n, retrieved = offsets[q], 0, 0
         for row in range(start, offsets[q + 1]):

@@ -43,7 +43,7 @@ def mcrank(lists: Lists) -> Evaluation:
     truth[np.flatnonzero(kept), grades.astype(np.int64)] = 1.0
     log_p = log_softmax(lists.scores, axis=1) if truth.size else truth
     terms = -weights * (truth * log_p).sum(axis=1)
-    loss = np.bincount(list_of_row(lists.offsets), terms, len(lists.offsets) - 1)
+    loss = np.bincount(list_of_row(lists.offsets), terms, len(lists.offsets) - 1).astype(np.float64)
     p = np.exp(log_p)
     curvature = weights[:, None] * p * (1 - p) if lists.curvature else None
     return Evaluation(loss, weights[:, None] * (p - truth), curvature)

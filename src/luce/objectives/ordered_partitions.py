@@ -1,6 +1,7 @@
 """Ordered partitions as successive choices of subsets: equal labels are an outcome with a probability of its own."""
 
-from luce.kernels.subset_choice import arithmetic_choice, geometric_choice, sampled_choice
+from luce.arrays import Floats
+from luce.kernels.subset_choice import arithmetic_choice, geometric_choice, log_probability, sampled_choice
 from luce.objectives.objective import Evaluation, Lists, record
 from luce.objectives.options import one_of, switch, whole
 
@@ -17,6 +18,12 @@ DIRECTION = one_of(
 CHAINS = whole(1, 1, "over how many chains to average")
 
 
+def _with_constants(lists: Lists, *, direction: str) -> Floats:
+    """log P with the constants log(C_k n_k), C_k = (2^{N_k} − 1) / N_k, that the loss leaves out."""
+    given = lists.scores, lists.labels, lists.offsets
+    return log_probability(*given, worth="arithmetic", direction=direction, n_jobs=lists.n_jobs)
+
+
 @record(
     "pmop-fd",
     family=FAMILY,
@@ -24,6 +31,7 @@ CHAINS = whole(1, 1, "over how many chains to average")
     paper=f"{PAPER}, full decomposition",
     choices={"direction": DIRECTION},
     curvature=True,
+    log_probability=_with_constants,
     item_weights=False,
     no_item_weights=NO_WEIGHTS,
 )
@@ -47,6 +55,7 @@ def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
     formula="Σ_k log(Σ_{∅ ≠ S ⊆ R_k} e^{mean of s over S}) − mean of s over S_k; lists of at most 500 observed items",
     paper=f"{PAPER}, general model; normaliser by elementary symmetric polynomials",
     choices={"direction": DIRECTION},
+    loss_is_log_probability=True,
     uses_ties=True,
     item_weights=False,
     no_item_weights=NO_WEIGHTS,

@@ -1,6 +1,6 @@
 """The pairwise losses: sums over the pairs of a list, δ = s_i − s_j with the higher label at i.
 
-Sums, not means, as the papers have them; a pair's weight is the product of its items' weights.
+Sums, not means, as the papers have them; w are the item weights, 1 where none are given.
 """
 
 import numpy as np
@@ -25,8 +25,8 @@ HIGHEST_PARAMETER = 700.0
 @record(
     "ranknet",
     family=FAMILY,
-    formula="Σ_{y_i > y_j} log(1 + e^{−δ}), δ = s_i − s_j",
-    paper="Burges et al. 2005; Truyen et al. 2011",
+    formula="Σ_{y_i > y_j} w_i w_j log(1 + e^{−δ}), δ = s_i − s_j",
+    paper="Burges et al. 2005; Tran, Phung and Venkatesh 2011",
     curvature=True,
 )
 def ranknet(lists: Lists) -> Evaluation:
@@ -37,8 +37,8 @@ def ranknet(lists: Lists) -> Evaluation:
 @record(
     "ranksvm",
     family=FAMILY,
-    formula="Σ_{y_i > y_j} max(0, 1 − δ), δ = s_i − s_j; slope 0 where δ = 1",
-    paper="Joachims 2002; Truyen et al. 2011",
+    formula="Σ_{y_i > y_j} w_i w_j max(0, 1 − δ), δ = s_i − s_j; slope 0 where δ = 1",
+    paper="Joachims 2002; Tran, Phung and Venkatesh 2011",
 )
 def ranksvm(lists: Lists) -> Evaluation:
     """The hinge loss: pairs with different labels should be at least 1 apart."""
@@ -50,8 +50,8 @@ def ranksvm(lists: Lists) -> Evaluation:
 @record(
     "rankregress",
     family=FAMILY,
-    formula="Σ_{y_i > y_j} (1 − δ)², δ = s_i − s_j",
-    paper="Truyen et al. 2011",
+    formula="Σ_{y_i > y_j} w_i w_j (1 − δ)², δ = s_i − s_j",
+    paper="Tran, Phung and Venkatesh 2011",
     curvature=True,
 )
 def rankregress(lists: Lists) -> Evaluation:
@@ -71,9 +71,9 @@ def rankregress(lists: Lists) -> Evaluation:
 @record(
     "pairties-davidson",
     family=TIES,
-    formula="−Σ_{i<j} log P(outcome): P(i > j) = 1 / D, P(i ≈ j) = ν e^{−δ/2} / D, "
+    formula="−Σ_{i<j} w_i w_j log P(outcome): P(i > j) = 1 / D, P(i ≈ j) = ν e^{−δ/2} / D, "
     "D = 1 + ν e^{−δ/2} + e^{−δ}; ν = e^beta",
-    paper="Davidson 1970; Truyen et al. 2011",
+    paper="Davidson 1970; Tran, Phung and Venkatesh 2011",
     curvature=True,
     nuisance={"beta": 0.0},
     uses_ties=True,
@@ -86,9 +86,9 @@ def pairties_davidson(lists: Lists) -> Evaluation:
 @record(
     "pairties-rao-kupper",
     family=TIES,
-    formula="−Σ_{i<j} log P(outcome): P(i > j) = 1 / (1 + θ e^{−δ}), P(i ≈ j) = (θ² − 1) P(i > j) P(j > i); "
+    formula="−Σ_{i<j} w_i w_j log P(outcome): P(i > j) = 1 / (1 + θ e^{−δ}), P(i ≈ j) = (θ² − 1) P(i > j) P(j > i); "
     "θ = 1 + e^alpha",
-    paper="Rao and Kupper 1967; Truyen et al. 2011",
+    paper="Rao and Kupper 1967; Tran, Phung and Venkatesh 2011",
     curvature=True,
     nuisance={"alpha": 0.0},
     uses_ties=True,
@@ -101,7 +101,7 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
 @record(
     "lambdarank",
     family=WEIGHTED,
-    formula="Σ_{y_i > y_j} |ΔNDCG_ij| log(1 + e^{−δ}), ΔNDCG_ij from swapping i and j at the present ranks, "
+    formula="Σ_{y_i > y_j} w_i w_j |ΔNDCG_ij| log(1 + e^{−δ}), ΔNDCG_ij from swapping i and j at the present ranks, "
     "gains 2^y − 1, discounts 1/log₂(1+r). " + HELD,
     paper="Burges et al. 2006, Burges 2010; the trees of PLRank 2019",
     choices={"cutoff": whole(None, 1, "the k of NDCG@k; ranks beyond it have no discount; None = all ranks")},
@@ -116,9 +116,9 @@ def lambdarank(lists: Lists, *, cutoff: int | None) -> Evaluation:
 @record(
     "lambdaloss",
     family=WEIGHTED,
-    formula="Σ_{y_i > y_j} (G_i − G_j) c_ij log₂(1 + e^{−δ}), G = (2^y − 1) / ideal DCG; with d = |r_i − r_j| of the "
-    "present ranks c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and mu times that plus |1/log₂(1+r_i) − 1/log₂(1+r_j)| "
-    "in 2++. " + HELD,
+    formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) c_ij log₂(1 + e^{−δ}), G = (2^y − 1) / ideal DCG; with "
+    "d = |r_i − r_j| of the present ranks, c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and in 2++ mu times that "
+    "plus |1/log₂(1+r_i) − 1/log₂(1+r_j)|. " + HELD,
     paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of PL-Rank 2021",
     choices={
         "variant": one_of("2", ("2", "2++"), "NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight"),

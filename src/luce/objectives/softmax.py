@@ -12,8 +12,9 @@ def _against(lists: Lists, targets: Floats) -> Evaluation:
     """Cross-entropy with these targets, each multiplied by the weight of its item."""
     if lists.item_weights is not None:
         targets = targets * lists.item_weights
-    settings = {"curvature": lists.curvature, "n_jobs": lists.n_jobs}
-    return Evaluation(*cross_entropy(lists.scores, targets, lists.offsets, **settings))
+    return Evaluation(
+        *cross_entropy(lists.scores, targets, lists.offsets, curvature=lists.curvature, n_jobs=lists.n_jobs)
+    )
 
 
 @record(

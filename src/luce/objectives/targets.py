@@ -5,7 +5,7 @@ import numpy as np
 from luce.arrays import Floats, Integers, frozen
 from luce.compiled import compiled
 from luce.errors import DataError
-from luce.kernels.label_order import sort_by_label
+from luce.kernels.label_order import longest_list, sort_by_label
 from luce.metrics.gains import exponent, gain
 from luce.threads import over_lists
 
@@ -44,9 +44,7 @@ def unit_labels(labels: Floats, offsets: Integers, n_jobs: int | None = None) ->
 
 @compiled
 def _gain_targets(first, last, offsets, labels, norm, targets):
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(first, last, offsets)
     order = np.empty(longest, np.int64)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]

@@ -17,8 +17,8 @@ class _ListLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, nuisance: Tensor, goal: Objective, given: dict[str, Any]) -> Tensor:
         values = scores.detach().to(torch.float64).numpy()
-        extra = {"nuisance": nuisance.detach().to(torch.float64).numpy()} if nuisance.numel() else {}
-        evaluation = goal.value_and_gradient(values, **given, **extra)
+        extra = nuisance.detach().to(torch.float64).numpy()
+        evaluation = goal.value_and_gradient(values, **given, nuisance=extra)
         ctx.save_for_backward(torch.from_numpy(evaluation.gradient))
         ctx.sizes = torch.from_numpy(given["offsets"]).diff()
         ctx.nuisance = evaluation.nuisance_gradient

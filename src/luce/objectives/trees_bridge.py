@@ -26,7 +26,7 @@ class TreeObjective:
 
     def slopes(self, scores: Any, labels: Any, offsets: Integers, weights: Any) -> tuple[Floats, Floats]:
         """Gradient and second derivative (N,). Weights that are equal within every list are list weights."""
-        item_weights, row_weights = None, 1.0
+        item_weights, row_weights = None, np.ones(1)
         if weights is not None and len(weights):
             rows = np.asarray(weights, dtype=np.float64)
             by_list = rows[offsets[:-1]][list_of_row(offsets)] if len(rows) == offsets[-1] else None

@@ -4,7 +4,7 @@ import numpy as np
 
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
-from luce.kernels.label_order import shuffle_ties, sort_by_label
+from luce.kernels.label_order import longest_list, shuffle_ties, sort_by_label
 
 NARROW = 300.0
 """Scores this near each other may be shifted by the highest of the list: even squares neither overflow nor vanish."""
@@ -29,9 +29,7 @@ def ordered_likelihood(
     gradient,
     second,
 ):
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(first, last, offsets)
     order = np.empty(longest, np.int64)
     scratch = np.empty((4, longest))
     weighted = halving or item_weights.size > 0 or place_weights.size > 0

@@ -20,11 +20,7 @@ def constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weigh
     Takes off the pairs of an item with itself, met by loops that go by twos wherever an item's partners start before
     its end; empty `starts` say that there were none.
     """
-    tied, own, shift = (
-        0.0,
-        0.0,
-        0.0,
-    )  # Σ w_i w_j over draws, Σ w_i² over items with themselves, Σ w_i w_j δ/2 over draws
+    tied, shift, own = 0.0, 0.0, 0.0  # over draws Σ w_i w_j and Σ w_i w_j δ/2; over items with themselves Σ w²
     log_own, own_slope, own_bend, log_tied, tied_slope = _terms(draws, parameter)
     begin = 0
     while begin < n:
@@ -54,12 +50,7 @@ def _terms(draws, parameter):
     """
     power = np.exp(parameter)
     rest = 1.0 / (2.0 + power)
+    log_own, share = np.log(2.0 + power), power * rest
     if draws == RAO_KUPPER:
-        return (
-            np.log(2.0 + power),
-            power * rest,
-            (1.0 + power) * rest * rest,
-            parameter + np.log(2.0 + power),
-            1.0 + power * rest,
-        )
-    return np.log(2.0 + power), power * rest, rest * rest + 0.25 * power * rest * (1.0 - power * rest), parameter, 1.0
+        return log_own, share, (1.0 + power) * rest * rest, parameter + log_own, 1.0 + share
+    return log_own, share, rest * rest + 0.25 * share * (1.0 - share), parameter, 1.0

@@ -3,9 +3,9 @@
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.label_order import sort_by_label
+from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs import loops
-from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out, longest_list, padded
+from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out, padded
 
 FEW = 1_000
 """Pairs an item up to which going through them is quicker than sorting."""

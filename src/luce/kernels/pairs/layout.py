@@ -12,15 +12,6 @@ PAD = 8
 
 
 @compiled
-def longest_list(first, last, offsets):
-    """The number of rows of the longest list among first … last − 1."""
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    return longest
-
-
-@compiled
 def padded(begin, end):
     """Where a stretch from `begin` that holds the items before `end` stops."""
     return begin + (end - begin + PAD - 1) // PAD * PAD

@@ -9,10 +9,10 @@ import numpy as np
 
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
-from luce.kernels.label_order import sort_by_label
+from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs import loops
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER, constants_of_draws, own_share
-from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out, longest_list, padded
+from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out, padded
 from luce.kernels.pairs.parts import WHOLE, belongs, left_out
 
 RANGE = 690.0
@@ -28,7 +28,7 @@ def pair_outcomes(
 ):
     longest = longest_list(first, last, offsets)
     order, ends, starts = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    work = np.empty((8, longest + PAD))
+    work = np.empty((7, longest + PAD))
     for q in range(first, last):
         if left_out(part, offsets[q + 1] - offsets[q]):
             continue

@@ -3,8 +3,8 @@
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.label_order import sort_by_label
-from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out, longest_list
+from luce.kernels.label_order import longest_list, sort_by_label
+from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out
 
 
 @compiled

@@ -8,9 +8,9 @@ import numpy as np
 
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
-from luce.kernels.label_order import sort_by_label
+from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs import loops
-from luce.kernels.pairs.layout import PAD, longest_list, padded
+from luce.kernels.pairs.layout import PAD, padded
 from luce.kernels.pairs.parts import belongs, left_out
 from luce.kernels.pairs.places import discounts_to, gap_changes, share_places
 

@@ -6,15 +6,13 @@ import numpy as np
 
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
-from luce.kernels.label_order import sort_by_label, split_by_label
+from luce.kernels.label_order import longest_list, sort_by_label, split_by_label
 from luce.kernels.partition_likelihood.integral import ROWS, integrate
 
 
 @compiled
 def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, gradient, second):
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(first, last, offsets)
     order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
     ordered, share = np.empty(longest), np.empty(longest)  # in order: scores; e^{s − lse(R_m)}, m the item's own set
     below, rate = np.empty(longest + 1), np.empty((3, longest))  # lse(R_m); the three results of each integral
@@ -97,9 +95,7 @@ def _spread(order, ends, sets, share, below, rate, gradient, second):
 
 @compiled
 def partition_lower_bound(first, last, offsets, scores, labels, weights, loss, gradient, second):
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(first, last, offsets)
     order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
     ordered, share, below = np.empty(longest), np.empty(longest), np.empty(longest + 1)
     for q in range(first, last):

@@ -1,0 +1,249 @@
+"""Files: every format of the table gives back what was written, and says clearly what is wrong."""
+
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from scipy import sparse
+
+from luce.data import FORMATS, Dataset, format_of, from_table, read, table_files, write
+from luce.errors import DataError, LuceWarning, OptionError
+
+TABLES = ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.bz2", "a.csv.zst", "a.parquet", "a.pq", "a.arrow", "a.feather", "a.ipc"]
+
+
+def judged(**changes):
+    features = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
+    features[2, 1], features[0, 0], features[1, 0] = np.nan, 1e-38, -3e38
+    given = {
+        "features": features,
+        "labels": [0, 1.5, np.nan, 2, 0, -1, 1 / 3],
+        "offsets": [0, 2, 5, 7],
+        "query_ids": ["a", 'b, "c"', "é"],
+        "document_ids": [f"d{i}" for i in range(7)],
+        "item_weights": np.arange(7) / 3,
+        "list_weights": [1, 0.1, 3],
+    }
+    return Dataset(**{**given, **changes})
+
+
+def same(one, other):
+    arrays = ("labels", "offsets", "item_weights", "list_weights")
+    for name in arrays:
+        a, b = getattr(one, name), getattr(other, name)
+        assert (a is None) == (b is None), name
+        assert a is None or np.array_equal(a, b, equal_nan=True), name
+    assert one.query_ids.to_pylist() == other.query_ids.to_pylist()
+    assert (one.document_ids is None) == (other.document_ids is None)
+    assert one.document_ids is None or one.document_ids.to_pylist() == other.document_ids.to_pylist()
+    assert one.feature_names == other.feature_names
+    features = [each.features.toarray() if each.is_sparse else each.features for each in (one, other)]
+    assert np.array_equal(*features, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_gives_back_all_that_was_written(name, tmp_path):
+    for data in (judged(), judged(query_ids=[7, 3, 5], feature_names=["x", "y", "a b"])):
+        write(data, tmp_path / name)
+        same(read(tmp_path / name), data)
+    plain = judged(document_ids=None, item_weights=None, list_weights=None, query_ids=[1, 2, 3])
+    write(plain, str(tmp_path / name))
+    same(read(str(tmp_path / name)), plain)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_back_labels_ids_and_features(name, tmp_path):
+    data = Dataset(
+        np.arange(10, dtype=np.float32).reshape(5, 2) / 8,
+        [0, 2, 1, 0, 3],
+        [0, 2, 5],
+        [12, 7],
+        document_ids=["a", "b", "c", "d", "e"],
+    )
+    path = tmp_path / f"data{FORMATS[name].endings[0]}"
+    write(data, path)
+    expected = data.with_features(np.empty((5, 0), np.float32)) if name == "qrels" else data
+    same(read(path), expected)
+    other = tmp_path / "named"
+    write(data, other, format=name)
+    same(read(other, format=name), expected)
+
+
+def test_endings_are_told_apart():
+    names = {ending: name for name, each in FORMATS.items() for ending in each.endings}
+    assert len(names) == sum(len(each.endings) for each in FORMATS.values())
+    assert format_of("x.TXT.GZ").name == "letor"
+    assert format_of("fold.1/rank.train").name == "letor"
+    assert format_of("x.csv.zst").name == "csv"
+    assert format_of("x.csv", "parquet").name == "parquet"
+    with pytest.raises(
+        OptionError, match=r"x\.doc: the ending '\.doc' means no format.*format=.*letor \(\.txt .*qrels \("
+    ):
+        format_of("x.doc")
+    with pytest.raises(OptionError, match=r"parquet files are not read or written as \.gz"):
+        format_of("x.parquet.gz")
+    with pytest.raises(OptionError, match=r"There is no format 'parket'. Did you mean 'parquet'"):
+        format_of("x.csv", "parket")
+
+
+def test_options_belong_to_a_format(tmp_path):
+    write(judged(), tmp_path / "a.csv")
+    with pytest.raises(
+        OptionError, match=r"Format csv has no option 'lable'. Its options: delimiter, query, label, feat"
+    ):
+        read(tmp_path / "a.csv", lable="label")
+    (tmp_path / "a.qrels").write_text("1 0 a 1\n")
+    with pytest.raises(OptionError, match=r"Format qrels has no option 'label'. Its options: none"):
+        read(tmp_path / "a.qrels", label="label")
+    some = read(tmp_path / "a.csv", features=["3", "1"], label=None, weight=None)
+    assert some.feature_names == ("3", "1")
+    assert np.isnan(some.labels).all()
+    assert some.item_weights is None
+
+
+def test_columns_come_in_the_order_asked_for_whatever_the_file_has(tmp_path):
+    table = pa.table({"z": [1, 2], "query": [1, 1], "y": [3, 4], "label": [0, 1], "x": [5, 6]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet", features=["x", "z", "y"]).features.tolist() == [[5, 1, 3], [6, 2, 4]]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow", "a.txt", "a.luce-data", "a.qrels"])
+def test_what_is_no_file_with_rows_is_refused(name, tmp_path):
+    with pytest.raises(DataError, match=r"There is no file .*a\."):
+        read(tmp_path / name)
+    (tmp_path / name).touch()
+    with pytest.raises(DataError, match="is empty; at least one row is needed"):
+        read(tmp_path / name)
+    with pytest.raises(DataError, match="is a directory; give the name of a file to read"):
+        read(tmp_path, format=format_of(name).name)
+    with pytest.raises(DataError, match="is a directory; give the name of a file"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("query,label,x\n1,0,1\n1,1,oops\n", r"column 'x': Row #3: .*'oops'.*features=.*Row 1 is the header"),
+        ("query,label,x\n" + "1,0,1\n" * 250_000 + "1,1,oops\n", "column 'x': Row #250002: .*'oops'"),
+        ("x,query,label\n1,1,high\n", "column 'label': Row #2: .*'high'"),
+        ("query,label,x\n1,0,1\n1,1\n", "Row #3: Expected 3 columns, got 2"),
+        ("query,label,x\n" + "1,0,1\n" * 250_000 + "1,1\n", "Row #250002: Expected 3 columns, got 2"),
+        ("query,label,x\n", "has no rows; at least one is needed"),
+        ("query,label,x\n1,0,1\n,0,1\n", "column 'query' is empty at row 3"),
+        ("query;label;x\n1;0;1\n", "no query column.*Columns: query;label;x"),
+        ("query,label,x\n1,0,inf\n", "column 'x' must be finite. It is infinite at row 0"),
+        (b"query,label,x\n1,0,\xff\n", "column 'x': Row #2"),
+        (b"query,label,d\xffx\n1,0,1\n", "cannot be read as CSV: .*utf-8"),
+        (b"query,label,x\n\xff,0,1\n", "column 'query': Row #2: .*UTF8"),
+        (b"\x00\x01\x02", "cannot be read as CSV|no query column"),
+    ],
+)
+def test_a_csv_file_that_cannot_be_read_says_where(text, expected, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DataError, match=expected) as raised:
+        read(path)
+    assert "bad.csv" in str(raised.value)
+
+
+def test_csv_files_of_several_shapes(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('qid,grade,x,on\n"q,1",2,NULL,true\nq2,,nan,false\n"q,1",0,-1e-3,\n')
+    data = read(path)
+    assert data.query_ids.to_pylist() == ["q,1", "q2"]
+    assert np.array_equal(data.labels, [2, 0, np.nan], equal_nan=True)
+    expected = np.array([[np.nan, 1], [-1e-3, np.nan], [np.nan, 0]], np.float32)
+    assert np.array_equal(data.features, expected, equal_nan=True)
+    path.write_text("query;label;x\n1;0;1\n")
+    assert read(path, delimiter=";").n_rows == 1
+    (tmp_path / "a.tsv").write_text("query\tlabel\tx\n1,5\t0\t1\n")
+    assert read(tmp_path / "a.tsv").query_ids.to_pylist() == ["1,5"]
+    write(read(tmp_path / "a.tsv"), tmp_path / "b.tsv")
+    assert (tmp_path / "b.tsv").read_text().count("\t") == 4
+    path.write_text("query,label\n" + "7,0\n" * 250_000 + "x,1\n")
+    assert read(path).query_ids.to_pylist() == ["7", "x"]
+    path.write_text("query,label\n007,0\n7,1\n")
+    assert read(path).query_ids.to_pylist() == ["007", "7"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.parquet", b"PAR1 junk PAR1", "cannot be read as Parquet"),
+        ("a.arrow", b"ARROW1 junk", "cannot be read as Arrow"),
+        ("a.arrow", b"query,label\n1,2\n", "cannot be read as Arrow"),
+        pytest.param(
+            "a.csv.gz",
+            gzip.compress(b"query,label\n1,2\n" * 999)[:-9],
+            "is cut short, damaged or no gzip data",
+            id="cut",
+        ),
+        ("a.csv.gz", b"query,label\n1,2\n", "is cut short, damaged or no gzip data"),
+    ],
+)
+def test_damaged_files_are_refused(name, content, text, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=text):
+        read(tmp_path / name)
+
+
+def test_an_arrow_stream_is_read_too(tmp_path):
+    table = pa.table({"query": [1, 1], "label": [0, 1], "x": [0.5, 1.5]})
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+    same(read(tmp_path / "a.arrow"), from_table(table))
+
+
+def test_sparse_data_is_written_as_a_table_up_to_a_limit(tmp_path, monkeypatch):
+    dense = np.array([[0, 1.5, 0], [2, 0, 0]], np.float32)
+    data = Dataset(sparse.csr_array(dense), [0, 1], [0, 2])
+    write(data, tmp_path / "a.parquet")
+    assert np.array_equal(read(tmp_path / "a.parquet").features, dense)
+    wide = Dataset(sparse.csr_array((1, 16_385), dtype=np.float32), [0], [0, 1])
+    with pytest.raises(DataError, match="Write it as"):
+        write(wide, tmp_path / "b.csv")
+    assert not (tmp_path / "b.csv").exists()
+    monkeypatch.setattr(table_files, "CELLS_LIMIT", 5)
+    with pytest.raises(DataError, match=r"up to 16,384 features and 5 values.*\.luce-data or LETOR"):
+        write(data, tmp_path / "a.parquet")
+
+
+def test_many_blocks_are_written_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_files, "BLOCK", 1)
+    random = np.random.default_rng(0)
+    features, labels, weights = random.random((100, 2), np.float32), random.random(100), random.random(20)
+    data = Dataset(features, labels, np.arange(0, 101, 5), list_weights=weights)
+    for name in ("a.csv", "a.parquet", "a.arrow"):
+        write(data, tmp_path / name)
+        same(read(tmp_path / name), data)
+
+
+def test_what_a_table_cannot_hold_is_said(tmp_path):
+    data = judged()
+    with pytest.raises(DataError, match="lists with the same query id would be read back as one"):
+        write(judged(query_ids=[1, 1, 2]), tmp_path / "a.csv")
+    with pytest.raises(DataError, match="A feature is named 'qid', which a table keeps"):
+        write(judged(feature_names=["x", "qid", "z"]), tmp_path / "a.csv")
+    with pytest.warns(LuceWarning, match=r"a\.csv: 1 empty list\(s\) left out"):
+        write(judged(offsets=[0, 2, 2, 5, 7], query_ids=[1, 9, 2, 3], list_weights=None), tmp_path / "a.csv")
+    same(read(tmp_path / "a.csv"), judged(query_ids=[1, 2, 3], list_weights=None))
+    with pytest.raises(DataError, match="was not written: a table needs at least one row"):
+        write(Dataset(np.empty((0, 2)), [], [0]), tmp_path / "none.csv")
+    with pytest.raises(DataError, match="there is no directory"):
+        write(data, tmp_path / "none" / "a.csv")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow"])
+def test_a_crash_while_writing_leaves_the_old_table_whole(name, tmp_path, monkeypatch):
+    write(judged(), tmp_path / name)
+
+    def crash(values):
+        raise RuntimeError("crash")
+
+    monkeypatch.setattr(table_files, "_nullable", crash)
+    with pytest.raises(RuntimeError, match="crash"):
+        write(judged(labels=np.zeros(7)), tmp_path / name)
+    same(read(tmp_path / name), judged())
+    assert [file.name for file in tmp_path.iterdir()] == [name]
