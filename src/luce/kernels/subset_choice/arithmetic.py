@@ -24,7 +24,7 @@ def arithmetic_choice(first, last, offsets, scores, labels, loss, gradient, seco
 def _log_sums(scores, order, ends, sets, share, own, below):
     """lse(S_m), lse(R_m) of every set from the last to the first, and each item's share e^{s − lse(S_m)} of its set."""
     for j in range(ends[sets - 1]):
-        share[j] = scores[order[j]]
+        share[j] = scores[order[j]] - scores[order[0]]  # near 0, where differences keep their digits
     below[sets] = -np.inf
     for m in range(sets - 1, -1, -1):
         own[m] = _log_sum(share[ends[m - 1] if m else 0 : ends[m]])
