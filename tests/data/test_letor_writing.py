@@ -70,7 +70,7 @@ def test_the_same_data_gives_the_same_bytes(tmp_path):
         ({"query_ids": ["a", ""]}, "Got '' at 1"),
         ({"query_ids": ["a", "b#c"]}, "Got 'b#c' at 1"),
         ({"query_ids": ["a", "a"]}, "Lists with the same query id"),
-        ({"query_ids": ["a", None]}, "query_ids must all be there"),
+        ({"query_ids": ["a", None]}, "query_ids must not be missing"),
         ({"document_ids": ["a\n", "b", "c"]}, "document_ids that LETOR text can hold"),
         ({"document_ids": ["a", "b\0", "c"]}, "at 1"),
     ],

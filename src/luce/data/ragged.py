@@ -221,7 +221,7 @@ def _ids(name: str, given: Any, length: int) -> pa.Array | None:
         raise DataError(f"{name} must be all integers or all strings. {error}") from error
     if len(ids) != length:
         raise DataError(f"{name} must have {length} entries. Got {len(ids)}.")
-    if ids.null_count:
+    if name == "query_ids" and ids.null_count:
         raise DataError(f"{name} must not be missing. Got {ids.null_count} null.")
     return ids
 

@@ -27,7 +27,7 @@ def integrate(n, tolerance, rate, scratch, curvature):
     mode, sd, peak = _mode(log_a[:n])
     cut = 11.0 - np.log(tolerance)
     finer = 20.0 / (20.0 + min(max(np.log(1e-9 / tolerance), -6.0), 20.0))
-    chains = np.int64(np.ceil(np.log(2.0) / (finer * min(sd / 2, 0.35, 0.5 / np.log(n + 1.0)))))
+    chains = np.int64(np.ceil(np.log(2.0) / (finer * min(sd / 2, 0.24, 0.5 / np.log(n + 1.0)))))
     step = np.log(2.0) / chains
     low = _left_end(log_a[:n], mode, sd, peak, cut)
     high = mode + _reach(np.exp(mode), cut)

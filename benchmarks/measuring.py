@@ -1,0 +1,91 @@
+"""What the benchmarks of objectives share: made lists, the shortest of several runs, memory, the machine."""
+
+import math
+import os
+import platform
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luce.objectives import OBJECTIVES
+from luce.threads import thread_count
+
+GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
+"""Shares of the grades 0 to 4 in MSLR-WEB30K."""
+
+
+class Lists(NamedTuple):
+    scores: np.ndarray
+    labels: np.ndarray
+    offsets: np.ndarray
+
+    def first(self, lists: int) -> "Lists":
+        offsets = self.offsets[: lists + 1]
+        return Lists(self.scores[: offsets[-1]], self.labels[: offsets[-1]], offsets)
+
+
+def make_lists(sizes: np.ndarray, objective: str, learnt: float = 0.3) -> Lists:
+    """Lists of these sizes; scores are normal, know of the grades what was `learnt`, and are exact in float32."""
+    rng = np.random.default_rng(0)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    labels = rng.choice(len(GRADES), offsets[-1], p=GRADES).astype(np.float64)
+    scores = rng.normal(size=len(labels)) + learnt * labels
+    if objective == "pl-topk":  # wants an order above the lowest grade
+        labels += (labels > 0) * without_ties(sizes) / (2 * sizes.max())
+    if OBJECTIVES[objective].one_output_per_grade:
+        scores = rng.normal(size=(len(labels), len(GRADES)))
+    return Lists(scores.astype(np.float32).astype(np.float64), labels, offsets)
+
+
+def without_ties(sizes: np.ndarray) -> np.ndarray:
+    """0, 1, 2, … in random order, list after list."""
+    rng = np.random.default_rng(1)
+    return np.concatenate([rng.permutation(size) for size in sizes]).astype(np.float64)
+
+
+def thread_counts() -> tuple[int, ...]:
+    """1 and all."""
+    return tuple(sorted({1, thread_count()}))
+
+
+def seconds(work: Callable[[], Any], repeats: int, patience: float = 1.5) -> float:
+    """The shortest of several runs after one that warms up; there are no more runs once patience is out."""
+    work()
+    times: list[float] = []
+    while not times or (len(times) < repeats and sum(times) < patience):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def added_memory(work: Callable[[], Any]) -> float:
+    """MB by which the memory of this process rises at most; NaN where the system does not say."""
+    status, forget = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if not forget.exists():
+        return math.nan
+    forget.write_text("5")  # the highest so far is forgotten
+    before = _highest(status)
+    work()
+    return (_highest(status) - before) / 1e6
+
+
+def _highest(status: Path) -> int:
+    return 1024 * int(status.read_text().partition("VmHWM:")[2].split()[0])
+
+
+def show_machine(*packages: str) -> None:
+    model = platform.processor() or platform.machine()
+    if os.path.exists("/proc/cpuinfo"):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+    print(", ".join(f"{name} {version(name)}" for name in packages), f"Python {platform.python_version()}", sep=", ")
+    print(f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}")
+
+
+def verdict(met: bool) -> str:
+    return "met" if met else "missed"
