@@ -53,10 +53,10 @@ def thread_counts() -> tuple[int, ...]:
 
 
 def seconds(work: Callable[[], Any], repeats: int, patience: float = 1.5) -> float:
-    """The shortest of several runs after one that warms up; there are no more runs once patience is out."""
+    """The shortest of several runs after one that warms up: more if they are short, fewer once patience is out."""
     work()
     times: list[float] = []
-    while not times or (len(times) < repeats and sum(times) < patience):
+    while not times or (sum(times) < patience and (len(times) < repeats or sum(times) < 0.1)):
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)
@@ -71,7 +71,7 @@ def added_memory(work: Callable[[], Any]) -> float:
     forget.write_text("5")  # the highest so far is forgotten
     before = _highest(status)
     work()
-    return (_highest(status) - before) / 1e6
+    return max(0, _highest(status) - before) / 1e6
 
 
 def _highest(status: Path) -> int:

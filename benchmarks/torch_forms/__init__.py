@@ -26,7 +26,7 @@ class Form:
         """Losses (Q,) and the gradient of their sum in the shape of the scores; tensors of at most `room` numbers."""
         n_lists, longest = batch.mask.shape
         step = max(1, room // self.numbers(longest))
-        loss, gradient = torch.empty(n_lists), torch.empty_like(batch.scores)
+        loss, gradient = batch.scores.new_empty(n_lists), torch.empty_like(batch.scores)
         for first in range(0, n_lists, step):
             part = batch.part(first, first + step)
             losses = self.losses(part)

@@ -71,7 +71,7 @@ def lambdaloss(batch: Batch) -> Tensor:
 def _ranks(batch: Batch) -> Tensor:
     """1, 2, … from the highest score down, padding last."""
     order = batch.scores.detach().masked_fill(~batch.mask, -torch.inf).argsort(dim=1, descending=True)
-    return order.argsort(dim=1) + 1.0
+    return order.argsort(dim=1).to(batch.scores.dtype) + 1
 
 
 def _metric_weighted(batch: Batch, change: Tensor) -> Tensor:

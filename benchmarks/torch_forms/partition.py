@@ -34,8 +34,8 @@ def pl_lb(batch: Batch) -> Tensor:
     lowest = batch.labels.masked_fill(~batch.mask, torch.inf).amin(dim=1)
     for grade in _grades(batch):
         chosen = (batch.labels == grade) & batch.mask & (grade > lowest[:, None])
-        n = chosen.sum(dim=1)
-        terms = n * _lse(batch, batch.labels <= grade) - (batch.scores * chosen).sum(dim=1) - torch.lgamma(n + 1.0)
+        n = chosen.sum(dim=1).to(batch.scores.dtype)
+        terms = n * _lse(batch, batch.labels <= grade) - (batch.scores * chosen).sum(dim=1) - torch.lgamma(n + 1)
         total = total + torch.where(n > 0, terms, 0.0)
     return total
 

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit, uint32, uint64
 
 from luce.arrays import Integers
+from luce.compiled import compiled
 
 
 class Draw(NamedTuple):
@@ -59,3 +60,13 @@ def uniform(seed, step, list_number, sample, draw):
     """A float64 in the open interval (0, 1) for one draw."""
     bits = random_bits(seed, step, list_number, sample, draw) >> uint64(12)
     return (np.float64(bits) + 0.5) * 2.0**-52
+
+
+@compiled
+def random_words(seed, step, list_number, sample, first_block, words):
+    """Fill `words` (4, blocks) with the 32-bit words of a stream, from a block on: its word i is [i % 4, i // 4]."""
+    key0, key1 = uint32(uint64(seed)), uint32(uint64(seed) >> uint64(32))
+    for block in range(words.shape[1]):
+        words[0, block], words[1, block], words[2, block], words[3, block] = philox(
+            key0, key1, uint32(first_block + block), uint32(sample), uint32(list_number), uint32(step)
+        )

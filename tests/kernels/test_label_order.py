@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from luce.kernels.label_order import shuffle_ties, sort_by_label
+from luce.randomness import random_words
 
 EVERYTHING = np.iinfo(np.int64).max
 
@@ -46,3 +47,11 @@ def test_every_part_of_the_draw_matters():
     draws = [(0, 0, 0, 0), (1, 0, 0, 0), (2**40, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)]
     assert len({shuffled(*draw) for draw in draws}) == len(draws)
     assert shuffled(*draws[0]) == shuffled(*draws[0])
+
+
+def test_words_of_a_stream_do_not_depend_on_where_it_is_cut():
+    whole, part = np.empty((4, 9), np.uint32), np.empty((4, 4), np.uint32)
+    random_words(5, 1, 2, 3, 0, whole)
+    random_words(5, 1, 2, 3, 5, part)
+    np.testing.assert_array_equal(part, whole[:, 5:])
+    assert len(np.unique(whole)) == 36

@@ -1,10 +1,10 @@
 """The order that labels give a list, and its seeded shuffles: highest label first, equal labels in random order."""
 
 import numpy as np
-from numba import uint32, uint64
+from numba import uint64
 
 from luce.compiled import compiled
-from luce.randomness import philox
+from luce.randomness import random_words
 
 FEW_GRADES = 64
 
@@ -15,31 +15,35 @@ def sort_by_label(labels, start, stop, order):
 
     Grades 0 … 63 are counted rather than compared, which makes the sort O(n) where it matters.
     """
-    n = 0
-    counted = True
+    counts = np.zeros(FEW_GRADES, np.int64)
+    n, top = 0, 0
     for row in range(start, stop):
         y = labels[row]
-        if not np.isnan(y):
+        grade = np.int64(y) if 0.0 <= y < FEW_GRADES else -1
+        if grade >= 0 and grade == y:
+            counts[grade] += 1
+            top = max(top, grade)
+        elif not np.isnan(y):
+            return _sort_any_labels(labels, start, stop, order)
+    for grade in range(top, -1, -1):
+        counts[grade], n = n, n + counts[grade]
+    for row in range(start, stop):
+        y = labels[row]
+        if y >= 0.0:  # NaN is not
+            grade = np.int64(y)
+            order[counts[grade]] = row
+            counts[grade] += 1
+    return n
+
+
+@compiled
+def _sort_any_labels(labels, start, stop, order):
+    n = 0
+    for row in range(start, stop):
+        if not np.isnan(labels[row]):
             order[n] = row
             n += 1
-            if not (0.0 <= y < FEW_GRADES and y == np.floor(y)):
-                counted = False
-    if not counted:
-        order[:n] = order[np.argsort(-labels[order[:n]], kind="mergesort")]
-        return n
-    ends = np.zeros(FEW_GRADES + 1, np.int64)
-    for i in range(n):
-        ends[FEW_GRADES - np.int64(labels[order[i]])] += 1
-    for grade in range(FEW_GRADES):
-        ends[grade + 1] += ends[grade]
-    n = 0
-    for row in range(start, stop):
-        y = labels[row]
-        if not np.isnan(y):
-            place = FEW_GRADES - 1 - np.int64(y)
-            order[ends[place]] = row
-            ends[place] += 1
-            n += 1
+    order[:n] = order[np.argsort(-labels[order[:n]], kind="mergesort")]
     return n
 
 
@@ -69,24 +73,23 @@ def shuffle_ties(labels, order, n, depth, seed, step, list_number, sample):
 
     Fisher-Yates on 32-bit words of the stream (seed, step, list, sample); Lemire's rejection keeps it exactly uniform.
     """
-    key0, key1 = uint32(uint64(seed)), uint32(uint64(seed) >> uint64(32))
-    words = np.empty(4, np.uint32)
-    block, used = 0, 4
-    begin = 0
-    while begin < min(n, depth):
-        end = begin + 1
-        while end < n and labels[order[end]] == labels[order[begin]]:
+    deep = min(n, depth)
+    blocks = (deep + 3) // 4  # as many words as places; what rejections take is drawn block by block
+    words = np.empty((4, blocks), np.uint32)
+    random_words(seed, step, list_number, sample, 0, words)
+    drawn, used, begin = blocks, 0, 0
+    while begin < deep:
+        end, label = begin + 1, labels[order[begin]]
+        while end < n and labels[order[end]] == label:
             end += 1
-        for place in range(begin, min(end - 1, depth)):
+        for place in range(begin, min(end - 1, deep)):
             choices = uint64(end - place)
             while True:
-                if used == 4:
-                    words[0], words[1], words[2], words[3] = philox(
-                        key0, key1, uint32(block), uint32(sample), uint32(list_number), uint32(step)
-                    )
-                    block += 1
-                    used = 0
-                product = uint64(words[used]) * choices
+                if used == 4 * blocks:
+                    blocks, used = 1, 0
+                    random_words(seed, step, list_number, sample, drawn, words[:, :1])
+                    drawn += 1
+                product = uint64(words[used & 3, used >> 2]) * choices
                 used += 1
                 rest = product & uint64(0xFFFFFFFF)
                 if rest >= choices or rest >= (uint64(4294967296) - choices) % choices:

@@ -18,9 +18,7 @@ class TreeObjective:
 
     def __init__(self, goal: Objective, seed: int):
         if goal.one_output_per_grade or goal.nuisance:
-            raise OptionError(
-                f"{goal.name} needs more than a score for each row, which such an objective has not."
-            )
+            raise OptionError(f"{goal.name} needs more than a score for each row, which such an objective has not.")
         self.goal, self.seed, self.round = goal, seed, 0
         self.__name__ = f"luce {goal}"
 

@@ -90,6 +90,9 @@ def _one_order(scores, order, depth, weighted, scratch, gradient, second):
     highest, lowest = _gather(scores, order, share)  # share: the scores, then e^{s_j − m_j}; mass: z_j, then 1 / z_j
     if highest - lowest < NARROW:
         loss = _one_scale(order, depth, highest, share, mass, shrink, weight[: depth * weighted])
+        if not weighted and second.size == 0:
+            _unweighted_slopes(order, depth, share, mass, gradient)
+            return loss
     else:
         loss = _moving_scale(order, depth, share, mass, shrink, weight[: depth * weighted])
     a, squares, w = 0.0, 0.0, 1.0
@@ -110,6 +113,17 @@ def _one_order(scores, order, depth, weighted, scratch, gradient, second):
         for j in range(depth, len(order)):
             second[order[j]] += share[j] * a - share[j] * share[j] * squares
     return loss
+
+
+@compiled
+def _unweighted_slopes(order, depth, share, mass, gradient):
+    """The gradient of the commonest case, one scale and no weights, with nothing in the chain of sums but the sum."""
+    a = 0.0
+    for j in range(depth):
+        a += mass[j]
+        gradient[order[j]] += share[j] * a - 1.0
+    for j in range(depth, len(order)):
+        gradient[order[j]] += share[j] * a
 
 
 @summing
@@ -175,13 +189,28 @@ def _logarithms(depth, mass, weight):
         for j in range(depth):
             total += weight[j] * np.log(mass[j])
     else:
-        product = 1.0
-        for j in range(depth):
-            if not 1e-40 < product < 1e280:  # a mass lies between e^−300 and the number of items
-                total += np.log(product)
-                product = 1.0
-            product *= mass[j]
-        total += np.log(product)
+        total = _log_of_product(mass[:depth])
     for j in range(depth):
         mass[j] = 1.0 / mass[j]
     return total
+
+
+@compiled
+def _log_of_product(values):
+    """Σ log v: in blocks of eight while their product cannot leave the numbers, else one by one."""
+    total, product, j = 0.0, 1.0, 0
+    while j + 8 <= len(values):
+        v = values[j : j + 8]
+        block = ((v[0] * v[1]) * (v[2] * v[3])) * ((v[4] * v[5]) * (v[6] * v[7]))
+        if 1e-100 < block < 1e100:
+            product *= block
+            if not 1e-200 < product < 1e200:
+                total += np.log(product)
+                product = 1.0
+        else:
+            for i in range(8):
+                total += np.log(v[i])
+        j += 8
+    for i in range(j, len(values)):
+        total += np.log(values[i])
+    return total + np.log(product)
