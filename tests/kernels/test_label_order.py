@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from luce.kernels.label_order import shuffle_ties, sort_by_label
+from luce.kernels.label_order import FIRST_SPARE_BLOCK, _accepted, shuffle_ties, sort_by_label
 from luce.randomness import random_words
 
 EVERYTHING = np.iinfo(np.int64).max
@@ -50,8 +50,15 @@ def test_every_part_of_the_draw_matters():
 
 
 def test_words_of_a_stream_do_not_depend_on_where_it_is_cut():
-    whole, part = np.empty((4, 9), np.uint32), np.empty((4, 4), np.uint32)
-    random_words(5, 1, 2, 3, 0, whole)
-    random_words(5, 1, 2, 3, 5, part)
-    np.testing.assert_array_equal(part, whole[:, 5:])
+    whole, part = random_words(5, 1, 2, 3, 0, 9), random_words(5, 1, 2, 3, 5, 4)
+    np.testing.assert_array_equal(part.reshape(4, 4), whole.reshape(4, 9)[:, 5:])
     assert len(np.unique(whole)) == 36
+
+
+def test_words_that_favour_a_choice_are_replaced():
+    """Of 3 choices the word 0 is one too many: 2^32 is no multiple of 3. A replacement comes from the spare blocks."""
+    draw = (5, 1, 2, 3)
+    spare = int(random_words(*draw, FIRST_SPARE_BLOCK + 16 * 7, 1)[0])
+    assert _accepted(np.uint64(0), np.uint64(3), *draw, 7) == 3 * spare
+    good = np.uint64(3 * 5)
+    assert _accepted(good, np.uint64(3), *draw, 7) == good

@@ -7,6 +7,9 @@ from luce.compiled import compiled
 from luce.randomness import random_words
 
 FEW_GRADES = 64
+LOW = uint64(0xFFFFFFFF)
+FIRST_SPARE_BLOCK = 2**31
+"""Blocks of a stream from here on replace rejected words: sixteen a place, far more than ever rejected in a row."""
 
 
 @compiled
@@ -74,26 +77,27 @@ def shuffle_ties(labels, order, n, depth, seed, step, list_number, sample):
     Fisher-Yates on 32-bit words of the stream (seed, step, list, sample); Lemire's rejection keeps it exactly uniform.
     """
     deep = min(n, depth)
-    blocks = (deep + 3) // 4  # as many words as places; what rejections take is drawn block by block
-    words = np.empty((4, blocks), np.uint32)
-    random_words(seed, step, list_number, sample, 0, words)
-    drawn, used, begin = blocks, 0, 0
+    words = random_words(seed, step, list_number, sample, 0, (deep + 3) // 4)
+    begin = 0
     while begin < deep:
         end, label = begin + 1, labels[order[begin]]
         while end < n and labels[order[end]] == label:
             end += 1
         for place in range(begin, min(end - 1, deep)):
             choices = uint64(end - place)
-            while True:
-                if used == 4 * blocks:
-                    blocks, used = 1, 0
-                    random_words(seed, step, list_number, sample, drawn, words[:, :1])
-                    drawn += 1
-                product = uint64(words[used & 3, used >> 2]) * choices
-                used += 1
-                rest = product & uint64(0xFFFFFFFF)
-                if rest >= choices or rest >= (uint64(4294967296) - choices) % choices:
-                    break
+            product = uint64(words[place]) * choices
+            if product & LOW < choices:  # once in 2^32 / choices
+                product = _accepted(product, choices, seed, step, list_number, sample, place)
             other = place + np.int64(product >> uint64(32))
             order[place], order[other] = order[other], order[place]
         begin = end
+
+
+@compiled
+def _accepted(product, choices, seed, step, list_number, sample, place):
+    """The product of a word that favours no choice: this one, or the first good one of blocks kept for this place."""
+    block = FIRST_SPARE_BLOCK + 16 * place
+    while product & LOW < (uint64(4294967296) - choices) % choices:
+        product = uint64(random_words(seed, step, list_number, sample, block, 1)[0]) * choices
+        block += 1
+    return product
