@@ -52,7 +52,7 @@ def thread_counts() -> tuple[int, ...]:
     return tuple(sorted({1, thread_count()}))
 
 
-def seconds(work: Callable[[], Any], repeats: int, patience: float = 1.5) -> float:
+def seconds(work: Callable[[], Any], repeats: int, patience: float = 1.0) -> float:
     """The shortest of several runs after one that warms up: more if they are short, fewer once patience is out."""
     work()
     times: list[float] = []

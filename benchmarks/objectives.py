@@ -29,8 +29,8 @@ from torch_forms.batch import Batch
 ROOM = 2**20
 """Numbers in the largest tensor of a PyTorch batch, where a list does not need more: what it is fastest with."""
 
-PAIR_LISTS = 2
-"""Of long lists PyTorch gets only so many for the losses over pairs, which take it a second or two each."""
+PAIR_LISTS = 1
+"""Of long lists PyTorch gets only so many for the losses over pairs, which take it a second or two for each."""
 
 ALLOWED = 1e-4
 """Largest relative difference between the two sides, of a list's loss or of the whole gradient."""

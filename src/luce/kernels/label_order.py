@@ -22,7 +22,7 @@ def sort_by_label(labels, start, stop, order):
     n, top = 0, 0
     for row in range(start, stop):
         y = labels[row]
-        grade = np.int64(y) if 0.0 <= y < FEW_GRADES else -1
+        grade = int(y) if 0.0 <= y < FEW_GRADES else -1
         if grade >= 0 and grade == y:
             counts[grade] += 1
             top = max(top, grade)
