@@ -1,4 +1,4 @@
-"""Compiled kernels are kept by the text of all kernels: numba itself does not notice a change in a function it calls."""
+"""Compiled kernels are kept by the text of all kernels: numba does not notice a change in a function it calls."""
 
 import hashlib
 import os

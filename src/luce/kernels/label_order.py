@@ -33,7 +33,7 @@ def sort_by_label(labels, start, stop, order):
     for row in range(start, stop):
         y = labels[row]
         if y >= 0.0:  # NaN is not
-            grade = np.int64(y)
+            grade = int(y)
             order[counts[grade]] = row
             counts[grade] += 1
     return n
