@@ -2,16 +2,17 @@
 
 With x_i = a_i e^z and w_i = 1 − e^{−x_i} the log-integrand is g(z) = z − e^z + Σ log w_i, concave, with its mode in
 [0, log(n + 1)]. The step is h = log 2 / m, so that x doubles every m nodes and w is carried by w ← w (2 − w): m
-exponentials an item serve all nodes.
+chains of nodes, started by one exponential an item and carried on by multiplications, serve all nodes.
 """
 
 import numpy as np
+from numba import njit
 
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
 
-ROWS = 6
-"""Scratch rows: log a on entry; then x, w, and the running sums of q, q² and q(1 − x − q)."""
+ROWS = 7
+"""Scratch rows: log a on entry; then x, w, the running sums of q, q² and q(1 − x − q), and x at a chain's start."""
 
 TINY, HUGE = -37.0, 4.0
 """log x below TINY at every node: log w = log x and q = 1; above HUGE at every node: log w = 0 and q = 0."""
@@ -27,24 +28,37 @@ def integrate(n, tolerance, rate, scratch, curvature):
     mode, sd, peak = _mode(log_a[:n])
     cut = 11.0 - np.log(tolerance)
     finer = 20.0 / (20.0 + min(max(np.log(1e-9 / tolerance), -6.0), 20.0))
-    chains = np.int64(np.ceil(np.log(2.0) / (finer * min(sd / 2, 0.24, 0.5 / np.log(n + 1.0)))))
+    chains = int(np.ceil(np.log(2.0) / (finer * min(sd / 2, 0.24, 0.5 / np.log(n + 1.0)))))
     step = np.log(2.0) / chains
     low = _left_end(log_a[:n], mode, sd, peak, cut)
     high = mode + _reach(np.exp(mode), cut)
     kept, tiny, tiny_sum = _classify(log_a, n, low, high, rate, scratch)
-    x, w, first, squares, own = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+    x, w, first, squares, own, begin = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
     for i in range(kept):
         first[i] = squares[i] = own[i] = 0.0
-    least = np.inf
-    for i in range(kept):
-        least = min(least, log_a[i])
+    least = _lowest(log_a[:kept])
     total = total_q = total_square = total_own = 0.0
+    # The product of all w may be taken at once where it cannot underflow; else block by block, through logarithms.
+    direct = kept * -min(least + low, 0.0) < 600.0
+    outer = np.empty(np.int64((high - low) / step) + 2)
+    _outer(low, step, tiny, tiny_sum - peak, outer)
     for chain in range(chains):
         z = low + chain * step
-        _start(log_a[:kept], z, x, w)
+        if z >= high:
+            break
+        if chain == 0:
+            _begin(log_a[:kept], z, begin)
+        else:
+            _shift(begin[:kept], np.exp(step))
+        _start(begin[:kept], x, w)
+        node = chain
         while z < high:
-            g = z - np.exp(z) + tiny * z + tiny_sum + _log_product(w[:kept], least + z)
-            weight = np.exp(g - peak)
+            if direct:
+                weight = outer[node] * _product(w[:kept])
+            else:
+                g = z - np.exp(z) + tiny * z + tiny_sum + _log_product(w[:kept], least + z)
+                weight = np.exp(g - peak)
+            node += chains
             total += weight
             if curvature:
                 q, d = _advance_twice(weight, x[:kept], w, first, squares, own)
@@ -60,6 +74,14 @@ def integrate(n, tolerance, rate, scratch, curvature):
     return peak + np.log(total * step)
 
 
+@njit(inline="always", error_model="numpy")
+def _one_less(y):
+    """1 − e^{−y}, by its series where the difference would cancel."""
+    tail = 1 - y * (1 / 5) * (1 - y * (1 / 6) * (1 - y * (1 / 7) * (1 - y * (1 / 8))))
+    small = y * (1 - y * (1 / 2) * (1 - y * (1 / 3) * (1 - y * (1 / 4) * tail)))
+    return small if y < 0.03 else 1.0 - exp(-y)
+
+
 @summing
 def _slopes(log_a, z):
     """Σ q_i and Σ q_i (1 − x_i − q_i) at z."""
@@ -69,7 +91,7 @@ def _slopes(log_a, z):
         v = exp(-x)
         # x/(e^x − 1), by its series where the difference would cancel
         square = x * x
-        near = 1.0 - x / 2 + square / 12 - square * square / 720 + square * square * square / 30240
+        near = 1.0 - x * 0.5 + square * (1 / 12 - square * (1 / 720 - square * (1 / 30240)))
         far = x * v / (1.0 - v) if x > 0.0 else 1.0
         q = near if x < 0.1 else far
         total += q
@@ -97,16 +119,39 @@ def _mode(log_a):
     return z, sd, z - np.exp(z) + _log_sum(log_a, z)
 
 
+@summing
+def _lowest(log_a):
+    """The lowest log a."""
+    lowest = np.inf
+    for i in range(len(log_a)):
+        lowest = min(lowest, log_a[i])
+    return lowest
+
+
+@summing
+def _product_at(log_a, z):
+    """Π w_i at z."""
+    product = 1.0
+    for i in range(len(log_a)):
+        product *= _one_less(exp(min(log_a[i] + z, 6.5)))
+    return product
+
+
 @compiled
 def _log_sum(log_a, z):
     """Σ log w_i at z."""
-    total = 0.0
-    for i in range(len(log_a)):
-        log_x = log_a[i] + z
-        if log_x < TINY:
-            total += log_x
-        elif log_x < HUGE:
-            total += np.log(-np.expm1(-np.exp(log_x)))
+    least = _lowest(log_a) + z
+    if least < -600.0:
+        total = 0.0
+        for i in range(len(log_a)):
+            log_x = log_a[i] + z
+            total += log_x if log_x < TINY else np.log(-np.expm1(-np.exp(min(log_x, HUGE))))
+        return total
+    block = len(log_a) if least > -1.0 else np.int64(600.0 / -least)
+    total, begin = 0.0, np.int64(0)
+    while begin < len(log_a):
+        total += np.log(_product_at(log_a[begin : begin + block], z))
+        begin += block
     return total
 
 
@@ -147,13 +192,25 @@ def _classify(log_a, n, low, high, rate, scratch):
 
 
 @summing
-def _start(log_a, z, x, w):
-    """x and w of a chain's first node; 1 − e^{−x} by its series where the difference would cancel."""
+def _begin(log_a, z, begin):
+    """a e^z of every item at the first node of all."""
     for i in range(len(log_a)):
-        y = exp(log_a[i] + z)
-        x[i] = min(y, LARGE)
-        small = y * (1 - y / 2 * (1 - y / 3 * (1 - y / 4 * (1 - y / 5 * (1 - y / 6 * (1 - y / 7 * (1 - y / 8)))))))
-        w[i] = small if y < 0.03 else 1.0 - exp(-y)
+        begin[i] = exp(log_a[i] + z)
+
+
+@summing
+def _shift(begin, factor):
+    """From the first node of a chain to that of the next: one multiplication where an exponential was."""
+    for i in range(len(begin)):
+        begin[i] *= factor
+
+
+@summing
+def _start(begin, x, w):
+    """x and w of a chain's first node."""
+    for i in range(len(begin)):
+        x[i] = min(begin[i], LARGE)
+        w[i] = _one_less(begin[i])
 
 
 @compiled
@@ -211,3 +268,11 @@ def _scatter(n, kept, total, rate, scratch):
             rate[0, i] = mean
             rate[1, i] = scratch[4, k] / total - mean * mean + scratch[5, k] / total
             k += 1
+
+
+@summing
+def _outer(low, step, tiny, shift, outer):
+    """What the integrand is beside the product of w, at every node, divided by its peak."""
+    for node in range(len(outer)):
+        z = low + node * step
+        outer[node] = exp(min((1 + tiny) * z - exp(z) + shift, 700.0))
