@@ -146,6 +146,26 @@ def test_compare_cuts_a_file_or_takes_a_folder(folder, tmp_path):
     assert "given parts are the folds" in call("compare", tmp_path, "--folds", 5, fails=True)
 
 
+def test_compare_marks_the_best_whichever_way_is_better(folder):
+    words = ["compare", folder / "train.txt", "--folds", 3, "--metrics", "ndcg@5,arp"]
+    means = {
+        name: {metric: entry["mean"] for metric, entry in result["metrics"].items()}
+        for name, result in json.loads(call(*words, "--json"))["results"].items()
+    }
+    text = call(*words)
+    for metric, choose in (("ndcg@5", max), ("arp", min)):
+        best = choose(means, key=lambda name: means[name][metric])
+        for name in means:
+            assert (f"*{means[name][metric]:.4f}" in text) == (name == best)
+
+
+def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):
+    (tmp_path / "low.txt").write_text("1 qid:1 1:0.5\n0 qid:1 2:0.5\n")
+    words = ["evaluate", folder / "model.luce", tmp_path / "low.txt", "--metrics", "err"]
+    assert "err with max_grade 4" in call(*words)
+    assert "err with max_grade 2" in call(*words, "--max-grade", 2)
+
+
 @pytest.mark.parametrize("table", ["objectives", "metrics"])
 def test_tables(table):
     names = {"objectives": luce.OBJECTIVES, "metrics": luce.METRICS}[table]
