@@ -4,6 +4,21 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+Record = dict[str, float]
+"""A step of a training: its iteration, its loss, and its validation figure where there is validation data."""
+
+
+def checked_history(given: Any) -> list[Record]:
+    """The records of a training as a file holds them; a ValueError where they are something else."""
+    if not isinstance(given, list) or not all(_is_record(step) for step in given):
+        raise ValueError("history must be records of an iteration and a loss")
+    return given
+
+
+def _is_record(step: Any) -> bool:
+    numbers = isinstance(step, dict) and all(type(value) in (int, float) for value in step.values())
+    return numbers and {"iteration", "loss"} <= step.keys()
+
 
 @dataclass
 class Curve:
@@ -18,7 +33,7 @@ class Curve:
 
     higher_is_better: bool = True
     patience: int | None = None
-    history: list[dict[str, float]] = field(default_factory=list)
+    history: list[Record] = field(default_factory=list)
     best_iteration: int = 0
     best_value: float = math.nan
     best_state: Any = None
@@ -28,12 +43,28 @@ class Curve:
         self.history.append({"iteration": iteration, "loss": loss})
         if validation is not None:
             self.history[-1]["validation"] = validation
-        if validation is None or self._improves(validation):
+        if validation is None or self.improves(validation):
             self.best_iteration, self.best_state = iteration, state
             self.best_value = math.nan if validation is None else validation
-        return self.patience is not None and iteration - self.best_iteration >= self.patience
+        return self.exhausted
 
-    def _improves(self, value: float) -> bool:
+    def replay(self, history: Any, n_steps: int, best_state: Any) -> None:
+        """Take up the record of so many steps, and the best state, from a file; a ValueError where it cannot be one."""
+        steps = [step["iteration"] for step in checked_history(history)]
+        if len(steps) != n_steps or steps != list(range(1, len(steps) + 1)):
+            raise ValueError(f"history must tell of the iterations 1 to {n_steps}")
+        for step in history:
+            self.add(step["iteration"], step["loss"], step.get("validation"), best_state)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether `patience` steps have brought nothing better."""
+        if self.patience is None or not self.history:
+            return False
+        return self.history[-1]["iteration"] - self.best_iteration >= self.patience
+
+    def improves(self, value: float) -> bool:
+        """Whether a validation figure is better than the best so far."""
         if math.isnan(self.best_value):
             return True
         return value > self.best_value if self.higher_is_better else value < self.best_value

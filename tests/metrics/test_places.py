@@ -1,0 +1,50 @@
+"""Every metric of the table is the sum over places that its form says, but for a constant a list."""
+
+import numpy as np
+import pytest
+
+from luce.kernels.line_search import changes
+from luce.metrics import METRICS, measure, metric
+from luce.metrics.places import FORMS, places_of
+
+NAMES = [*METRICS, *(f"{name}@{k}" for name, one in METRICS.items() if one.takes_cutoff for k in (1, 3, 50))]
+
+
+def made(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 9, size=30)
+    labels = rng.choice([-1.0, 0, 0, 1, 2, 3.5], size=sizes.sum())
+    lines = rng.normal(size=(2, sizes.sum()))
+    lines[:, rng.random(sizes.sum()) < 0.3] = 0.5  # equal scores for every t
+    return *lines, labels, np.concatenate([[0], np.cumsum(sizes)])
+
+
+def test_every_metric_has_a_form():
+    assert set(FORMS) == set(METRICS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_are_those_of_the_metric(name):
+    heights, slopes, labels, offsets = made(len(name))
+    ((times, sizes),) = changes(heights, slopes, offsets, places_of(metric(name), labels, offsets))
+    moments = np.linspace(-3, 3, 25)
+    sums = np.concatenate([[0.0], np.cumsum(sizes)])[np.searchsorted(times, moments)]
+    values = [np.nansum(measure(heights + t * slopes, labels, offsets, name)[name]) for t in moments]
+    np.testing.assert_allclose(np.diff(sums), np.diff(values), atol=1e-11)
+    no_matter = name.partition("@")[0] in ("precision", "recall", "hit") and "@1" not in name and "@3" not in name
+    assert np.ptp(values) == 0 if no_matter else np.ptp(values) > 0.05
+
+
+@pytest.mark.parametrize("name", ["ndcg@3", "sharp-ndcg", "arp"])
+def test_gains_of_any_size(name):
+    labels, offsets = np.array([1500.0, 1499, 0, 3, 2, 0]), np.array([0, 3, 6])
+    scales = places_of(metric(name), labels, offsets).scales
+    assert np.isfinite(scales).all()
+    assert scales.all()
+
+
+@pytest.mark.parametrize("name", ["ndcg", "kendall-tau", "hit@5", "map"])
+def test_no_scale_where_no_order_is_better(name):
+    labels, offsets = np.array([2.0, 2, 0, 0, 1, 0, 0, 1]), np.array([0, 2, 4, 4, 5, 8])
+    scales = places_of(metric(name), labels, offsets).scales
+    np.testing.assert_array_equal(scales != 0, [False] * 4 + [name != "hit@5"])
