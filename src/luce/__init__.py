@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from luce.objectives.log_prob import log_prob as log_prob
     from luce.objectives.trees_bridge import lightgbm_objective as lightgbm_objective
     from luce.objectives.trees_bridge import xgboost_objective as xgboost_objective
+    from luce.rankers import Checkpoint as Checkpoint
     from luce.rankers import LinearRanker as LinearRanker
+    from luce.rankers import NeuralRanker as NeuralRanker
     from luce.rankers import load as load
+    from luce.rankers import preset as preset
 
 _HOMES = {
     "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "write"),
@@ -35,7 +38,7 @@ _HOMES = {
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
     "luce.objectives.trees_bridge": ("lightgbm_objective", "xgboost_objective"),
-    "luce.rankers": ("LinearRanker", "load"),
+    "luce.rankers": ("Checkpoint", "LinearRanker", "NeuralRanker", "load", "preset"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *_HOME]

@@ -134,7 +134,8 @@ def test_evaluate_several_and_every_list(folder, tmp_path):
         assert one["metrics"]["ndcg@1"]["mean"] >= other["metrics"]["ndcg@1"]["mean"]
 
 
-def test_compare_cuts_a_file_or_takes_a_folder(folder, tmp_path):
+def test_compare_cuts_a_file_or_takes_a_folder(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
     found = json.loads(call("compare", folder / "train.txt", "--folds", 3, "--json"))
     assert set(found["results"]) == {"listmle", "listnet"}
     assert found["results"]["listmle"]["n_lists"] == 30
@@ -144,9 +145,51 @@ def test_compare_cuts_a_file_or_takes_a_folder(folder, tmp_path):
     text = call("compare", tmp_path, "--folds", 3, "--objectives", "listnet", "--metrics", "ndcg@5,arp")
     assert "3 folds, 90 lists" in text
     assert "given parts are the folds" in call("compare", tmp_path, "--folds", 5, fails=True)
+    page = (folder / "comparison.html").read_text()
+    assert page.startswith("<!") and "listnet has the best ndcg@5" in page
 
 
-def test_compare_marks_the_best_whichever_way_is_better(folder):
+def test_compare_crosses_models_with_objectives_and_adds_presets(folder, tmp_path):
+    words = ["compare", folder / "train.txt", "--folds", 3, "--report", tmp_path / "a.html"]
+    more = ["--models", "linear,neural", "--objectives", "listnet", "--presets", "l-listmle,coordinate-ascent"]
+    settings = ["--set", "epochs=2", "--set", "max_iterations=3", "--threads", 1, "--json"]
+    found = json.loads(call(*words, *more, *settings))["results"]
+    assert list(found) == ["linear listnet", "neural listnet", "l-listmle", "coordinate-ascent"]
+    page = (tmp_path / "a.html").read_text()
+    assert all(name in page for name in found)
+    assert "epochs=2" in page and "max_iterations=3" in page
+    assert list(json.loads(call(*words, "--presets", "l-listmle", "--json"))["results"]) == ["l-listmle"]
+    for bad, said in (
+        (["--models", "linear,nural"], "Did you mean 'neural'"),
+        (["--presets", "l-listml"], "Did you mean 'l-listmle'"),
+        (["--set", "epohcs=2", "--models", "neural"], "Did you mean 'epochs'"),
+        (["--objectives", "listnet,listnet"], "each once"),
+        (["--objectives", "pmop-fd", "--presets", "pmop-fd"], "one of them is enough"),
+    ):
+        assert said in call(*words, *bad, fails=True)
+
+
+def test_train_takes_presets_and_kinds(folder, tmp_path):
+    for name, kind, words in (
+        ("pmop-gibbs", "linear", ["--preset", "pmop-gibbs", "--set", "max_iterations=5"]),
+        (
+            "listnet",
+            "neural",
+            ["--model", "neural", "--objective", "listnet", "--set", "hidden=8", "--set", "epochs=2"],
+        ),
+    ):
+        model = tmp_path / f"{kind}.luce"
+        call("train", folder / "train.txt", "-o", model, "--threads", 1, *words)
+        ranker = luce.load(model)
+        assert (ranker.kind, ranker.get_params()["objective"].name) == (kind, name)
+        assert not (tmp_path / f"{kind}.luce.checkpoint").exists()
+    assert ranker.get_params()["hidden"] == [8]
+    said = call("train", folder / "train.txt", "--preset", "pmop-fd", "--objective", "listmle", fails=True)
+    assert "--preset pmop-fd goes without --objective" in said
+
+
+def test_compare_marks_the_best_whichever_way_is_better(folder, monkeypatch):
+    monkeypatch.chdir(folder)
     words = ["compare", folder / "train.txt", "--folds", 3, "--metrics", "ndcg@5,arp"]
     means = {
         name: {metric: entry["mean"] for metric, entry in result["metrics"].items()}
@@ -175,6 +218,13 @@ def test_tables(table):
     for name in names:
         assert json.loads(call(table, name, "--json"))["summary"] == names[name].summary
         assert names[name].formula.split()[0] in call(table, name)
+
+
+def test_presets_are_listed():
+    from luce.rankers import PRESETS
+
+    assert [entry["name"] for entry in json.loads(call("presets", "--json"))] == list(PRESETS)
+    assert "listmle(depth=10)" in call("presets", "l-listmle")
 
 
 def test_demo_ends_with_a_report(tmp_path):

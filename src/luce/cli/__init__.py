@@ -16,13 +16,13 @@ from luce.cli.evaluate import evaluate
 from luce.cli.inspect import inspect
 from luce.cli.output import say
 from luce.cli.rank import rank
-from luce.cli.records import metrics, objectives
+from luce.cli.records import metrics, objectives, presets
 from luce.cli.train import train
 from luce.errors import LuceError
 
 COMMANDS: dict[str, Callable[..., None]] = {
     function.__name__: function
-    for function in (demo, inspect, convert, train, rank, evaluate, compare, objectives, metrics)
+    for function in (demo, inspect, convert, train, rank, evaluate, compare, objectives, metrics, presets)
 }
 
 app = typer.Typer(

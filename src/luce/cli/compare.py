@@ -1,5 +1,6 @@
-"""`luce compare`: objectives against each other on the same folds."""
+"""`luce compare`: rankers and objectives against each other on the same folds."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,24 +8,31 @@ import typer
 
 from luce.cli.options import Empty, Gain, Json, Metrics, Reading, Seed, Threads, empty_value
 from luce.cli.output import progress, say, show_json, show_table
+from luce.cli.rankers import Settings, make_preset, make_ranker, names_in, settings_of
 from luce.cli.reading import read_data
-from luce.cli.train import Model, Settings, make_ranker
-from luce.errors import DataError
+from luce.errors import DataError, OptionError
 
 Parts = Annotated[
     list[Path], typer.Argument(metavar="DATA...", help="One file to cut into folds; or the parts, or their folder.")
 ]
 Folds = Annotated[int, typer.Option(min=2, help="How many folds; given parts are the folds themselves.")]
-Objectives = Annotated[str, typer.Option(help="Objectives, with commas; `luce objectives` lists them.")]
+Objectives = Annotated[
+    str | None, typer.Option(help="Objectives, with commas; `luce objectives` lists them. [default: listmle,listnet]")
+]
+Models = Annotated[str, typer.Option(help="Kinds of ranker, with commas: linear, neural; each with each objective.")]
+Presets = Annotated[str | None, typer.Option(help="Systems of the papers to add, with commas, e.g. coordinate-ascent.")]
+Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
 
 def compare(
     data: Parts,
     folds: Folds = 5,
-    objectives: Objectives = "listmle,listnet",
-    model: Model = "linear",
+    objectives: Objectives = None,
+    models: Models = "linear",
+    presets: Presets = None,
     metrics: Metrics = "ndcg@1,ndcg@5,ndcg@10,err",
     setting: Settings = None,
+    report: Page = Path("comparison.html"),
     empty: Empty = "skip",
     gain: Gain = "exponential",
     seed: Seed = 0,
@@ -32,37 +40,115 @@ def compare(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Cross-validate objectives on the same folds: one table with intervals and paired tests.
+    """Cross-validate rankers on the same folds: one table with intervals and paired tests, and a page to open.
 
     Each fold trains on all parts but two, stops by the next and is tested on the last, as LETOR's folds are.
+    A setting given with --set holds for the rankers that know it.
 
-    Example: luce compare MQ2008/ --folds 5 --objectives listmle,listnet
+    Example: luce compare MQ2008/ --folds 5 --objectives listmle,pl-partition --models linear,neural
+
+    Example: luce compare MQ2008/ --presets coordinate-ascent,l-listmle --set transforms=fill,standardise,second-order
     """
-    import numpy as np
-    from sklearn.base import clone
-
     from luce.data import concatenate, rotations
     from luce.metrics import evaluate, significance
 
-    names = [name.strip() for name in objectives.split(",")]
-    rankers = {name: make_ranker(model, name, None, setting, seed, threads) for name in names}
+    rankers = _rankers(models, objectives, presets, setting, seed, threads)
     turns = list(rotations(_parts(data, folds, seed, read)))
-    judged = concatenate([fold.test.with_features(np.empty((fold.test.n_rows, 0))) for fold in turns])
+    judged = concatenate([fold.test for fold in turns])
     settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
-    results = {}
-    with progress("Comparing") as report:
-        for i, (name, ranker) in enumerate(rankers.items()):
-            scores = []
-            for j, fold in enumerate(turns):
-                report((i + j / len(turns)) / len(rankers), name)
-                scores.append(clone(ranker).fit(fold.train, validation=fold.validation).predict(fold.test))
-            results[name] = evaluate(np.concatenate(scores), judged, metrics, **settings)
-    first = next(iter(results[names[0]].means))
+    scores = _cross_validated(rankers, turns)
+    results = {name: evaluate(found, judged, metrics, **settings) for name, found in scores.items()}
+    first = next(iter(results[next(iter(results))].means))
     tests = significance.compare(results, first) if len(results) > 1 else ()
+    title = f"{len(turns)} folds, {judged.n_lists:,} lists"
     if json:
         show_json({"results": {n: r.to_dict() for n, r in results.items()}, "tests": [t._asdict() for t in tests]})
-        return
-    _print(results, tests, first, f"{len(turns)} folds, {judged.n_lists:,} lists, {model} ranker")
+    else:
+        _print(results, tests, first, title)
+    _write(report, title, judged, results, {first: tests} if tests else {}, scores, rankers)
+
+
+def _rankers(
+    models: str, objectives: str | None, presets: str | None, setting: list[str] | None, seed: int, threads: int | None
+) -> dict[str, Any]:
+    """The rankers to compare, by the name of their row."""
+    from luce.errors import unknown_name
+    from luce.rankers import RANKERS
+    from luce.rankers.presets import preset_of
+
+    kinds, systems = names_in(models, "--models"), [] if presets is None else names_in(presets, "--presets")
+    for kind in kinds:
+        if kind not in RANKERS:
+            raise unknown_name("model", kind, RANKERS)
+    goals = "" if systems else "listmle,listnet"
+    names = names_in(objectives or goals, "--objectives") if objectives or goals else []
+    used = [*(kinds if names else []), *(preset_of(system).model for system in systems)]
+    settings = settings_of(setting, used)
+    rankers = {
+        f"{kind} {name}" if len(kinds) > 1 else name: make_ranker(kind, name, None, settings[kind], seed, threads)
+        for kind in kinds
+        for name in names
+    }
+    for system in systems:
+        if system in rankers:
+            raise OptionError(f"{system} is among the objectives and among the presets: one of them is enough.")
+        rankers[system] = make_preset(system, settings[preset_of(system).model], seed, threads)
+    return rankers
+
+
+def _cross_validated(rankers: dict[str, Any], turns: list[Any]) -> dict[str, Any]:
+    """Of each ranker the scores of all lists, each by a fit that has not seen it."""
+    import numpy as np
+    from sklearn.base import clone
+
+    scores = {}
+    with progress("Comparing") as told:
+        for i, (name, ranker) in enumerate(rankers.items()):
+            found = []
+            for j, fold in enumerate(turns):
+                told((i + j / len(turns)) / len(rankers), f"{name}, fold {j + 1}")
+                found.append(clone(ranker).fit(fold.train, validation=fold.validation).predict(fold.test))
+            scores[name] = np.concatenate(found)
+    return scores
+
+
+def _write(path: Path, title: str, judged: Any, results: Any, comparisons: Any, scores: Any, rankers: Any) -> None:
+    import numpy as np
+
+    from luce.metrics import metric as metric_of
+    from luce.report import Example, write_report
+
+    one = next(iter(results.values()))
+    first = next(iter(one.means))
+    value = metric_of(first).best(result.means[first] for result in results.values())
+    best = next(name for name, result in results.items() if result.means[first] == value)
+    middle = results[best].values[first]
+    example = int(np.nanargmin(np.abs(middle - np.nanmedian(middle)))) if not np.isnan(middle).all() else 0
+    page = write_report(
+        path,
+        title=f"Rankers compared: {title}",
+        summary=f"Over {title}, {best} has the best {first}: {value:.4f}.{_certainty(comparisons.get(first, ()))}",
+        command="luce " + " ".join(sys.argv[1:]),
+        dataset=judged,
+        results=results,
+        comparisons=comparisons,
+        example=Example(example, scores[best], best),
+        settings={name: repr(ranker) for name, ranker in rankers.items()},
+    )
+    say(f"[bold]Report:[/] {page}")
+
+
+def _certainty(tests: Any) -> str:
+    """What the paired tests allow to say, in a sentence."""
+    if not tests:
+        return ""
+    sure = [test.name for test in tests if test.randomisation_holm < 0.05]
+    if not sure:
+        return f" None differs from {tests[0].baseline} by more than chance would (5 %, randomisation test, Holm)."
+    verb = "differs" if len(sure) == 1 else "differ"
+    return (
+        f" {', '.join(sure)} {verb} from {tests[0].baseline} by more than chance would (5 %, randomisation test, Holm)."
+    )
 
 
 def _parts(data: list[Path], folds: int, seed: int, reading: list[str] | None) -> list[Any]:
@@ -94,7 +180,7 @@ def _print(results: dict[str, Any], tests: Any, first: str, title: str) -> None:
             mark = "*" if mean == best and len(results) > 1 else " "
             cells.append(f"{mark}{mean:.4f} [dim]{low:.4f}–{high:.4f}[/]")
         rows.append(cells)
-    show_table(title, ["objective", *one.means], rows)
+    show_table(title, ["ranker", *one.means], rows)
     if one.max_grade is not None:
         say(f"[dim]err with max_grade {one.max_grade:g}[/]")
     empty = {count for count in one.n_empty.values() if count}

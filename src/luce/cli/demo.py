@@ -67,11 +67,11 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
 
 
 def _fit(parts: dict[str, Any], seed: int, threads: int | None) -> dict[str, Any]:
-    from luce.cli.train import fit, make_ranker
+    from luce.cli.rankers import fit, make_ranker
 
     rankers = {}
     for name in ("listnet", "listmle", "pl-partition"):
-        rankers[name] = make_ranker("linear", name, None, None, seed, threads)
+        rankers[name] = make_ranker("linear", name, None, {}, seed, threads)
         fit(rankers[name], parts["train"], parts["validation"], f"Training {name}")
     return rankers
 

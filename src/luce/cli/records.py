@@ -1,4 +1,4 @@
-"""`luce objectives` and `luce metrics`: the two tables, and what each entry says of itself."""
+"""`luce objectives`, `luce metrics` and `luce presets`: the tables, and what each entry says of itself."""
 
 from typing import Annotated, Any
 
@@ -29,6 +29,17 @@ def metrics(name: Name = None, json: Json = False) -> None:
     from luce.metrics import METRICS, metric
 
     chosen = list(METRICS.values()) if name is None else [METRICS[metric(name).name]]
+    _show([entry.facts() for entry in chosen], name is None, json)
+
+
+def presets(name: Name = None, json: Json = False) -> None:
+    """List the systems of the papers that `luce train --preset` and `luce compare --presets` take, or tell all of one.
+
+    Example: luce presets l-listmle
+    """
+    from luce.rankers.presets import PRESETS, preset_of
+
+    chosen = list(PRESETS.values()) if name is None else [preset_of(name)]
     _show([entry.facts() for entry in chosen], name is None, json)
 
 

@@ -6,29 +6,40 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
-from luce.cli.output import progress, say, show_json
+from luce.cli.output import say, show_json
+from luce.cli.rankers import Settings, fit, make_preset, make_ranker
 from luce.cli.reading import read_data
+from luce.errors import OptionError
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
-Validation = Annotated[Path | None, typer.Option(help="Judged lists that decide when to stop.")]
-Model = Annotated[str, typer.Option(help="Kind of ranker: linear.")]
-Goal = Annotated[str, typer.Option("--objective", help="Objective; `luce objectives` lists them.")]
+Validation = Annotated[Path | None, typer.Option(help="Judged lists that decide when to stop and what to keep.")]
+Model = Annotated[str | None, typer.Option(help="Kind of ranker: linear (default) or neural.")]
+Goal = Annotated[
+    str | None, typer.Option("--objective", help="Objective; `luce objectives` lists them. [default: listmle]")
+]
 Options = Annotated[
     list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective, e.g. depth=10.")
 ]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker, e.g. l2=10, patience=5.")
+Presets = Annotated[
+    str | None, typer.Option("--preset", help="System of a paper instead: l-listmle, pmop-gibbs, coordinate-ascent, …")
 ]
+Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
+Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also after so many steps.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted training.")]
 
 
 def train(
     data: Data,
     output: Output = Path("model.luce"),
     validation: Validation = None,
-    model: Model = "linear",
-    objective: Goal = "listmle",
+    model: Model = None,
+    objective: Goal = None,
     option: Options = None,
+    preset: Presets = None,
     setting: Settings = None,
+    checkpoint_minutes: Minutes = 10.0,
+    checkpoint_steps: Steps = None,
+    resume: Resume = False,
     seed: Seed = 0,
     threads: Threads = None,
     read: Reading = None,
@@ -36,13 +47,62 @@ def train(
 ) -> None:
     """Fit a ranker and write its model file.
 
+    Long work is kept in MODEL.checkpoint: after a crash, --resume ends in the same model as an unbroken run.
+
+    Ctrl-C writes the best model so far.
+
     Example: luce train train.txt --validation vali.txt --objective listmle --option depth=10 -o model.luce
+
+    Example: luce train train.txt --validation vali.txt --model neural --set hidden=128,64 --set learning-rate=1e-3,1e-2
     """
-    ranker = make_ranker(model, objective, option, setting, seed, threads)
+    from luce.rankers import Checkpoint
+
+    ranker = _ranker(model, objective, option, preset, setting, seed, threads)
+    kept = Path(f"{output}.checkpoint")
+    checkpoint = Checkpoint(kept, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
     dataset = read_data(data, read)
     held_out = None if validation is None else read_data(validation, read, dataset.n_features, dataset.feature_names)
-    fit(ranker, dataset, held_out, f"Training {objective}")
+    try:
+        fit(ranker, dataset, held_out, f"Training {preset or objective or 'listmle'}", checkpoint)
+    except KeyboardInterrupt:
+        _interrupted(ranker, output, kept)
+        raise typer.Exit(130) from None
     ranker.save(output)
+    checkpoint.remove()
+    _tell(ranker, output, validation, json)
+
+
+def _ranker(
+    model: str | None,
+    objective: str | None,
+    option: list[str] | None,
+    preset: str | None,
+    setting: list[str] | None,
+    seed: int,
+    threads: int | None,
+) -> Any:
+    settings = pairs(setting, "--set")
+    if preset is None:
+        return make_ranker(model or "linear", objective or "listmle", option, settings, seed, threads)
+    for name, value in (("--model", model), ("--objective", objective), ("--option", option)):
+        if value is not None:
+            raise OptionError(f"A preset names the model and the objective: --preset {preset} goes without {name}.")
+    return make_preset(preset, settings, seed, threads)
+
+
+def _interrupted(ranker: Any, output: Path, kept: Path) -> None:
+    from sklearn.exceptions import NotFittedError
+
+    try:
+        ranker.save(output)
+        say(f"Interrupted. The best model so far, {ranker.round_name} {ranker.best_iteration_}, is in {output}.")
+    except NotFittedError:
+        say("Interrupted before there was a model to keep.")
+    if kept.exists():
+        say(f"To go on from {kept}: the same command with --resume.")
+
+
+def _tell(ranker: Any, output: Path, validation: Path | None, json: bool) -> None:
     last = ranker.history_[-1] if ranker.history_ else {}
     best = next((step for step in ranker.history_ if step["iteration"] == ranker.best_iteration_), last)
     summary = {"model": str(output), "iterations": len(ranker.history_), "best_iteration": ranker.best_iteration_}
@@ -50,39 +110,5 @@ def train(
     if json:
         show_json(summary)
         return
-    figure = "" if held_out is None else f", {ranker.metric} {summary['validation']:.4f} on {validation}"
-    say(f"{output}: {len(ranker.history_)} iterations, best {ranker.best_iteration_}{figure}")
-
-
-def make_ranker(
-    model: str, objective: str, option: list[str] | None, setting: list[str] | None, seed: int, threads: int | None
-) -> Any:
-    """A ranker with its objective and settings, all names checked before any data is read."""
-    from luce.errors import unknown_name
-    from luce.objectives import objective as objective_of
-    from luce.rankers import RANKERS
-
-    goal = objective_of(objective, **pairs(option, "--option"))
-    if model not in RANKERS:
-        raise unknown_name("model", model, RANKERS)
-    settings = pairs(setting, "--set")
-    known = set(RANKERS[model]().get_params()) - {"objective", "random_state", "n_jobs"}
-    for name in settings:
-        if name not in known:
-            raise unknown_name(f"setting of the {model} ranker", name, known)
-    if isinstance(settings.get("transforms"), str):
-        settings["transforms"] = [settings["transforms"]]
-    return RANKERS[model](objective=goal, random_state=seed, n_jobs=threads, **settings)
-
-
-def fit(ranker: Any, dataset: Any, validation: Any, title: str) -> None:
-    """Fit with a bar that tells iteration, loss and the validation figure."""
-    with progress(title) as report:
-
-        def after(step: dict[str, float]) -> None:
-            words = f"iteration {step['iteration']:.0f}, loss {step['loss']:.4g}"
-            if "validation" in step:
-                words += f", {ranker.metric} {step['validation']:.4f}"
-            report(step["iteration"] / ranker.max_iterations, words)
-
-        ranker.fit(dataset, validation=validation, callback=after)
+    figure = "" if validation is None else f", {ranker.metric} {summary['validation']:.4f} on {validation}"
+    say(f"{output}: {len(ranker.history_)} {ranker.round_name}s, best {ranker.best_iteration_}{figure}")

@@ -1,16 +1,32 @@
 """Rankers: what is fitted to judged lists and then scores items; RANKERS is the one table of their kinds."""
 
 import os
+from typing import Any
 
+from luce.errors import DataError, OptionError
+from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.linear import LinearRanker
+from luce.rankers.neural import NeuralRanker
+from luce.rankers.presets import PRESETS, preset_of
 from luce.rankers.ranker import Ranker
 from luce.rankers.storage import open_model
 
-RANKERS: dict[str, type[Ranker]] = {LinearRanker.kind: LinearRanker}
+RANKERS: dict[str, type[Ranker]] = {kind.kind: kind for kind in (LinearRanker, NeuralRanker)}
 
 
-def load(path: str | os.PathLike[str]) -> Ranker:
-    """The ranker that `ranker.save(path)` stored.
+def preset(name: str, **changes: Any) -> Ranker:
+    """The ranker of a paper's system, by its name in PRESETS, with settings changed where you say so.
+
+    >>> preset("l-listmle", n_jobs=1)
+    LinearRanker(max_iterations=100, n_jobs=1, objective=<objective listmle(depth=10)>,
+                 optimiser='lbfgs')
+    """
+    chosen = preset_of(name)
+    return RANKERS[chosen.model](**{**chosen.parameters(), **changes})
+
+
+def load(path: str | os.PathLike[str], *, module: Any = None) -> Ranker:
+    """The ranker that `ranker.save(path)` stored; `module` is the network of a ranker that was given its own.
 
     >>> import tempfile, luce, numpy as np
     >>> from pathlib import Path
@@ -21,7 +37,12 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     True
     """
     manifest, arrays = open_model(path, RANKERS)
-    return RANKERS[manifest["kind"]]._restored(manifest, arrays)
+    own = manifest.get("module")
+    if own is not None and module is None:
+        raise DataError(f"{path} holds the weights of a module {own!r} of your own: load(path, module=…) needs it.")
+    if own is None and module is not None:
+        raise OptionError(f"{path} holds a whole ranker; it takes no module.")
+    return RANKERS[manifest["kind"]]._restored(manifest, arrays, **({} if module is None else {"module": module}))
 
 
-__all__ = ["RANKERS", "LinearRanker", "Ranker", "load"]
+__all__ = ["PRESETS", "RANKERS", "Checkpoint", "LinearRanker", "NeuralRanker", "Ranker", "load", "preset"]

@@ -1,25 +1,23 @@
 """The linear ranker: a weight for each feature, any objective of the table, fitted by L-BFGS."""
 
-import logging
+import os
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.arrays import Floats
-from luce.data import Dataset
-from luce.data.features import apply_transforms, fit_transforms
-from luce.errors import DataError, OptionError
-from luce.metrics import measure
+from luce.arrays import Floats, Integers
+from luce.data.transform import width_after
+from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics import metric as metric_of
-from luce.objectives import Draw, Objective
+from luce.objectives import Objective
 from luce.optimisers.convergence import Curve
-from luce.optimisers.lbfgs import minimise
-from luce.rankers.linear_problem import LinearProblem, Parameters
+from luce.rankers.checkpoint import Checkpoint
+from luce.rankers.linear_problem import Parameters
+from luce.rankers.linear_search import SEARCHES, Task
 from luce.rankers.ranker import Callback, Ranker
-
-logger = logging.getLogger(__name__)
+from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, POSITIVE, or_none, whole
 
 
 class LinearRanker(Ranker):
@@ -29,10 +27,17 @@ class LinearRanker(Ranker):
         objective: a name of OBJECTIVES, or `luce.objective(name, **options)`.
         l2: strength of the prior on the weights; the sum over lists, not their mean, stands beside it.
         transforms: names of TRANSFORMS, fitted on the training data and stored with the ranker.
-        max_iterations, tolerance: L-BFGS stops after so many, or when the relative improvement falls below it.
+        optimiser: "lbfgs"; "gradient-descent", for objectives that give a gradient but no loss to search along; or
+            "coordinate-ascent", which maximises `metric` itself, whatever the objective. None chooses between the
+            first two by the objective.
+        max_iterations: None is 100 for L-BFGS, 1,000 for gradient descent, 25 sweeps for coordinate ascent.
+        tolerance: L-BFGS and coordinate ascent stop when the relative improvement falls below it.
+        learning_rate, lists_per_batch: of gradient descent, on the mean over the lists of a batch; None = all lists.
+        restarts: of coordinate ascent, from random weights; the best is kept.
         metric, patience: with `validation` data, the weights best by this metric are kept, and training stops
             when that many iterations have brought nothing better.
-        random_state: seeds the shuffle of equal labels, which is fixed during a fit.
+        random_state: seeds the shuffle of equal labels (fixed during L-BFGS, redrawn in each iteration of gradient
+            descent), samples, batches and restarts.
         n_jobs: threads; None or −1 = all cores.
 
     Attributes:
@@ -48,6 +53,16 @@ class LinearRanker(Ranker):
     """
 
     kind = "linear"
+    free_to_change = ("max_iterations", "n_jobs", "patience")
+    rules = COMMON | {
+        "l2": NOT_NEGATIVE,
+        "optimiser": or_none(NAME),
+        "max_iterations": or_none(whole(1)),
+        "tolerance": NOT_NEGATIVE,
+        "learning_rate": POSITIVE,
+        "lists_per_batch": or_none(whole(1)),
+        "restarts": whole(0),
+    }
 
     def __init__(
         self,
@@ -55,8 +70,12 @@ class LinearRanker(Ranker):
         *,
         l2: float = 1.0,
         transforms: Sequence[Any] = ("fill", "standardise"),
-        max_iterations: int = 100,
+        optimiser: str | None = None,
+        max_iterations: int | None = None,
         tolerance: float = 1e-5,
+        learning_rate: float = 0.1,
+        lists_per_batch: int | None = None,
+        restarts: int = 2,
         metric: str = "ndcg@10",
         patience: int = 20,
         random_state: Any = 0,
@@ -65,8 +84,12 @@ class LinearRanker(Ranker):
         self.objective = objective
         self.l2 = l2
         self.transforms = transforms
+        self.optimiser = optimiser
         self.max_iterations = max_iterations
         self.tolerance = tolerance
+        self.learning_rate = learning_rate
+        self.lists_per_batch = lists_per_batch
+        self.restarts = restarts
         self.metric = metric
         self.patience = patience
         self.random_state = random_state
@@ -78,60 +101,75 @@ class LinearRanker(Ranker):
         y: Any = None,
         qid: Any = None,
         *,
-        validation: Dataset | None = None,
+        validation: Any = None,
         callback: Callback | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from a dataset, or from features, labels and the query of each row.
 
-        `callback` gets the record of each iteration, as it will stand in `history_`.
+        `validation` is a dataset or such a triple. `callback` gets the record of each iteration, as it will stand in
+        `history_`. An interrupt (Ctrl-C) leaves the ranker fitted with the best weights so far.
         """
-        dataset = self._training_data(X, y, qid)
-        goal, metric = self._objective(), metric_of(self.metric)
-        if goal.gradient_only:
-            raise OptionError(f"{goal.name} gives a gradient but no loss to search along, which L-BFGS needs.")
-        self.transforms_ = fit_transforms(self.transforms, dataset)
-        features = apply_transforms(self.transforms_, dataset.features, dataset.offsets)
-        held_out = None
-        if validation is not None:
-            self._check_features(validation)
-            held_out = apply_transforms(self.transforms_, validation.features, validation.offsets)
-        problem = LinearProblem(features, dataset, goal, Draw(self._seed()), self.l2, self.n_jobs)
-        curve = Curve(metric.higher_is_better, None if validation is None else self.patience)
+        self._check_settings()
+        search = SEARCHES[self._method].run
+        lessons = self._lessons(X, y, qid, validation)
+        curve = Curve(metric_of(self.metric).higher_is_better, None if validation is None else self.patience)
 
-        def watch(iteration: int, loss: float, point: Floats) -> bool:
-            self.parameters_ = problem.parameters(point)
-            figure = None if validation is None else self._figure(self._scores(held_out), validation)
-            done = curve.add(iteration, loss, figure, self.parameters_)
-            logger.info("%s: %s", goal, curve.history[-1])
-            if callback is not None:
-                callback(curve.history[-1])
-            return done
+        def figure(parameters: Parameters) -> float | None:
+            if lessons.validation is None:
+                return None
+            return self._figure(self._combined(parameters, lessons.held_out), lessons.validation)
 
-        start = problem.start()
-        minimise(
-            problem.value_and_gradient,
-            start,
-            max_iterations=self.max_iterations,
-            tolerance=self.tolerance,
-            watch=watch,
+        task = Task(
+            self._objective(), lessons, curve, self._seed(), self.get_params(deep=False), self.rounds, figure, callback
         )
-        self.parameters_ = curve.best_state or problem.parameters(start)
-        self.history_, self.best_iteration_ = curve.history, curve.best_iteration
+        keeper = self._keeper(checkpoint, lessons.dataset)
+        try:
+            search(task, keeper)
+        except KeyboardInterrupt:
+            if curve.best_state is not None:
+                self._keep(curve)
+            raise
+        if curve.best_state is None:  # nothing to improve, from the start
+            problem = task.problem()
+            curve.best_state = problem.parameters(problem.start())._asdict()
+        self._keep(curve)
         return self
 
-    def _figure(self, scores: Floats, validation: Dataset) -> float:
-        """The mean of the metric over the validation lists that have something to measure."""
-        top = max(self.max_grade_, float(np.fmax.reduce(validation.labels, initial=0.0)))
-        found = measure(scores, validation.labels, validation.offsets, self.metric, max_grade=top, n_jobs=self.n_jobs)
-        values = found[str(metric_of(self.metric))]
-        if np.isnan(values).all():
-            raise DataError(
-                f"No list of the validation data has anything for {self.metric} to measure: {validation!r}."
-            )
-        return float(np.nanmean(values))
+    def _keep(self, curve: Curve) -> None:
+        self.parameters_ = Parameters(**curve.best_state)
+        self.history_, self.best_iteration_ = curve.history, curve.best_iteration
 
-    def _scores(self, features: Any) -> Floats:
-        scores = self.parameters_.scores(features, self.n_jobs)
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._method  # noqa: B018  # refuses what does not go together
+
+    @property
+    def _method(self) -> str:
+        goal = self._objective()
+        if self.optimiser is None:
+            return "gradient-descent" if goal.gradient_only else "lbfgs"
+        if self.optimiser not in SEARCHES:
+            raise unknown_name("optimiser", self.optimiser, SEARCHES)
+        if self.optimiser == "lbfgs" and goal.gradient_only:
+            raise OptionError(
+                f"{goal.name} gives a gradient but no loss to search along, which L-BFGS needs: "
+                "take optimiser='gradient-descent'."
+            )
+        if self.optimiser == "coordinate-ascent" and goal.one_output_per_grade:
+            raise OptionError("Coordinate ascent maximises the metric by one weight a feature; mcrank has several.")
+        return self.optimiser
+
+    @property
+    def rounds(self) -> int:
+        return SEARCHES[self._method].rounds if self.max_iterations is None else self.max_iterations
+
+    def _scores(self, features: Any, offsets: Integers) -> Floats:
+        return self._combined(self.parameters_, features)
+
+    def _combined(self, parameters: Parameters, features: Any) -> Floats:
+        """One score a row, whatever the number of outputs."""
+        scores = parameters.scores(features, self.n_jobs)
         combine = self._objective().ranking_score
         return scores if combine is None else combine(scores)
 
@@ -152,11 +190,10 @@ class LinearRanker(Ranker):
 
     def _take(self, arrays: dict[str, NDArray[Any]]) -> None:
         given = Parameters(*(np.asarray(arrays[name], dtype=np.float64) for name in Parameters._fields))
-        outputs = given.weights.shape[1:]
-        fits = given.weights.ndim == 1 + self._objective().one_output_per_grade
-        fits &= given.intercept.shape in ((0,), outputs or (1,)) and len(given.nuisance) == len(
-            self._objective().nuisance
-        )
+        outputs = (int(self.max_grade_) + 1,) if self._objective().one_output_per_grade else ()
+        fits = given.weights.shape == (width_after(self.transforms_, self.n_features_in_), *outputs)
+        fits &= given.intercept.shape in ((0,), outputs or (1,))
+        fits &= given.nuisance.shape == (len(self._objective().nuisance),)
         if not (fits and all(np.isfinite(part).all() for part in given)):
             raise DataError(
                 f"The model file does not hold what {self._objective()} learns: finite numbers of its shape."

@@ -1,10 +1,11 @@
 """What the linear ranker minimises: a function of all its parameters, and what each of them is."""
 
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from luce.arrays import Floats, list_of_row
+from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.data import Dataset
 from luce.kernels.linear_products import scores_of, weights_of
 from luce.objectives import Draw, Objective
@@ -29,13 +30,27 @@ class LinearProblem:
     """Σ_q w_q loss_q + ½·l2·‖weights‖²; intercepts and the objective's nuisance parameters have no prior."""
 
     def __init__(self, features: Any, dataset: Dataset, goal: Objective, draw: Draw, l2: float, n_jobs: int | None):
-        self.features, self.dataset = features, dataset
+        self.features = features
         self.goal, self.draw, self.l2, self.n_jobs = goal, draw, l2, n_jobs
-        self.list_weights = np.ones(dataset.n_lists) if dataset.list_weights is None else dataset.list_weights
-        self.row_weights = self.list_weights[list_of_row(dataset.offsets)]
+        self._take(dataset.with_features(np.empty((dataset.n_rows, 0), dtype=np.float32)))
         grades = int(np.nanmax(dataset.labels)) + 1 if goal.one_output_per_grade else 1
         self.shape = (features.shape[1], grades) if goal.one_output_per_grade else (features.shape[1],)
         self.n_intercepts = grades if goal.one_output_per_grade or not goal.shift_invariant else 0
+
+    def _take(self, lists: Dataset) -> None:
+        self.dataset = lists
+        self.list_weights = np.ones(lists.n_lists) if lists.list_weights is None else lists.list_weights
+        self.row_weights = None if lists.list_weights is None else lists.list_weights[list_of_row(lists.offsets)]
+
+    def of_lists(self, lists: Integers, step: int) -> Self:
+        """The same for some of the lists, in whose sum the prior has their share, with draws of their own."""
+        some = copy(self)
+        if len(lists) < self.dataset.n_lists:
+            some.features = self.features[rows_of_lists(self.dataset.offsets, lists)]
+            some._take(self.dataset.take(lists))
+            some.l2 = self.l2 * len(lists) / self.dataset.n_lists
+        some.draw = self.draw._replace(step=step, lists=lists)
+        return some
 
     def start(self) -> Floats:
         """Weights and intercepts of zero, nuisance parameters where the objective starts them."""
@@ -58,10 +73,12 @@ class LinearProblem:
             draw=self.draw,
             n_jobs=self.n_jobs,
         )
-        slopes = evaluation.gradient.reshape(self.dataset.n_rows, -1).T * self.row_weights
-        columns = [weights_of(self.features, slope, n_jobs=self.n_jobs) for slope in slopes]
+        slopes = evaluation.gradient.reshape(self.dataset.n_rows, -1).T
+        if self.row_weights is not None:
+            slopes = slopes * self.row_weights
+        columns = [weights_of(self.features, np.ascontiguousarray(slope), n_jobs=self.n_jobs) for slope in slopes]
         gradient = np.stack(columns, axis=-1).reshape(self.shape) + self.l2 * given.weights
+        intercepts = slopes.sum(axis=1) if self.n_intercepts else []
         extra = evaluation.nuisance_gradient
         value = float(self.list_weights @ evaluation.loss) + 0.5 * self.l2 * float(np.sum(given.weights**2))
-        rest = [slopes.sum(axis=1)[: self.n_intercepts], [] if extra is None else self.list_weights @ extra]
-        return value, np.concatenate([gradient.ravel(), *rest])
+        return value, np.concatenate([gradient.ravel(), intercepts, [] if extra is None else self.list_weights @ extra])

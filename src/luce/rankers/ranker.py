@@ -1,11 +1,13 @@
 """What every ranker does: takes judged lists or arrays, predicts scores, ranks, saves itself."""
 
+import json
 import os
 import platform
+import zlib
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,31 +18,86 @@ from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers, list_of_row
 from luce.data import Dataset, from_arrays, group_rows
-from luce.data.features import Transform, apply_transforms, restore_transforms
-from luce.errors import DataError
+from luce.data.features import (
+    TRANSFORMS,
+    Transform,
+    apply_transforms,
+    fit_transforms,
+    make_transform,
+    restore_transforms,
+    unfitted,
+)
+from luce.data.scaling import Fill
+from luce.errors import DataError, LuceError
+from luce.metrics import measure
+from luce.metrics import metric as metric_of
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
+from luce.rankers.checkpoint import Checkpoint
+from luce.rankers.inputs import as_dataset, check_features, finite, one_list, refuse_missing
+from luce.rankers.manifest import facts_of
+from luce.rankers.settings import COMMON, Rule, check_settings
 from luce.rankers.storage import save_model
 
 Callback = Callable[[dict[str, float]], None]
+
+
+class Lessons(NamedTuple):
+    """What a fit learns from: the lists with their transformed features, and those that judge it, if any."""
+
+    dataset: Dataset
+    features: Any
+    validation: Dataset | None
+    held_out: Any
 
 
 class Ranker(BaseEstimator):
     """Base of the rankers; a kind adds how it is fitted, how it scores rows and which arrays it stores."""
 
     kind: ClassVar[str]
+    packages: ClassVar[tuple[str, ...]] = ()
+    """What its kind is built on, for the versions in the model file."""
+    round_name: ClassVar[str] = "iteration"
+    free_to_change: ClassVar[tuple[str, ...]] = ("n_jobs", "patience")
+    """Parameters that a training may go on with other values of."""
+    of_the_machine: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a model file leaves out: they may mean nothing on another machine."""
+    rules: ClassVar[Mapping[str, Rule]] = COMMON
+    """What its parameters may be."""
 
     @abstractmethod
-    def fit(self, X: Any, y: Any = None, qid: Any = None, *, validation: Dataset | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        validation: Any = None,
+        callback: Callback | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Learn from a dataset, or from features, labels and the query of each row."""
 
+    @property
     @abstractmethod
-    def _scores(self, features: Any) -> Floats:
+    def rounds(self) -> int:
+        """The most iterations that a fit takes."""
+
+    @abstractmethod
+    def _scores(self, features: Any, offsets: Integers) -> Floats:
         """The score of each row of transformed features."""
+
+    @property
+    def _needs_lists(self) -> str:
+        """Why scores depend on the other items of a list; empty where they do not."""
+        return "normalises features within lists" if any(t.within_lists for t in self.transforms_) else ""
 
     @abstractmethod
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """The fitted arrays, by the attribute that holds them."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "history_")  # the last that a fit sets
 
     @property
     def features(self) -> tuple[int, tuple[str, ...] | None]:
@@ -52,15 +109,16 @@ class Ranker(BaseEstimator):
     def predict(self, X: Any, qid: Any = None) -> Floats:
         """The score of each row, in the order of the rows; higher is better. Safe to call from several threads.
 
-        X is a dataset or features as `fit` takes them; `qid` is needed only when features are normalised within lists.
+        X is a dataset or features as `fit` takes them; `qid` is needed only when the score of an item depends on the
+        rest of its list: features normalised within lists, attention over the list.
         """
         check_is_fitted(self)
         if isinstance(X, Dataset):
             self._check_features(X)
-            return self._scores(apply_transforms(self.transforms_, X.features, X.offsets))
-        if qid is None and any(transform.within_lists for transform in self.transforms_):
-            raise DataError("This ranker normalises features within lists: give qid, or a Dataset.")
-        queries = _one_list(X) if qid is None else qid
+            return finite(self._scores(self._transformed(X), X.offsets))
+        if qid is None and self._needs_lists:
+            raise DataError(f"This ranker {self._needs_lists}: give qid, or a Dataset.")
+        queries = one_list(X) if qid is None else qid
         scores = self.predict(from_arrays(X, None, queries))
         position = group_rows(queries).position
         return scores if position is None else scores[position]
@@ -75,8 +133,19 @@ class Ranker(BaseEstimator):
         >>> luce.LinearRanker().fit(data).rank(data, top=2).select(["query", "rank", "row"]).to_pylist()
         [{'query': 'q', 'rank': 1, 'row': 1}, {'query': 'q', 'rank': 2, 'row': 2}]
         """
-        dataset = X if isinstance(X, Dataset) else from_arrays(X, None, _one_list(X) if qid is None else qid)
+        dataset = X if isinstance(X, Dataset) else from_arrays(X, None, one_list(X) if qid is None else qid)
         return ranking_table(self.predict(dataset), dataset, top)
+
+    def score(self, X: Any, y: Any = None, qid: Any = None) -> float:
+        """The mean of the ranker's `metric` over the lists, negated where lower is better: what grid search maximises.
+
+        scikit-learn hands `qid` on once `sklearn.set_config(enable_metadata_routing=True)` is set and the ranker asks
+        for it: `ranker.set_fit_request(qid=True).set_score_request(qid=True)`.
+        """
+        check_is_fitted(self)
+        dataset = as_dataset(X, y, qid, "score")
+        figure = self._figure(self.predict(dataset), dataset)
+        return figure if metric_of(self.metric).higher_is_better else -figure
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Store the ranker in one `.luce` file; `luce.load(path)` brings it back."""
@@ -84,14 +153,17 @@ class Ranker(BaseEstimator):
         count, names = self.features
         manifest = {
             "kind": self.kind,
-            "parameters": {**self._plain_parameters(), "transforms": [t.name for t in self.transforms_]},
+            "module": self._own_module(),
+            "parameters": {k: v for k, v in self._plain_parameters().items() if k not in self.of_the_machine},
             "objective": {"name": self._objective().name, "options": dict(self._objective().options)},
             "features": {"count": count, "names": names},
             "max_grade": self.max_grade_,
             "history": self.history_,
             "best_iteration": self.best_iteration_,
+            "validation": self._validation(),
             "transforms": [transform.state()[0] for transform in self.transforms_],
-            "versions": {name: version(name) for name in ("luce", "numpy")} | {"python": platform.python_version()},
+            "versions": {name: version(name) for name in ("luce", "numpy", *self.packages)}
+            | {"python": platform.python_version()},
         }
         arrays = {name: np.asarray(array) for name, array in self._arrays().items()}
         for i, transform in enumerate(self.transforms_):
@@ -99,20 +171,22 @@ class Ranker(BaseEstimator):
         save_model(path, manifest, arrays)
 
     @classmethod
-    def _restored(cls, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+    def _restored(cls, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], **given: Any) -> Self:
         try:
             goal = objective_of(manifest["objective"]["name"], **manifest["objective"]["options"])
-            ranker = cls(**{**manifest["parameters"], "objective": goal})
-            ranker.n_features_in_ = int(manifest["features"]["count"])
-            if manifest["features"]["names"] is not None:
-                ranker.feature_names_in_ = np.array(manifest["features"]["names"], dtype=object)
-            ranker.max_grade_ = float(manifest["max_grade"])
-            ranker.history_ = list(manifest["history"])
-            ranker.best_iteration_ = int(manifest["best_iteration"])
-            ranker.transforms_ = restore_transforms(manifest["transforms"], arrays)
+            stored = {k: v for k, v in manifest["parameters"].items() if k not in cls.of_the_machine}
+            chain = restore_transforms(manifest["transforms"], arrays)
+            ranker = cls(**{**stored, "objective": goal, "transforms": unfitted(chain), **given})
+            ranker._check_settings()
+            facts = facts_of(manifest)
+            ranker.n_features_in_, ranker.max_grade_, ranker.transforms_ = facts.n_features, facts.max_grade, chain
+            ranker.history_, ranker.best_iteration_ = facts.history, facts.best_iteration
+            if facts.feature_names is not None:
+                ranker.feature_names_in_ = np.array(facts.feature_names, dtype=object)
             ranker._take(arrays)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"The model file does not hold a whole {cls.__name__}: {error!r}") from error
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            words = error if isinstance(error, LuceError) else repr(error)
+            raise DataError(f"The model file does not hold a whole {cls.__name__}: {words}") from error
         return ranker
 
     @abstractmethod
@@ -120,48 +194,106 @@ class Ranker(BaseEstimator):
         """Check and keep what `_arrays` stored."""
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """The parameters that JSON can hold; the objective is stored apart."""
-        plain = {k: v for k, v in self.get_params(deep=False).items() if isinstance(v, str | int | float | None)}
-        return {name: value for name, value in plain.items() if name != "objective"}
+        """The parameters that JSON can hold; the objective and the transforms are stored apart."""
+        given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        return {k: v for k, v in given.items() if k not in ("objective", "transforms") and _is_plain(v)}
+
+    def _own_module(self) -> str | None:
+        """What the user must bring to load it again, by name."""
+        return None
 
     def _objective(self) -> Objective:
         return objective_of(self.objective)
+
+    def _validation(self) -> dict[str, float]:
+        """The validation figure of what was kept, by its metric."""
+        best = next((step for step in self.history_ if step["iteration"] == self.best_iteration_), {})
+        return {self.metric: best["validation"]} if "validation" in best else {}
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _training_data(self, X: Any, y: Any, qid: Any) -> Dataset:
-        """The dataset to learn from; remembers its features and its highest grade."""
-        if not isinstance(X, Dataset):
-            if y is None or qid is None:
-                raise DataError("fit needs a Dataset, or features with labels y and the query qid of each row.")
-            X = from_arrays(X, y, qid)
-        observed = X.labels[~np.isnan(X.labels)]
+    def _lessons(self, X: Any, y: Any, qid: Any, validation: Any) -> Lessons:
+        """What to learn from; remembers its features, its highest grade and its transforms."""
+        dataset = as_dataset(X, y, qid, "fit")
+        observed = dataset.labels[~np.isnan(dataset.labels)]
         if not observed.size:
-            raise DataError(f"There is nothing to learn from in {X!r}: no item has a label.")
-        self.n_features_in_ = X.n_features
+            raise DataError(f"There is nothing to learn from in {dataset!r}: no item has a label.")
+        if not dataset.n_features:
+            raise DataError(
+                f"There is nothing to learn from in {dataset!r}: 0 feature(s) (shape={dataset.features.shape}) while a "
+                "minimum of 1 is required."
+            )
+        self.n_features_in_ = dataset.n_features
         self.max_grade_ = float(observed.max())
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        if X.feature_names is not None:
-            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
-        return X
+        if dataset.feature_names is not None:
+            self.feature_names_in_ = np.array(dataset.feature_names, dtype=object)
+        self.transforms_ = fit_transforms(self.transforms, dataset)
+        features = self._transformed(dataset)
+        if validation is None:
+            return Lessons(dataset, features, None, None)
+        judge = validation if isinstance(validation, Dataset) else from_arrays(*validation)
+        self._check_features(judge)
+        return Lessons(dataset, features, judge, self._transformed(judge))
+
+    def _transformed(self, dataset: Dataset) -> Any:
+        """The features that the scorer sees, without missing values unless it knows what to do with them."""
+        features = apply_transforms(self.transforms_, dataset.features, dataset.offsets)
+        if not self._takes_missing:
+            refuse_missing(features)
+        return features
+
+    @property
+    def _takes_missing(self) -> bool:
+        return any(kind is Fill for kind in self._transform_kinds)
+
+    @property
+    def _transform_kinds(self) -> list[type[Transform] | None]:
+        return [TRANSFORMS.get(each) if isinstance(each, str) else type(each) for each in self.transforms]
+
+    def _check_settings(self) -> None:
+        """Every setting, before any work."""
+        check_settings(self, self.rules)
+        metric_of(self.metric)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self._takes_missing
+        tags.input_tags.sparse = not any(kind is not None and kind.within_lists for kind in self._transform_kinds)
+        return tags
+
+    def _figure(self, scores: Floats, dataset: Dataset) -> float:
+        """The mean of the metric over the lists that have something to measure."""
+        top = max(self.max_grade_, float(np.fmax.reduce(dataset.labels, initial=0.0)))
+        found = measure(scores, dataset.labels, dataset.offsets, self.metric, max_grade=top, n_jobs=self.n_jobs)
+        values = found[str(metric_of(self.metric))]
+        if np.isnan(values).all():
+            raise DataError(f"No list has anything for {self.metric} to measure: {dataset!r}.")
+        return float(np.nanmean(values))
+
+    def _keeper(
+        self, checkpoint: Checkpoint | str | os.PathLike[str] | None, dataset: Dataset, number: int = 0
+    ) -> Checkpoint | None:
+        """The checkpoint of one training: it goes on only with the same data and the same settings."""
+        if checkpoint is None:
+            return None
+        whole = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        data = {"rows": dataset.n_rows, "lists": dataset.n_lists, "features": dataset.n_features}
+        data |= {"labels and lists": zlib.crc32(dataset.offsets, zlib.crc32(dataset.labels))}
+        settings = {k: v for k, v in self._plain_parameters().items() if k not in self.free_to_change}
+        goal = self._objective()
+        chain = [repr(make_transform(each) if isinstance(each, str) else each) for each in self.transforms]
+        training = {"kind": self.kind, "objective": str(goal), **settings, "transforms": chain, "data": data}
+        return whole.of(json.loads(json.dumps(training)), number)
 
     def _check_features(self, dataset: Dataset) -> None:
-        count, known = self.features
-        if dataset.n_features != count:
-            raise DataError(
-                f"This ranker was trained on {count} features. Got {dataset.n_features}. "
-                "For text files that end before the last feature, read with n_features=."
-            )
-        if known is not None and dataset.feature_names is not None and known != dataset.feature_names:
-            at = next(i for i, (a, b) in enumerate(zip(known, dataset.feature_names, strict=True)) if a != b)
-            raise DataError(
-                f"The features are not those of the training: feature {at + 1} was {known[at]!r}, "
-                f"now it is {dataset.feature_names[at]!r}."
-            )
+        names = getattr(self, "feature_names_in_", None)
+        check_features(dataset, self.n_features_in_, names, type(self).__name__)
 
     transforms_: Sequence[Transform]
     history_: list[dict[str, float]]
@@ -171,9 +303,17 @@ class Ranker(BaseEstimator):
     feature_names_in_: NDArray[Any]
 
 
-def _one_list(X: Any) -> Integers:
-    """Query ids that put all rows into one list."""
-    return np.zeros(X.shape[0] if hasattr(X, "shape") else len(X), dtype=np.int64)
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, also inside a sequence."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_is_plain(item) for item in value)
+    return isinstance(value, str | int | float | None)
 
 
 def ranking_table(scores: Floats, dataset: Dataset, top: int | None = None) -> pa.Table:

@@ -14,8 +14,7 @@ from luce.errors import DataError
 from luce.files import replacing
 
 FORMAT = 1
-LIMITS = {"manifest.json": 2**28, "tensors.safetensors": 2**36}
-"""The entries of a model file and how many bytes each may hold."""
+ENTRIES = ("manifest.json", "tensors.safetensors")
 
 
 def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -23,9 +22,9 @@ def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: d
     from safetensors.numpy import save
 
     text = json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False)
-    tensors = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    tensors = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
     with replacing(path) as partial, zipfile.ZipFile(partial, "w") as archive:
-        for name, content in zip(LIMITS, (text.encode(), tensors), strict=True):
+        for name, content in zip(ENTRIES, (text.encode(), tensors), strict=True):
             # A fixed date, so that the same model gives the same bytes.
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
 
@@ -36,11 +35,11 @@ def open_model(path: str | os.PathLike[str], kinds: Container[str]) -> tuple[dic
         raise DataError(f"There is no model file {path}.")
     try:
         with zipfile.ZipFile(path) as archive:
-            text, tensors = (_entry(archive, name, limit) for name, limit in LIMITS.items())
-            manifest = json.loads(text)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError, RecursionError, NotImplementedError) as error:
+            text, tensors = (_entry(archive, name, Path(path).stat().st_size) for name in ENTRIES)
+            manifest = json.loads(text.decode())
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError, OverflowError, RuntimeError) as error:
         raise DataError(f"{path} is not a whole Luce model file: {error}") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int or manifest["format"] < 1:
         raise DataError(f"{path} is not a Luce model file: its manifest names no format.")
     if manifest["format"] > FORMAT:
         raise DataError(f"{path} has model format {manifest['format']}; this Luce reads up to {FORMAT}: update it.")
@@ -51,11 +50,14 @@ def open_model(path: str | os.PathLike[str], kinds: Container[str]) -> tuple[dic
 
 
 def _entry(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """An entry, which is there once and takes no more than the file has bytes, whatever its header claims."""
+    if (times := archive.namelist().count(name)) != 1:
+        raise ValueError(f"{name} is in it {times} times")
     info = archive.getinfo(name)
     if info.compress_type != zipfile.ZIP_STORED:  # we never compress, so a small file cannot unpack to a large one
         raise ValueError(f"{name} is compressed")
     if info.file_size > limit:
-        raise ValueError(f"{name} has {info.file_size} bytes, more than the limit of {limit}")
+        raise ValueError(f"{name} claims {info.file_size} bytes, the whole file has {limit}")
     return archive.read(info)
 
 
@@ -64,6 +66,9 @@ def _arrays(path: str | os.PathLike[str], tensors: bytes) -> dict[str, NDArray[A
     from safetensors.numpy import load
 
     try:
-        return load(tensors)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        arrays = load(tensors)
+        if any(array.dtype.kind not in "fiub" for array in arrays.values()):
+            raise ValueError("it holds other than real numbers")
+        return arrays
+    except (SafetensorError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise DataError(f"{path} is not a whole Luce model file: {error}") from error

@@ -1,0 +1,96 @@
+"""Checkpoints: the state of a training in a file, from which it goes on as if it had never stopped."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from luce.errors import DataError, OptionError
+from luce.rankers.storage import open_model, save_model
+
+
+class Checkpoint:
+    """Where and how often `fit` keeps its state, and whether it goes on from what is there.
+
+    A checkpoint is replaced in one move, so a crash leaves the last one whole. One that is there when a training
+    starts is never overwritten by another training: say `resume=True`, or remove it.
+
+    Parameters:
+        path: the file.
+        minutes: save when that many have passed since the last time; None = never for that reason.
+        steps: save after every so many steps (batches, or evaluations of the loss); None = never for that reason.
+        resume: go on from the file if there is one.
+
+    >>> import tempfile, luce
+    >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "night.checkpoint"
+    ...     first = luce.LinearRanker().fit(data, checkpoint=luce.Checkpoint(path, steps=1))
+    ...     again = luce.LinearRanker().fit(data, checkpoint=luce.Checkpoint(path, resume=True))
+    >>> bool((first.weights_ == again.weights_).all())
+    True
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        minutes: float | None = 10.0,
+        steps: int | None = None,
+        resume: bool = False,
+    ):
+        if minutes is not None and not minutes > 0:
+            raise OptionError(f"A checkpoint every so many minutes needs a number > 0, or None. Got {minutes!r}.")
+        if steps is not None and not (isinstance(steps, int) and steps >= 1):
+            raise OptionError(f"A checkpoint every so many steps needs an integer ≥ 1, or None. Got {steps!r}.")
+        self.path, self.minutes, self.steps, self.resume = Path(path), minutes, steps, resume
+        self._training: dict[str, Any] = {}
+        self._last = time.monotonic()
+
+    def of(self, training: dict[str, Any], number: int = 0) -> "Checkpoint":
+        """This checkpoint for one training, described by what must be the same when it goes on; `number` > 0 is for
+        the further trainings of one fit, which have files of their own."""
+        path = self.path if number == 0 else self.path.with_name(f"{self.path.name}.{number}")
+        one = Checkpoint(path, minutes=self.minutes, steps=self.steps, resume=self.resume)
+        one._training = training
+        if path.exists() and not self.resume:
+            raise DataError(
+                f"{path} holds the checkpoint of an earlier training. Go on from it (resume=True, or --resume), "
+                "or remove it."
+            )
+        return one
+
+    def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """The progress and arrays that were saved last, or None where nothing was."""
+        if not self.path.exists():
+            return None
+        manifest, arrays = open_model(self.path, ("checkpoint",))
+        try:
+            saved, progress = dict(manifest["training"]), dict(manifest["progress"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{self.path} does not hold a whole checkpoint: {error!r}") from error
+        for name, value in self._training.items():
+            if saved.get(name) != value:
+                raise DataError(
+                    f"{self.path} is the checkpoint of another training: its {name} was {saved.get(name)!r}, "
+                    f"now it is {value!r}."
+                )
+        return progress, arrays
+
+    def due(self, step: int) -> bool:
+        """Whether it is time to save, after this many steps."""
+        if self.steps is not None and step % self.steps == 0:
+            return True
+        return self.minutes is not None and time.monotonic() - self._last >= 60 * self.minutes
+
+    def save(self, progress: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Put this in the place of what was saved before."""
+        save_model(self.path, {"kind": "checkpoint", "training": self._training, "progress": progress}, arrays)
+        self._last = time.monotonic()
+
+    def remove(self) -> None:
+        """Delete the file and those of further trainings, once nothing needs them."""
+        for path in (self.path, *self.path.parent.glob(f"{self.path.name}.[0-9]*")):
+            path.unlink(missing_ok=True)

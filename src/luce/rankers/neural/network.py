@@ -1,0 +1,89 @@
+"""The networks that score items: layers on each row, and attention between the rows of a list."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "relu": nn.ReLU,
+    "sigmoid": nn.Sigmoid,
+    "tanh": nn.Tanh,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "identity": nn.Identity,
+}
+NORMALISATIONS: dict[str, type[nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm}
+
+
+class Network(nn.Module):
+    """Rows (N, F) of lists with offsets (Q+1,) in, scores (N,) or (N, outputs) out.
+
+    >>> network = Network(3, None, hidden=(4,), attention_blocks=1, attention_heads=2)
+    >>> network(torch.zeros(5, 3), torch.tensor([0, 2, 5])).shape
+    torch.Size([5])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        outputs: int | None,
+        *,
+        hidden: Sequence[int],
+        activation: str = "relu",
+        dropout: float = 0.0,
+        normalisation: str | None = None,
+        attention_blocks: int = 0,
+        attention_heads: int = 1,
+    ):
+        super().__init__()
+        widths = [n_features, *hidden]
+        layers: list[nn.Module] = []
+        for before, after in pairwise(widths):
+            layers.append(nn.Linear(before, after))
+            if normalisation is not None:
+                layers.append(NORMALISATIONS[normalisation](after))
+            layers.append(ACTIVATIONS[activation]())
+            if dropout:
+                layers.append(nn.Dropout(dropout))
+        self.rows = nn.Sequential(*layers)
+        self.context = nn.ModuleList(
+            AttentionBlock(widths[-1], attention_heads, dropout) for _ in range(attention_blocks)
+        )
+        self.single = outputs is None
+        self.out = nn.Linear(widths[-1], 1 if outputs is None else outputs)
+
+    def forward(self, rows: Tensor, offsets: Tensor) -> Tensor:
+        x = self.rows(rows)
+        for block in self.context:
+            x = block(x, offsets)
+        scores = self.out(x)
+        return scores[:, 0] if self.single else scores
+
+
+class AttentionBlock(nn.Module):
+    """A transformer layer whose items attend to the items of their own list; no positions, so order plays no part."""
+
+    def __init__(self, width: int, heads: int, dropout: float):
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.before_attention, self.before_layers = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.projection, self.merge = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.layers = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, offsets: Tensor) -> Tensor:
+        n, width = x.shape
+        parts = self.projection(self.before_attention(x)).view(n, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(1, 2, 0, 3)
+        bounds = offsets.tolist()
+        # List by list: what attention costs is the square of each list, and nothing is padded.
+        attended = [self._attend(query[:, a:b], key[:, a:b], value[:, a:b]) for a, b in pairwise(bounds) if a < b]
+        merged = torch.cat(attended, dim=1) if attended else value
+        x = x + self.drop(self.merge(merged.transpose(0, 1).reshape(n, width)))
+        return x + self.drop(self.layers(self.before_layers(x)))
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        drop = self.dropout if self.training else 0.0
+        return nn.functional.scaled_dot_product_attention(query[None], key[None], value[None], dropout_p=drop)[0]

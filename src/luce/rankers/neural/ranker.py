@@ -1,0 +1,342 @@
+"""The estimator around the network: its settings, its fit, its file."""
+
+import logging
+import os
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from luce.arrays import Floats, Integers
+from luce.data.transform import width_after
+from luce.errors import DataError, OptionError, load_package, unknown_name
+from luce.metrics import metric as metric_of
+from luce.objectives import Objective
+from luce.optimisers.convergence import Curve
+from luce.optimisers.gradient_descent import Keeper, descend
+from luce.rankers.checkpoint import Checkpoint
+from luce.rankers.ranker import Callback, Lessons, Ranker
+from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, SHARE, WIDTHS, is_number, or_none, whole
+
+if TYPE_CHECKING:
+    import torch
+
+logger = logging.getLogger(__name__)
+
+
+class NeuralRanker(Ranker):
+    """Scores are the output of a neural network on the features of an item, or of all items of its list.
+
+    Parameters:
+        objective: a name of OBJECTIVES, or `luce.objective(name, **options)`; a step goes down the mean of a batch.
+        hidden: the widths of the hidden layers. activation: relu, sigmoid, tanh, gelu, silu or identity.
+        dropout: share of the hidden values left out in training. normalisation: None, "batch" or "layer".
+        context: None scores each item alone; "attention" lets the items of a list attend to each other, in
+            `attention_blocks` transformer layers of `attention_heads` heads on top of the hidden layers.
+        module: a torch.nn.Module of your own instead of all that: rows (N, F) in, scores (N,) out, or (N, grades);
+            a second argument named `offsets` gets the bounds of the lists. Training starts from a copy of it.
+        optimiser: "adam", "adagrad" or "sgd". l2: its weight decay.
+        learning_rate: one, or several to choose from by the validation metric, each trained in full.
+        lists_per_batch, epochs: the size of a step, and the most passes over the lists.
+        metric, patience: with `validation` data, the weights best by this metric are kept, and training stops when
+            that many epochs have brought nothing better.
+        transforms: names of TRANSFORMS, fitted on the training data and stored with the ranker.
+        device: "cpu", "cuda", …; None takes a GPU where there is one.
+        random_state: seeds the first weights, the order of the lists, dropout and the draws of the objective.
+        n_jobs: threads; None leaves PyTorch's own number and takes all cores for the objective.
+
+    Attributes:
+        network_: the trained torch.nn.Module. nuisance_: parameters of the objective learned beside it, by name.
+        learning_rate_: the one that was chosen.
+        history_: one record an epoch; its loss is the mean over lists. best_iteration_, max_grade_, transforms_, …
+
+    >>> import luce
+    >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
+    >>> NeuralRanker("listnet", hidden=(8,), learning_rate=0.01, epochs=30).fit(data).predict(data).argmax()
+    np.int64(1)
+    """
+
+    kind = "neural"
+    packages = ("torch",)
+    round_name = "epoch"
+    free_to_change = ("device", "epochs", "n_jobs", "patience")
+    of_the_machine = ("device",)
+    rules = COMMON | {
+        "hidden": WIDTHS,
+        "activation": NAME,
+        "dropout": SHARE,
+        "normalisation": or_none(NAME),
+        "context": or_none(NAME),
+        "attention_blocks": whole(1),
+        "attention_heads": whole(1),
+        "optimiser": NAME,
+        "l2": NOT_NEGATIVE,
+        "lists_per_batch": whole(1),
+        "epochs": whole(1),
+    }
+
+    def __init__(
+        self,
+        objective: str | Objective = "listmle",
+        *,
+        hidden: Sequence[int] = (64, 32),
+        activation: str = "relu",
+        dropout: float = 0.0,
+        normalisation: str | None = None,
+        context: str | None = None,
+        attention_blocks: int = 2,
+        attention_heads: int = 2,
+        module: "torch.nn.Module | None" = None,
+        optimiser: str = "adam",
+        l2: float = 0.0,
+        learning_rate: float | Sequence[float] = 1e-3,
+        lists_per_batch: int = 64,
+        epochs: int = 100,
+        metric: str = "ndcg@10",
+        patience: int = 10,
+        transforms: Sequence[Any] = ("fill", "standardise"),
+        device: str | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ):
+        self.objective = objective
+        self.hidden = hidden
+        self.activation = activation
+        self.dropout = dropout
+        self.normalisation = normalisation
+        self.context = context
+        self.attention_blocks = attention_blocks
+        self.attention_heads = attention_heads
+        self.module = module
+        self.optimiser = optimiser
+        self.l2 = l2
+        self.learning_rate = learning_rate
+        self.lists_per_batch = lists_per_batch
+        self.epochs = epochs
+        self.metric = metric
+        self.patience = patience
+        self.transforms = transforms
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        validation: Any = None,
+        callback: Callback | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from a dataset, or from features, labels and the query of each row.
+
+        `validation` is a dataset or such a triple. `callback` gets the record of each epoch as it will stand in
+        `history_`, and between them records with a fraction of an epoch. An interrupt (Ctrl-C) leaves the ranker
+        fitted with the best weights so far.
+        """
+        self._check_settings()
+        rates = _rates(self.learning_rate, validation is not None)
+        lessons = self._lessons(X, y, qid, validation)
+        teaching = np.flatnonzero(self._objective().informative(lessons.dataset.labels, lessons.dataset.offsets))
+        if not teaching.size:
+            raise DataError(
+                f"No list of {lessons.dataset!r} teaches {self._objective()} anything: "
+                "one sample alone has no order, nor have equal labels."
+            )
+        best: Curve | None = None
+        for number, rate in enumerate(rates):
+            curve = Curve(metric_of(self.metric).higher_is_better, None if validation is None else self.patience)
+            keeper = self._keeper(checkpoint, lessons.dataset, number)
+
+            def tell(record: dict[str, float], number: int = number) -> None:
+                logger.info("%s: %s", self._objective(), record)
+                if callback is not None:
+                    callback({**record, "iteration": record["iteration"] + number * self.epochs})
+
+            try:
+                self._train(lessons, teaching, curve, rate, keeper, tell)
+            except KeyboardInterrupt:
+                if curve.best_state is not None and (best is None or best.improves(curve.best_value)):
+                    best = self._keep(curve, rate)
+                raise
+            if best is None or best.improves(curve.best_value):
+                best = self._keep(curve, rate)
+        return self
+
+    def _train(
+        self, lessons: Lessons, teaching: Integers, curve: Curve, rate: float, keeper: Keeper | None, tell: Callback
+    ) -> None:
+        import torch
+
+        from luce.rankers.neural.learner import NetworkLearner, scores_of, settings
+
+        def figure(learner: NetworkLearner) -> float | None:
+            if lessons.validation is None:
+                return None
+            scores = self._combined(scores_of(learner.network, lessons.held_out, lessons.validation.offsets))
+            if not np.isfinite(scores).all():
+                raise DataError(f"The scores of the validation data are not finite: {lessons.validation!r}.")
+            return self._figure(scores, lessons.validation)
+
+        device = self._device()
+        with settings(self.n_jobs, device):
+            torch.manual_seed(self._seed())
+            learner = NetworkLearner(
+                self._network().to(device),
+                self._objective(),
+                lessons.features,
+                lessons.dataset,
+                optimiser=self.optimiser,
+                learning_rate=rate,
+                l2=self.l2,
+                seed=self._seed(),
+                n_jobs=self.n_jobs,
+                figure=figure,
+            )
+            descend(
+                learner,
+                teaching,
+                curve,
+                epochs=self.epochs,
+                lists_per_batch=self.lists_per_batch,
+                seed=self._seed(),
+                keeper=keeper,
+                callback=tell,
+            )
+
+    @property
+    def rounds(self) -> int:
+        return self.epochs * len(_rates(self.learning_rate, True))
+
+    @property
+    def _needs_lists(self) -> str:
+        if self.context is not None and self.module is None:
+            return "lets the items of a list attend to each other"
+        from luce.rankers.neural.learner import wants_lists
+
+        if self.module is not None and wants_lists(self.network_):
+            return "has a module that looks at whole lists"
+        return super()._needs_lists
+
+    @property
+    def _takes_missing(self) -> bool:
+        return self.module is not None or super()._takes_missing
+
+    def _scores(self, features: Any, offsets: Integers) -> Floats:
+        from luce.rankers.neural.learner import scores_of, settings
+
+        with settings(self.n_jobs, self._device()):
+            return self._combined(scores_of(self.network_, features, offsets))
+
+    def _combined(self, scores: Floats) -> Floats:
+        combine = self._objective().ranking_score
+        return scores if combine is None else combine(scores)
+
+    def _keep(self, curve: Curve, rate: float) -> Curve:
+        self._take(curve.best_state)
+        self.history_, self.best_iteration_, self.learning_rate_ = curve.history, curve.best_iteration, rate
+        return curve
+
+    def _network(self) -> "torch.nn.Module":
+        """The network before training."""
+        from luce.rankers.neural.network import Network
+
+        if self.module is not None:
+            return deepcopy(self.module)
+        blocks = 0 if self.context is None else self.attention_blocks
+        return Network(
+            width_after(self.transforms_, self.n_features_in_),
+            int(self.max_grade_) + 1 if self._objective().one_output_per_grade else None,
+            hidden=tuple(self.hidden),
+            activation=self.activation,
+            dropout=self.dropout,
+            normalisation=self.normalisation,
+            attention_blocks=blocks,
+            attention_heads=self.attention_heads,
+        )
+
+    def _own_module(self) -> str | None:
+        return None if self.module is None else type(self.module).__qualname__
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        _rates(self.learning_rate, True)
+        load_package("torch", "neural")
+        from luce.rankers.neural.learner import OPTIMISERS
+        from luce.rankers.neural.network import ACTIVATIONS, NORMALISATIONS
+
+        for name, table in (("optimiser", OPTIMISERS), ("activation", ACTIVATIONS)):
+            if getattr(self, name) not in table:
+                raise unknown_name(name, getattr(self, name), table)
+        if self.normalisation is not None and self.normalisation not in NORMALISATIONS:
+            raise unknown_name("normalisation", self.normalisation, NORMALISATIONS)
+        if self.context not in (None, "attention"):
+            raise unknown_name("context", self.context, ["attention"])
+        if self.context is not None and (not self.hidden or self.hidden[-1] % self.attention_heads):
+            raise OptionError(
+                f"The last hidden width must be a multiple of attention_heads = {self.attention_heads}. "
+                f"Got hidden={self.hidden!r}."
+            )
+
+    def _device(self) -> "torch.device":
+        import torch
+
+        if self.device is None:
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            device = torch.device(self.device)
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:
+            raise OptionError(f"PyTorch cannot use the device {self.device!r}: {error}") from error
+        return device
+
+    @property
+    def nuisance_(self) -> dict[str, float]:
+        return dict(zip(self._objective().nuisance, self._nuisance.tolist(), strict=True))
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        learned = {f"network.{k}": tensor.detach().cpu().numpy() for k, tensor in self.network_.state_dict().items()}
+        return learned | {"nuisance": self._nuisance}
+
+    def _take(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._check_settings()
+        import torch
+
+        from luce.rankers.neural.learner import load_network
+
+        self._refuse_more_than(arrays)
+        # On the meta device a network has shapes and no memory: what a file claims cannot fill it.
+        with torch.device("meta"):
+            network = self._network()
+        load_network(network, arrays)
+        extra = np.asarray(arrays["nuisance"], dtype=np.float64)
+        learned = [t for t in network.state_dict().values() if t.is_floating_point()]
+        if extra.shape != (len(self._objective().nuisance),) or not all(bool(t.isfinite().all()) for t in learned):
+            raise DataError(
+                f"The model file does not hold what {self._objective()} learns: finite numbers of its shape."
+            )
+        self.network_, self._nuisance = network.to(self._device()).eval(), extra
+
+    def _refuse_more_than(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """A file may claim any number of layers of any width: each must have its numbers."""
+        if self.module is not None:
+            return
+        n_layers = len(self.hidden) + (0 if self.context is None else self.attention_blocks)
+        outputs = int(self.max_grade_) + 1 if self._objective().one_output_per_grade else 1
+        widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden, outputs)
+        if n_layers > len(arrays) or widest > sum(array.size for array in arrays.values()):
+            raise DataError("The model file tells of more layers, or wider ones, than it holds numbers for.")
+
+
+def _rates(given: float | Sequence[float], validation: bool) -> list[float]:
+    """The learning rates to try."""
+    rates: list[Any] = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
+    if not rates or not all(is_number(rate) and rate > 0 for rate in rates):
+        raise OptionError(f"learning_rate must be a number > 0, or several. Got {given!r}.")
+    if len(rates) > 1 and not validation:
+        raise OptionError(f"To choose between {len(rates)} learning rates, give validation data.")
+    return [float(rate) for rate in rates]

@@ -1,0 +1,183 @@
+"""Checkpoints: a training that was cut off anywhere ends in the same bits, and none is lost or mixed up."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pytest
+
+import luce
+from luce.errors import DataError, OptionError
+from luce.rankers import Checkpoint, LinearRanker, NeuralRanker
+
+from .made import parts
+
+
+class Cut(Exception):
+    """The power fails."""
+
+
+@pytest.fixture(scope="module")
+def data():
+    return parts(n_lists=30)
+
+
+def rankers():
+    small = {"hidden": (8,), "lists_per_batch": 7, "epochs": 4, "device": "cpu", "n_jobs": 1}
+    return {
+        "adam, dropout": NeuralRanker(dropout=0.3, **small),
+        "attention, batch norm": NeuralRanker(context="attention", normalisation="batch", **small),
+        "adagrad": NeuralRanker(optimiser="adagrad", **small),
+        "sgd, tie parameter": NeuralRanker("pairties-davidson", optimiser="sgd", **small),
+        "several rates": NeuralRanker("listnet", learning_rate=[1e-3, 1e-2], **small),
+        "lbfgs": LinearRanker(max_iterations=8, n_jobs=1),
+        "gradient descent": LinearRanker("pmop-gibbs", max_iterations=5, lists_per_batch=7, n_jobs=1),
+        "coordinate ascent": LinearRanker(
+            optimiser="coordinate-ascent", max_iterations=5, restarts=3, tolerance=0.0, n_jobs=1
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", rankers())
+def test_going_on_ends_in_the_same_bits(data, name, tmp_path, monkeypatch):
+    train, validation = data["train"], data["validation"]
+    whole = rankers()[name].fit(train, validation=validation)
+    path = tmp_path / "cut.checkpoint"
+    saved = Checkpoint.save
+    for after in (1, 3):  # the power fails right after the first checkpoint, and again later
+        count = 0
+
+        def save_and_fail(self, *arguments, after=after):
+            nonlocal count
+            saved(self, *arguments)
+            count += 1
+            if count == after:
+                raise Cut
+
+        monkeypatch.setattr(Checkpoint, "save", save_and_fail)
+        with pytest.raises(Cut):
+            rankers()[name].fit(
+                train, validation=validation, checkpoint=Checkpoint(path, steps=2, resume=path.exists())
+            )
+    monkeypatch.setattr(Checkpoint, "save", saved)
+    again = rankers()[name].fit(train, validation=validation, checkpoint=Checkpoint(path, resume=True))
+    assert again.history_ == whole.history_
+    assert again.best_iteration_ == whole.best_iteration_
+    for key, array in whole._arrays().items():
+        np.testing.assert_array_equal(again._arrays()[key], array)
+
+
+def test_a_resumed_training_does_not_repeat_what_is_done(data, tmp_path, monkeypatch):
+    path = tmp_path / "a.checkpoint"
+    ranker = NeuralRanker(hidden=(8,), epochs=3, device="cpu", n_jobs=1)
+    first = ranker.fit(data["train"], checkpoint=Checkpoint(path)).history_
+    steps = []
+    monkeypatch.setattr("luce.rankers.neural.learner.NetworkLearner.step", lambda *a: steps.append(a) or 0.0)
+    assert ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True)).history_ == first
+    assert not steps
+    ranker.set_params(epochs=4).fit(data["train"], checkpoint=Checkpoint(path, resume=True))  # longer than it was
+    assert len(steps) == 1
+
+
+def test_an_earlier_checkpoint_is_never_overwritten(data, tmp_path):
+    path = tmp_path / "a.checkpoint"
+    LinearRanker(max_iterations=3).fit(data["train"], checkpoint=path)
+    before = path.read_bytes()
+    with pytest.raises(DataError, match=r"earlier training.*resume=True.*or remove it"):
+        LinearRanker().fit(data["train"], checkpoint=path)
+    for other, words in (
+        (LinearRanker(l2=3.0), "its l2 was 1.0, now it is 3.0"),
+        (LinearRanker("listnet"), "its objective was 'listmle', now it is 'listnet'"),
+        (NeuralRanker(), "its kind was 'linear', now it is 'neural'"),
+    ):
+        with pytest.raises(DataError, match=words):
+            other.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
+    with pytest.raises(DataError, match="its data was"):
+        LinearRanker().fit(data["test"], checkpoint=Checkpoint(path, resume=True))
+    assert path.read_bytes() == before
+
+
+def test_when_it_is_due(tmp_path, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("luce.rankers.checkpoint.time.monotonic", lambda: now)
+    by_time = Checkpoint(tmp_path / "a", minutes=2)
+    assert not by_time.due(1)
+    now = 121.0
+    assert by_time.due(2)
+    by_time.save({}, {})
+    assert not by_time.due(3)
+    by_steps = Checkpoint(tmp_path / "b", minutes=None, steps=3)
+    assert [by_steps.due(step) for step in range(1, 7)] == [False, False, True, False, False, True]
+    for settings in ({"minutes": 0}, {"steps": 0}, {"steps": 1.5}):
+        with pytest.raises(OptionError, match="Got"):
+            Checkpoint(tmp_path / "c", **settings)
+
+
+def test_a_damaged_checkpoint_is_refused(data, tmp_path):
+    path = tmp_path / "a.checkpoint"
+    ranker = NeuralRanker(hidden=(8,), epochs=2, device="cpu", n_jobs=1)
+    ranker.fit(data["train"], checkpoint=path)
+    with zipfile.ZipFile(path) as archive:
+        manifest, tensors = json.loads(archive.read("manifest.json")), archive.read("tensors.safetensors")
+    del manifest["progress"]["history"]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+        archive.writestr("tensors.safetensors", tensors)
+    with pytest.raises(DataError, match="does not hold what this training needs"):
+        ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(DataError, match="not a whole Luce model file"):
+        ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
+
+
+def place_of(checkpoint):
+    with zipfile.ZipFile(checkpoint) as archive:
+        return json.loads(archive.read("manifest.json"))["progress"]["place"]
+
+
+def command(folder, *more):
+    words = ["train", folder / "train.txt", "--validation", folder / "validation.txt", "--model", "neural"]
+    words += ["--set", "hidden=16", "--set", "dropout=0.2", "--set", "lists_per_batch=2", "--set", "device=cpu"]
+    words += ["--set", "epochs=25", "--set", "patience=25", "--threads", "1", "--checkpoint-steps", "5", *more]
+    return [sys.executable, "-c", "from luce.cli import main; main()", *map(str, words)]
+
+
+def test_kill_9_then_resume(data, tmp_path):
+    """Killed without a chance to tidy up, somewhere in the middle: `--resume` gives the weights of an unbroken run."""
+    for name in ("train", "validation"):
+        luce.write(data[name], tmp_path / f"{name}.txt")
+    kept = tmp_path / "cut.luce.checkpoint"
+    process = subprocess.Popen(command(tmp_path, "-o", tmp_path / "cut.luce"), stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not kept.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not (tmp_path / "cut.luce").exists()
+    assert place_of(kept)["epoch"] < 25
+    subprocess.run(command(tmp_path, "-o", tmp_path / "cut.luce", "--resume"), check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(command(tmp_path, "-o", tmp_path / "whole.luce"), check=True, stderr=subprocess.DEVNULL)
+    assert not kept.exists()
+    assert (tmp_path / "cut.luce").read_bytes() == (tmp_path / "whole.luce").read_bytes()
+
+
+def test_control_c_keeps_the_best_model_and_says_where(data, tmp_path):
+    for name in ("train", "validation"):
+        luce.write(data[name], tmp_path / f"{name}.txt")
+    kept = tmp_path / "a.luce.checkpoint"
+    more = ("-o", tmp_path / "a.luce", "--set", "epochs=100000", "--set", "patience=100000")
+    process = subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (kept.exists() and place_of(kept)["epoch"]) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "best model so far" in said
+    assert "with --resume" in said
+    assert np.isfinite(luce.load(tmp_path / "a.luce").predict(data["test"])).all()
