@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from luce.data import read as read
     from luce.data import read_run as read_run
     from luce.data import write as write
+    from luce.data.rankings import Connectivity as Connectivity
+    from luce.data.rankings import Rankings as Rankings
+    from luce.data.rankings import ordered_partition as ordered_partition
     from luce.errors import DataError as DataError
     from luce.errors import LuceError as LuceError
     from luce.errors import LuceWarning as LuceWarning
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "write"),
+    "luce.data.rankings": ("Connectivity", "Rankings", "ordered_partition"),
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "OptionError"),
     "luce.metrics": ("METRICS", "Results", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),

@@ -58,7 +58,7 @@ def group_rows(qid: Any, name: str = "qid") -> Grouping:
 
 def arrow_ids(name: str, given: Any) -> pa.Array:
     """Ids as an Arrow array of integers or strings, from anything that holds one value a row."""
-    ids = _arrow(name, given)
+    ids = arrow_values(name, given)
     if isinstance(ids, pa.ChunkedArray):
         ids = ids.combine_chunks()
     if pa.types.is_dictionary(ids.type):
@@ -86,7 +86,8 @@ def whole_number_ids(ids: pa.Array) -> pa.Array:
     return whole if whole.cast(pa.large_string()).equals(text) else text
 
 
-def _arrow(name: str, given: Any) -> pa.Array | pa.ChunkedArray:
+def arrow_values(name: str, given: Any) -> pa.Array | pa.ChunkedArray:
+    """An Arrow array of anything that holds one value a row."""
     try:
         if isinstance(given, (pa.Array, pa.ChunkedArray)):
             return given
