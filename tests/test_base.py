@@ -133,6 +133,21 @@ def test_in_parallel_keeps_the_order_and_passes_errors_on():
         in_parallel([lambda: 1, lambda: 1 // 0, lambda: 3], 2)
 
 
+def test_of_several_failures_the_first_task_has_its_say():
+    failed = threading.Event()
+
+    def slow():
+        failed.wait(10)
+        raise KeyError("first")
+
+    def quick():
+        failed.set()
+        raise ValueError("second")
+
+    with pytest.raises(KeyError):
+        in_parallel([slow, quick], 2)
+
+
 def test_thread_count(monkeypatch):
     monkeypatch.delenv("LUCE_THREADS", raising=False)
     every = thread_count(-1)

@@ -42,13 +42,21 @@ def check_rows(name: str, values: ArrayLike, n_rows: int | None = None) -> Float
 def numbers(name: str, values: ArrayLike, length: int | None = None) -> Floats:
     """A one-dimensional float64 array of the wanted length; NaN allowed."""
     try:
-        result = np.ascontiguousarray(values, dtype=np.float64)
+        result = np.ascontiguousarray(real(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} must be numbers. {error}") from error
     if result.ndim != 1:
         raise DataError(f"{name} must be one-dimensional. Got shape {result.shape}.")
     if length is not None and len(result) != length:
         raise DataError(f"{name} must have {length} entries. Got {len(result)}.")
+    return result
+
+
+def real(values: ArrayLike) -> NDArray[Any]:
+    """An array of what was given; a TypeError for complex numbers, of which NumPy would drop a part."""
+    result = np.asarray(values)
+    if result.dtype.kind == "c":
+        raise TypeError("Complex data not supported.")
     return result
 
 

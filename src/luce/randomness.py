@@ -63,12 +63,10 @@ def uniform(seed, step, list_number, sample, draw):
 
 
 @compiled
-def random_words(seed, step, list_number, sample, first_block, n_blocks):
-    """The 4·n_blocks 32-bit words of some blocks of a stream: the first words of all blocks, then the second, …"""
-    words = np.empty((4, n_blocks), np.uint32)
+def random_words(seed, step, list_number, sample, words):
+    """Fill `words` (4, blocks) with the first blocks of a stream: row k gets word k of each block."""
     key0, key1 = uint32(uint64(seed)), uint32(uint64(seed) >> uint64(32))
-    for block in range(n_blocks):
+    for block in range(words.shape[1]):
         words[0, block], words[1, block], words[2, block], words[3, block] = philox(
-            key0, key1, uint32(first_block + block), uint32(sample), uint32(list_number), uint32(step)
+            key0, key1, uint32(block), uint32(sample), uint32(list_number), uint32(step)
         )
-    return words.ravel()

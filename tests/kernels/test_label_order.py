@@ -1,64 +1,66 @@
-"""The order that labels give, and the uniformity of its shuffles."""
+"""The order that labels give a list."""
 
-from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
-from luce.kernels.label_order import FIRST_SPARE_BLOCK, _accepted, shuffle_ties, sort_by_label
-from luce.randomness import random_words
-
-EVERYTHING = np.iinfo(np.int64).max
+from luce.kernels.label_order import CROWDED, longest_list, sort_by_label, sort_into_sets, sorting_space
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.5, 1000.0, -1.0])
+def sets_of(labels, start=0, stop=None):
+    """The sets of equal labels of a list, highest first, as lists of rows; and the rows that are not observed."""
+    stop = len(labels) if stop is None else stop
+    order, ends = np.full(stop - start, -1), np.full(stop - start, -1)
+    sets = sort_into_sets(labels, start, stop, order, ends, sorting_space(stop - start))
+    begins = [0, *ends[:sets].tolist()]
+    found = [order[a:b].tolist() for a, b in pairwise(begins)]
+    return found, order[begins[-1] :].tolist()
+
+
+def expected_of(labels, start=0, stop=None):
+    rows = range(start, len(labels) if stop is None else stop)
+    values = sorted({labels[row] for row in rows if not np.isnan(labels[row])}, reverse=True)
+    return [[row for row in rows if labels[row] == y] for y in values], [row for row in rows if np.isnan(labels[row])]
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5, 1000.0, -1.0, 1e307, 5e-324])
 def test_highest_label_first_and_stable(scale):
-    labels = np.array([9.0, 0, 2, np.nan, 2, 1, 0, 2, 3]) * scale
+    labels = np.array([9.0, 0, 2, np.nan, 2, 1, 0, 2, 3, 1]) * scale
+    assert sets_of(labels, 1, 9) == expected_of(labels, 1, 9)
     order = np.full(8, -1)
-    n = sort_by_label(labels, 1, 9, order)
-    expected = sorted((row for row in range(1, 9) if row != 3), key=lambda row: -labels[row])
-    assert n == 7
-    assert order[:n].tolist() == expected
+    assert sort_by_label(labels, 1, 9, order) == 7
+    assert order.tolist() == ([8, 2, 4, 7, 5, 1, 6, 3] if scale > 0 else [1, 6, 5, 2, 4, 7, 8, 3])
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, EVERYTHING])
-def test_shuffles_are_uniform_as_far_as_the_depth(depth):
-    labels = np.array([1.0, 1, 1, 2, 0, 0])
-    order = np.empty(6, np.int64)
-    counts = Counter()
-    for step in range(12_000):
-        n = sort_by_label(labels, 0, 6, order)
-        shuffle_ties(labels, order, n, depth, 7, step, 3, 0)
-        assert labels[order].tolist() == [2, 1, 1, 1, 0, 0]
-        counts[tuple(order[: min(depth, n)])] += 1
-    assert len(counts) == {1: 1, 2: 3, 3: 6, EVERYTHING: 12}[depth]
-    assert len(counts) == 1 or chisquare(list(counts.values())).pvalue > 1e-4
+LABELS = {
+    "grades": lambda rng, n: rng.integers(0, 5, n),
+    "one grade": lambda rng, n: np.full(n, 3),
+    "grades to 63": lambda rng, n: rng.integers(0, 64, n),
+    "grades to 64": lambda rng, n: rng.integers(0, 65, n),
+    "one fraction": lambda rng, n: np.full(n, 0.5),
+    "an order": lambda rng, n: rng.permutation(n),
+    "an order below 0": lambda rng, n: -rng.permutation(n),
+    "even": lambda rng, n: rng.random(n),
+    "far apart": lambda rng, n: rng.uniform(-1, 1, n) * 1e308,
+    "one far off": lambda rng, n: np.where(np.arange(n) == 1, 1e9, rng.random(n).round(2)),
+    "an order above the rest": lambda rng, n: np.maximum(rng.permutation(n) - n // 2, 0) / 7,
+    "lowest and nearly lowest": lambda rng, n: np.where(rng.random(n) < 0.5, 0, rng.random(n) ** 20),
+}
 
 
-def test_every_part_of_the_draw_matters():
-    labels = np.zeros(50)
-
-    def shuffled(*draw):
-        order = np.arange(50)
-        shuffle_ties(labels, order, 50, EVERYTHING, *draw)
-        return tuple(order)
-
-    draws = [(0, 0, 0, 0), (1, 0, 0, 0), (2**40, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)]
-    assert len({shuffled(*draw) for draw in draws}) == len(draws)
-    assert shuffled(*draws[0]) == shuffled(*draws[0])
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, CROWDED + 2, 200])
+@pytest.mark.parametrize("unobserved", [0.0, 0.3, 1.0])
+def test_sets_of_any_labels(kind, n, unobserved):
+    rng = np.random.default_rng(n)
+    labels = LABELS[kind](rng, n).astype(float)
+    labels[rng.random(n) < unobserved] = np.nan
+    assert sets_of(labels) == expected_of(labels)
 
 
-def test_words_of_a_stream_do_not_depend_on_where_it_is_cut():
-    whole, part = random_words(5, 1, 2, 3, 0, 9), random_words(5, 1, 2, 3, 5, 4)
-    np.testing.assert_array_equal(part.reshape(4, 4), whole.reshape(4, 9)[:, 5:])
-    assert len(np.unique(whole)) == 36
-
-
-def test_words_that_favour_a_choice_are_replaced():
-    """Of 3 choices the word 0 is one too many: 2^32 is no multiple of 3. A replacement comes from the spare blocks."""
-    draw = (5, 1, 2, 3)
-    spare = int(random_words(*draw, FIRST_SPARE_BLOCK + 16 * 7, 1)[0])
-    assert _accepted(np.uint64(0), np.uint64(3), *draw, 7) == 3 * spare
-    good = np.uint64(3 * 5)
-    assert _accepted(good, np.uint64(3), *draw, 7) == good
+def test_longest_list():
+    offsets = np.array([0, 9, 9, 12, 16])
+    assert longest_list(0, 4, offsets) == 9
+    assert longest_list(1, 4, offsets) == 4
+    assert longest_list(2, 2, offsets) == 0

@@ -49,6 +49,21 @@ def test_equals_its_twin(depth, spread, weighted, places):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("depth", [ALL, 1, 8])
+@pytest.mark.parametrize("far", [-1000, 1000])
+def test_near_scores_and_one_far_off(depth, far):
+    """Scales that differ a little, beside one that differs beyond all measure."""
+    rng = np.random.default_rng(6)
+    for place in (0, 5, 11):
+        scores, order = rng.normal(0, 2, 12), rng.permutation(12)
+        scores[order[place]] += far
+        weights, labels = rng.uniform(0, 3, 12), np.empty(12)
+        labels[order] = -np.arange(12)
+        found = one_list(scores, labels, depth=depth, item_weights=weights, curvature=True)
+        for one, other in zip(found, reference.ordered_likelihood(scores, order, depth, weights), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
 def test_place_weights_may_end_early_and_halving_never_overflows():
     scores, labels = np.arange(6.0), np.arange(6.0)
     short = one_list(scores, labels, place_weights=np.ones(2))
@@ -56,6 +71,14 @@ def test_place_weights_may_end_early_and_halving_never_overflows():
     long = np.random.default_rng(0).normal(size=5000)
     loss, gradient = one_list(long, np.arange(5000), halving=True)
     assert np.isfinite(loss) and np.isfinite(gradient).all() and gradient.any()
+
+
+def test_halving_goes_on_to_the_smallest_numbers():
+    """Scores one apart, each place twice as heavy as the next: so are the slopes in the end, as far as float64 goes."""
+    scores = -np.arange(1200.0)
+    _, gradient = one_list(scores, scores, halving=True)
+    np.testing.assert_allclose(gradient[100:1000] / gradient[101:1001], 2, rtol=1e-12)
+    assert np.isfinite(gradient).all()
 
 
 def test_to_the_lowest_label():

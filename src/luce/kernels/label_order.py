@@ -1,53 +1,17 @@
-"""The order that labels give a list, and its seeded shuffles: highest label first, equal labels in random order."""
+"""The order that labels give a list: highest label first, in linear time for grades and for labels spread evenly."""
 
 import numpy as np
-from numba import uint64
+from numba import uint32, uint64
 
 from luce.compiled import compiled
-from luce.randomness import random_words
 
 FEW_GRADES = 64
-LOW = uint64(0xFFFFFFFF)
-FIRST_SPARE_BLOCK = 2**31
-"""Blocks of a stream from here on replace rejected words: sixteen a place, far more than ever rejected in a row."""
 
+PARTS = 4
+"""A list is counted in so many parts: a counter is slow to count twice in a row, but four can do it side by side."""
 
-@compiled
-def sort_by_label(labels, start, stop, order):
-    """Write the observed rows of a list to `order`, highest label first, equal ones as they stood; return their number.
-
-    Grades 0 … 63 are counted rather than compared, which makes the sort O(n) where it matters.
-    """
-    counts = np.zeros(FEW_GRADES, np.int64)
-    n, top = 0, 0
-    for row in range(start, stop):
-        y = labels[row]
-        grade = int(y) if 0.0 <= y < FEW_GRADES else -1
-        if grade >= 0 and grade == y:
-            counts[grade] += 1
-            top = max(top, grade)
-        elif not np.isnan(y):
-            return _sort_any_labels(labels, start, stop, order)
-    for grade in range(top, -1, -1):
-        counts[grade], n = n, n + counts[grade]
-    for row in range(start, stop):
-        y = labels[row]
-        if y >= 0.0:  # NaN is not
-            grade = int(y)
-            order[counts[grade]] = row
-            counts[grade] += 1
-    return n
-
-
-@compiled
-def _sort_any_labels(labels, start, stop, order):
-    n = 0
-    for row in range(start, stop):
-        if not np.isnan(labels[row]):
-            order[n] = row
-            n += 1
-    order[:n] = order[np.argsort(-labels[order[:n]], kind="mergesort")]
-    return n
+CROWDED = 16
+"""Rows of a slot up to which they are sorted by insertion."""
 
 
 @compiled
@@ -60,44 +24,145 @@ def longest_list(first, last, offsets):
 
 
 @compiled
-def split_by_label(labels, order, n, ends):
-    """Write where each set of equal labels ends among the first n rows of `order`; return how many sets there are."""
-    sets = 0
-    for j in range(n):
-        if j == n - 1 or labels[order[j]] != labels[order[j + 1]]:
-            ends[sets] = j + 1
-            sets += 1
+def sort_by_label(labels, start, stop, order):
+    """Write the rows of a list to `order`, those not observed last; return how many are observed.
+
+    For kernels that do so much else that it does not matter what is made here; others call `sort_into_sets`.
+    """
+    ends = np.empty(stop - start, np.int64)
+    sets = sort_into_sets(labels, start, stop, order, ends, sorting_space(stop - start))
+    return ends[sets - 1] if sets else 0
+
+
+@compiled
+def sorting_space(longest):
+    """Room to sort a list of so many rows: the slot of each row, and a counter of each slot for each part."""
+    return np.empty(longest, np.uint32), np.empty((PARTS, max(longest, FEW_GRADES) + 3), np.uint32)
+
+
+@compiled
+def sort_into_sets(labels, start, stop, order, ends, space):
+    """Write the rows of a list to `order`, highest label first, equal ones as they stood, those not observed last.
+
+    `ends` gets where each set of equal labels ends; returns how many sets there are.
+    """
+    slots, counts = space[0][: stop - start], space[1]
+    n_slots = _slots_of_grades(labels[start:stop], slots)
+    if n_slots:
+        _sort_by_slot(slots, n_slots, counts, start, order)
+        return _ends_of_slots(n_slots, counts, ends)
+    n_slots = _slots_of_labels(labels[start:stop], slots)
+    _sort_by_slot(slots, n_slots, counts, start, order)
+    n = _sort_crowded_slots(labels, n_slots, counts, order)
+    _sort_by_insertion(labels, order[:n])
+    return _ends_of_labels(labels, order[:n], ends)
+
+
+@compiled
+def _slots_of_grades(labels, slots):
+    """Slot 1 + y for a grade y < 64, 0 for NaN; returns how many slots there are, 0 if a label is no such grade."""
+    top, other = np.int32(-1), False
+    for i in range(len(labels)):
+        y = labels[i]
+        grade = np.int32(y if 0.0 <= y < FEW_GRADES else -1.0)
+        slots[i] = grade + 1
+        top = max(top, grade)
+        other |= (y < 0.0) | ((grade != y) & (y == y))
+    return 0 if other else top + 2
+
+
+@compiled
+def _slots_of_labels(labels, slots):
+    """Slot 0 for NaN, 1 for the lowest label and then by even steps; about as many slots as labels; returns how many.
+
+    The lowest label has its slot to itself: it is often that of all items nobody judged.
+    """
+    lowest, highest = np.inf, -np.inf
+    for i in range(len(labels)):
+        if labels[i] == labels[i]:
+            lowest, highest = min(lowest, labels[i]), max(highest, labels[i])
+    scale = len(labels) / (highest - lowest)
+    even = 0.0 < scale < np.inf  # else the labels are too near, or too far apart, for their difference
+    for i in range(len(labels)):
+        y = labels[i]
+        steps = np.int64(np.ceil((y - lowest) * scale)) if even and y == y else 0
+        slots[i] = 1 + steps if y == y else 0
+    return len(labels) + 3
+
+
+@compiled
+def _sort_by_slot(slots, n_slots, counts, start, order):
+    """Count the rows of each slot, then write each row to its place, highest slot first; `counts` gets their ends."""
+    n, parts = uint64(len(slots)), uint64(PARTS)  # unsigned: an index that cannot count from the end is quicker
+    size = n // parts
+    for part in range(parts):
+        for slot in range(n_slots):
+            counts[part, slot] = 0
+    for i in range(size):
+        for part in range(parts):
+            counts[part, slots[part * size + i]] += uint32(1)
+    for i in range(parts * size, n):
+        counts[PARTS - 1, slots[i]] += uint32(1)
+    place = uint32(0)
+    for slot in range(n_slots - 1, -1, -1):
+        for part in range(parts):
+            counts[part, slot], place = place, place + counts[part, slot]
+    for i in range(size):
+        for part in range(parts):
+            _put(part * size + i, slots, counts[part], start, order)
+    for i in range(parts * size, n):
+        _put(i, slots, counts[PARTS - 1], start, order)
+
+
+@compiled
+def _put(row, slots, next_place, start, order):
+    place = next_place[slots[row]]
+    order[place] = uint64(start) + row
+    next_place[slots[row]] = place + uint32(1)
+
+
+@compiled
+def _ends_of_slots(n_slots, counts, ends):
+    """Where the slots end that hold observed rows; returns how many do."""
+    sets, begin = 0, np.int64(0)
+    for slot in range(n_slots - 1, 0, -1):
+        end = np.int64(counts[PARTS - 1, slot])
+        if end > begin:
+            ends[sets] = end
+            sets, begin = sets + 1, end
     return sets
 
 
 @compiled
-def shuffle_ties(labels, order, n, depth, seed, step, list_number, sample):
-    """Put equal labels among the first n rows of `order` in random order, as far as the first `depth` places need it.
-
-    Fisher-Yates on 32-bit words of the stream (seed, step, list, sample); Lemire's rejection keeps it exactly uniform.
-    """
-    deep = min(n, depth)
-    words = random_words(seed, step, list_number, sample, 0, (deep + 3) // 4)
-    begin = 0
-    while begin < deep:
-        end, label = begin + 1, labels[order[begin]]
-        while end < n and labels[order[end]] == label:
-            end += 1
-        for place in range(begin, min(end - 1, deep)):
-            choices = uint64(end - place)
-            product = uint64(words[place]) * choices
-            if product & LOW < choices:  # once in 2^32 / choices
-                product = _accepted(product, choices, seed, step, list_number, sample, place)
-            other = place + np.int64(product >> uint64(32))
-            order[place], order[other] = order[other], order[place]
+def _sort_crowded_slots(labels, n_slots, counts, order):
+    """Sort the rows of slots with too many for insertion, unless all are equal; returns how many rows are observed."""
+    begin = np.int64(0)
+    for slot in range(n_slots - 1, 0, -1):
+        end = np.int64(counts[PARTS - 1, slot])
+        if end - begin > CROWDED:
+            rows = order[begin:end]
+            if np.any(labels[rows] != labels[rows[0]]):
+                rows[:] = rows[np.argsort(-labels[rows], kind="mergesort")]
         begin = end
+    return begin
 
 
 @compiled
-def _accepted(product, choices, seed, step, list_number, sample, place):
-    """The product of a word that favours no choice: this one, or the first good one of blocks kept for this place."""
-    block = FIRST_SPARE_BLOCK + 16 * place
-    while product & LOW < (uint64(4294967296) - choices) % choices:
-        product = uint64(random_words(seed, step, list_number, sample, block, 1)[0]) * choices
-        block += 1
-    return product
+def _sort_by_insertion(labels, order):
+    for j in range(1, len(order)):
+        row, place = order[j], j
+        while place > 0 and labels[order[place - 1]] < labels[row]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = row
+
+
+@compiled
+def _ends_of_labels(labels, order, ends):
+    """Where each set of equal labels ends; returns how many sets there are."""
+    sets = 0
+    for j in range(len(order)):
+        if j == len(order) - 1 or labels[order[j]] != labels[order[j + 1]]:
+            ends[sets] = j + 1
+            sets += 1
+    return sets

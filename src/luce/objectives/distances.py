@@ -2,25 +2,32 @@
 
 import numpy as np
 
-from luce.arrays import Floats
+from luce.errors import DataError
 from luce.kernels.distances import cosine as cosine_distance
 from luce.kernels.distances import squared
+from luce.kernels.label_targets import Target
 from luce.objectives.objective import Evaluation, Lists, record
-from luce.objectives.targets import gain_targets, plain_gains, unit_labels
 
 WHOLE_LIST = "the cosine is a property of the whole list, not a sum over its items."
 
 
-def _angle(lists: Lists, targets: Floats) -> Evaluation:
-    return Evaluation(*cosine_distance(lists.scores, targets, lists.offsets, n_jobs=lists.n_jobs))
+def _angle(lists: Lists, value: str, norm: str) -> Evaluation:
+    target = Target(value, norm)
+    return Evaluation(*cosine_distance(lists.scores, lists.labels, lists.offsets, target, n_jobs=lists.n_jobs))
 
 
-def _square(lists: Lists, targets: Floats) -> Evaluation:
-    loss, gradient = squared(lists.scores, targets, lists.offsets, lists.item_weights, n_jobs=lists.n_jobs)
-    if not lists.curvature:
-        return Evaluation(loss, gradient)
-    weights = np.ones(len(targets)) if lists.item_weights is None else lists.item_weights
-    return Evaluation(loss, gradient, np.where(np.isnan(targets), 0.0, 2 * weights))
+def _square(lists: Lists, value: str, norm: str) -> Evaluation:
+    return Evaluation(
+        *squared(
+            lists.scores,
+            lists.labels,
+            lists.offsets,
+            Target(value, norm),
+            item_weights=lists.item_weights,
+            curvature=lists.curvature,
+            n_jobs=lists.n_jobs,
+        )
+    )
 
 
 @record(
@@ -35,7 +42,7 @@ def _square(lists: Lists, targets: Floats) -> Evaluation:
 )
 def rankcosine(lists: Lists) -> Evaluation:
     """The angle between labels and scores."""
-    return _angle(lists, unit_labels(lists.labels, lists.offsets, lists.n_jobs))
+    return _angle(lists, "label", "length")
 
 
 @record(
@@ -50,7 +57,7 @@ def rankcosine(lists: Lists) -> Evaluation:
 )
 def cosine(lists: Lists) -> Evaluation:
     """The angle between gains and scores; lists without gain give nothing."""
-    return _angle(lists, gain_targets(lists.labels, lists.offsets, "length", lists.n_jobs))
+    return _angle(lists, "gain", "length")
 
 
 @record(
@@ -65,7 +72,7 @@ def cosine(lists: Lists) -> Evaluation:
 )
 def c_cosine(lists: Lists) -> Evaluation:
     """The cosine with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
-    return _angle(lists, gain_targets(lists.labels, lists.offsets, "dcg", lists.n_jobs))
+    return _angle(lists, "gain", "dcg")
 
 
 @record(
@@ -80,7 +87,13 @@ def c_cosine(lists: Lists) -> Evaluation:
 )
 def squared_gain(lists: Lists) -> Evaluation:
     """Regression on the gains."""
-    return _square(lists, plain_gains(lists.labels))
+    evaluation = _square(lists, "gain", "one")
+    if not np.isfinite(evaluation.loss).all() and (lists.labels >= 1024).any():
+        row = int(np.flatnonzero(lists.labels >= 1024)[0])
+        raise DataError(
+            f"The gain 2^{lists.labels[row]:g} − 1 at row {row} is beyond float64. Scale the labels, or use c-squared."
+        )
+    return evaluation
 
 
 @record(
@@ -95,7 +108,7 @@ def squared_gain(lists: Lists) -> Evaluation:
 )
 def squared_label(lists: Lists) -> Evaluation:
     """Regression on the labels."""
-    return _square(lists, lists.labels)
+    return _square(lists, "label", "one")
 
 
 @record(
@@ -110,4 +123,4 @@ def squared_label(lists: Lists) -> Evaluation:
 )
 def c_squared(lists: Lists) -> Evaluation:
     """Regression on the gains divided by the ideal DCG, consistent with NDCG; lists without gain give nothing."""
-    return _square(lists, gain_targets(lists.labels, lists.offsets, "dcg", lists.n_jobs))
+    return _square(lists, "gain", "dcg")

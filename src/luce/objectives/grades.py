@@ -1,10 +1,11 @@
 """McRank: ranking as classification into grades, one output a grade."""
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
-from luce.arrays import Floats, list_of_row
+from luce.arrays import Floats
 from luce.errors import DataError
+from luce.kernels.grade_choice import grade_choice
 from luce.objectives.objective import Evaluation, Lists, record
 
 
@@ -30,20 +31,22 @@ def expected_grade(scores: Floats) -> Floats:
 )
 def mcrank(lists: Lists) -> Evaluation:
     """Classification of each item into its grade, a whole number from 0; the score is the expected grade."""
-    n_grades = lists.scores.shape[1]
-    kept = ~np.isnan(lists.labels)
-    grades = lists.labels[kept]
-    if np.any((grades != np.floor(grades)) | (grades < 0) | (grades >= n_grades)):
-        raise DataError(
-            f"mcrank needs whole grades from 0 to {n_grades - 1}, one for each output. Got {grades.max():g}."
+    weights, curvature = lists.item_weights, lists.curvature
+    evaluation = Evaluation(
+        *grade_choice(
+            lists.scores, lists.labels, lists.offsets, item_weights=weights, curvature=curvature, n_jobs=lists.n_jobs
         )
-    weights = np.zeros(len(kept))
-    weights[kept] = 1.0 if lists.item_weights is None else lists.item_weights[kept]
-    truth = np.zeros(lists.scores.shape)
-    truth[np.flatnonzero(kept), grades.astype(np.int64)] = 1.0
-    log_p = log_softmax(lists.scores, axis=1) if truth.size else truth
-    terms = -weights * (truth * log_p).sum(axis=1)
-    loss = np.bincount(list_of_row(lists.offsets), terms, len(lists.offsets) - 1).astype(np.float64)
-    p = np.exp(log_p)
-    curvature = weights[:, None] * p * (1 - p) if lists.curvature else None
-    return Evaluation(loss, weights[:, None] * (p - truth), curvature)
+    )
+    if np.isnan(evaluation.loss).any():
+        _check_grades(lists.labels, lists.scores.shape[1])
+    return evaluation
+
+
+def _check_grades(labels: Floats, n_grades: int) -> None:
+    wrong = (labels != np.floor(labels)) | (labels < 0) | (labels >= n_grades)
+    rows = np.flatnonzero(wrong & ~np.isnan(labels))
+    if rows.size:
+        raise DataError(
+            f"mcrank needs whole grades from 0 to {n_grades - 1}, one for each output. "
+            f"Got {labels[rows[0]]:g} at row {rows[0]}."
+        )

@@ -91,12 +91,14 @@ def _is_place_weights(value: Any) -> bool:
 )
 def p_listmle(lists: Lists, *, alpha: Any, permutations: int) -> Evaluation:
     """ListMLE with a weight for each place, so that errors at the top of the list cost most."""
+    if isinstance(alpha, str) and alpha == "halving":
+        return _ordered(lists, halving=True, permutations=permutations)
     if isinstance(alpha, str):
-        places = np.arange(1, max(np.diff(lists.offsets), default=0) + 1)
-        weights = {"halving": None, "dcg": 1 / np.log2(1 + places), "reciprocal": 1 / places}[alpha]
+        places = np.arange(1, np.diff(lists.offsets).max(initial=0) + 1)
+        weights = 1 / (np.log2(1 + places) if alpha == "dcg" else places)
     else:
         weights = np.asarray(alpha, dtype=np.float64)
-    return _ordered(lists, place_weights=weights, halving=weights is None, permutations=permutations)
+    return _ordered(lists, place_weights=weights, permutations=permutations)
 
 
 @record(

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, Integers, check_offsets, check_rows, numbers
+from luce.arrays import Floats, Integers, check_offsets, check_rows, frozen, numbers
+from luce.compiled import summing
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives.options import Option
 from luce.randomness import Draw
@@ -130,7 +131,7 @@ class Objective:
         """What `value_and_gradient` was given, checked."""
         s = self._checked_scores(scores)
         y = numbers("labels", labels, len(s))
-        if np.isinf(y).any():
+        if not _all_finite(frozen(y)) and np.isinf(y).any():
             raise DataError(f"labels must be finite. Got an infinite one at row {np.flatnonzero(np.isinf(y))[0]}.")
         bounds = check_offsets([0, len(s)] if offsets is None else offsets, len(s))
         draw = draw or Draw()
@@ -166,11 +167,9 @@ class Objective:
             if s.ndim != 2:
                 raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
         else:
-            s = check_rows("scores", scores)
-        finite = np.isfinite(s)
-        bad = np.flatnonzero(~(finite.all(axis=1) if s.ndim == 2 else finite))
-        if bad.size:
-            raise DataError(f"scores must be finite. Got {s[bad[0]]} at row {bad[0]}.")
+            s = numbers("scores", scores)
+        if not _all_finite(frozen(s.ravel())):
+            raise _not_finite(s)
         return s
 
     def _checked_weights(self, item_weights: ArrayLike, n_rows: int) -> Floats:
@@ -209,6 +208,23 @@ class Objective:
 
     def __repr__(self) -> str:
         return f"<objective {self}>"
+
+
+@summing
+def _all_finite(values):
+    """In one pass, and no array is made: 0 · x is 0 just where x is finite."""
+    total = 0.0
+    for j in range(values.size):
+        total += 0.0 * values[j]
+    return total == 0.0
+
+
+def _not_finite(scores: Floats) -> DataError:
+    """The error that names the first score which is not."""
+    if scores.ndim == 1:
+        check_rows("scores", scores)
+    row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
+    return DataError(f"scores must be finite. Got {scores[row]} at row {row}.")
 
 
 def record(

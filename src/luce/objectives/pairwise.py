@@ -7,10 +7,10 @@ import numpy as np
 
 from luce.arrays import Floats
 from luce.errors import OptionError
+from luce.kernels.label_targets import Target, label_targets
 from luce.kernels.pairs import pair_hinges, pair_outcomes, pair_squares, pair_swaps
 from luce.objectives.objective import Evaluation, Lists, record
 from luce.objectives.options import between, one_of, whole
-from luce.objectives.targets import gain_targets
 
 FAMILY = "pairwise"
 TIES = "pairwise with ties"
@@ -157,7 +157,7 @@ def _swaps(lists: Lists, *, cutoff: int | None = None, change: float = 1.0, gap:
         *pair_swaps(
             lists.scores,
             lists.labels,
-            gain_targets(lists.labels, lists.offsets, "dcg", lists.n_jobs),
+            label_targets(lists.labels, lists.offsets, Target("gain", "dcg"), n_jobs=lists.n_jobs),
             lists.offsets,
             cutoff=cutoff,
             change=change,

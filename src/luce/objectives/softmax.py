@@ -1,19 +1,22 @@
 """Cross-entropies between a distribution made of the labels and the softmax of the scores."""
 
-import numpy as np
-
-from luce.arrays import Floats
-from luce.kernels.cross_entropy import cross_entropy, softmax
+from luce.kernels.cross_entropy import cross_entropy
+from luce.kernels.label_targets import Target
 from luce.objectives.objective import Evaluation, Lists, record
-from luce.objectives.targets import gain_targets
 
 
-def _against(lists: Lists, targets: Floats) -> Evaluation:
+def _against(lists: Lists, value: str, norm: str) -> Evaluation:
     """Cross-entropy with these targets, each multiplied by the weight of its item."""
-    if lists.item_weights is not None:
-        targets = targets * lists.item_weights
     return Evaluation(
-        *cross_entropy(lists.scores, targets, lists.offsets, curvature=lists.curvature, n_jobs=lists.n_jobs)
+        *cross_entropy(
+            lists.scores,
+            lists.labels,
+            lists.offsets,
+            Target(value, norm),
+            item_weights=lists.item_weights,
+            curvature=lists.curvature,
+            n_jobs=lists.n_jobs,
+        )
     )
 
 
@@ -27,7 +30,7 @@ def _against(lists: Lists, targets: Floats) -> Evaluation:
 )
 def listnet(lists: Lists) -> Evaluation:
     """Cross-entropy of the top-one probabilities that labels and scores give."""
-    return _against(lists, softmax(lists.labels, lists.offsets, n_jobs=lists.n_jobs))
+    return _against(lists, "exponential", "sum")
 
 
 @record(
@@ -40,9 +43,7 @@ def listnet(lists: Lists) -> Evaluation:
 )
 def attrank(lists: Lists) -> Evaluation:
     """Cross-entropy with the attention that labels above zero give; lists without any give nothing."""
-    relevant = np.where(lists.labels > 0, lists.labels, np.nan)
-    targets = np.nan_to_num(softmax(relevant, lists.offsets, n_jobs=lists.n_jobs))
-    return _against(lists, np.where(np.isnan(lists.labels), np.nan, targets))
+    return _against(lists, "attention", "sum")
 
 
 @record(
@@ -55,7 +56,7 @@ def attrank(lists: Lists) -> Evaluation:
 )
 def kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the gains as a distribution; lists without gain give nothing."""
-    return _against(lists, gain_targets(lists.labels, lists.offsets, "sum", lists.n_jobs))
+    return _against(lists, "gain", "sum")
 
 
 @record(
@@ -68,4 +69,4 @@ def kl(lists: Lists) -> Evaluation:
 )
 def c_kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
-    return _against(lists, gain_targets(lists.labels, lists.offsets, "dcg", lists.n_jobs))
+    return _against(lists, "gain", "dcg")

@@ -1,45 +1,45 @@
-"""Cross-entropy and softmax of ragged lists, shifted by the highest value so that nothing overflows."""
+"""Cross-entropy of ragged lists, shifted by the highest score so that nothing overflows."""
 
 import numpy as np
 
-from luce.compiled import compiled
+from luce.compiled import compiled, summing
+from luce.kernels.exponential import exp
+from luce.kernels.label_order import longest_list
+from luce.kernels.label_targets.cpu import highest, list_targets
 
 
 @compiled
-def cross_entropy(first, last, offsets, scores, targets, loss, gradient, second):
+def cross_entropy(first, last, offsets, scores, labels, weights, value, norm, discounts, loss, gradient, second):
+    longest = longest_list(first, last, offsets)
+    order, targets = np.empty(longest, np.int64), np.empty(longest)
     for q in range(first, last):
-        highest, total = -np.inf, 0.0
-        for row in range(offsets[q], offsets[q + 1]):
-            if not np.isnan(targets[row]):
-                highest = max(highest, scores[row])
-                total += targets[row]
-        z, below = 0.0, 0.0
-        for row in range(offsets[q], offsets[q + 1]):
-            if not np.isnan(targets[row]):
-                gradient[row] = np.exp(scores[row] - highest)
-                z += gradient[row]
-                below += targets[row] * (highest - scores[row])
-        if z == 0.0:  # no item
-            continue
-        loss[q] = below + total * np.log(z)
-        for row in range(offsets[q], offsets[q + 1]):
-            if not np.isnan(targets[row]):
-                p = gradient[row] / z
-                gradient[row] = total * p - targets[row]
-                if second.size:
-                    second[row] = total * p * (1.0 - p)
+        a, b = offsets[q], offsets[q + 1]
+        if list_targets(labels, a, b, value, norm, discounts, order, targets):
+            loss[q] = _one_list(scores[a:b], labels[a:b], weights[a:b], targets, gradient[a:b], second[a:b])
+        else:
+            loss[q], gradient[a:b], second[a:b] = 0.0, 0.0, 0.0
 
 
-@compiled
-def softmax(first, last, offsets, values, result):
-    for q in range(first, last):
-        highest, z = -np.inf, 0.0
-        for row in range(offsets[q], offsets[q + 1]):
-            if values[row] > highest:
-                highest = values[row]
-        for row in range(offsets[q], offsets[q + 1]):
-            result[row] = np.exp(values[row] - highest)
-            if not np.isnan(result[row]):
-                z += result[row]
-        for row in range(offsets[q], offsets[q + 1]):
-            result[row] /= z
+@summing
+def _one_list(scores, labels, weights, targets, gradient, second):
+    total, z, below = 0.0, 0.0, 0.0
+    for j in range(weights.size):
+        targets[j] *= weights[j]
+    for j in range(scores.size):
+        gradient[j] = scores[j] if labels[j] == labels[j] else -np.inf
+    for j in range(scores.size):
+        total += targets[j]
+    top = highest(gradient)
+    for j in range(scores.size):
+        gradient[j] = exp(gradient[j] - top)
+    for j in range(scores.size):
+        z += gradient[j]
+        below += targets[j] * (top - scores[j])
+    rate = 1.0 / z
+    for j in range(second.size):
+        p = gradient[j] * rate
+        second[j] = total * p * (1.0 - p)
+    rate *= total
+    for j in range(scores.size):
+        gradient[j] = rate * gradient[j] - targets[j]
+    return below + total * np.log(z)

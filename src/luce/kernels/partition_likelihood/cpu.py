@@ -6,44 +6,50 @@ import numpy as np
 
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
-from luce.kernels.label_order import longest_list, sort_by_label, split_by_label
-from luce.kernels.partition_likelihood.integral import ROWS, integrate
+from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
+from luce.kernels.partition_likelihood.integral import ROWS, VECTOR, integrate
+from luce.kernels.span import span
 
 
 @compiled
 def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, gradient, second):
     longest = longest_list(first, last, offsets)
-    order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    order, ends, space = np.empty(longest, np.int64), np.empty(longest, np.int64), sorting_space(longest)
     ordered, share = np.empty(longest), np.empty(longest)  # in order: scores; e^{s − lse(R_m)}, m the item's own set
     below, rate = np.empty(longest + 1), np.empty((3, longest))  # lse(R_m); the three results of each integral
-    scratch = np.empty((ROWS, longest))
+    scratch = np.empty((ROWS, longest + VECTOR))
     for q in range(first, last):
-        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
-        sets = split_by_label(labels, order, n, ends)
+        sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         if sets > 1:
             _sums(scores, order, ends, sets, ordered, share, below)
             loss[q] = _integrals(ends, sets, ordered, below, tolerance, rate, scratch, second.size > 0)
             _spread(order, ends, sets, share, below, rate, gradient, second)
 
 
-@summing
+@compiled
 def _sums(scores, order, ends, sets, ordered, share, below):
     """lse(R_m) of every set, from the last to the first, and each item's share of its own R_m."""
     rest = -np.inf
     for m in range(sets - 1, -1, -1):
-        begin = ends[m - 1] if m else 0
-        highest = rest
-        for j in range(begin, ends[m]):
-            ordered[j] = scores[order[j]]
-            highest = max(highest, ordered[j])
-        total = exp(rest - highest)
-        for j in range(begin, ends[m]):
-            share[j] = exp(ordered[j] - highest)
-            total += share[j]
-        rest = highest + np.log(total)
+        part = slice(ends[m - 1] if m else 0, ends[m])
+        rest = _sum(scores, order[part], rest, ordered[part], share[part])
         below[m] = rest
-        for j in range(begin, ends[m]):
-            share[j] /= total
+
+
+@summing
+def _sum(scores, order, rest, ordered, share):
+    """The log-sum-exp of these scores and of `rest`, that of all below."""
+    for j in range(len(order)):
+        ordered[j] = scores[order[j]]
+    highest = max(rest, span(ordered)[1])
+    total = exp(rest - highest)
+    for j in range(len(order)):
+        share[j] = exp(ordered[j] - highest)
+    for j in range(len(order)):
+        total += share[j]
+    for j in range(len(order)):
+        share[j] /= total
+    return highest + np.log(total)
 
 
 @compiled
@@ -96,11 +102,10 @@ def _spread(order, ends, sets, share, below, rate, gradient, second):
 @compiled
 def partition_lower_bound(first, last, offsets, scores, labels, weights, loss, gradient, second):
     longest = longest_list(first, last, offsets)
-    order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    order, ends, space = np.empty(longest, np.int64), np.empty(longest, np.int64), sorting_space(longest)
     ordered, share, below = np.empty(longest), np.empty(longest), np.empty(longest + 1)
     for q in range(first, last):
-        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
-        sets = split_by_label(labels, order, n, ends)
+        sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         if sets > 1:
             _sums(scores, order, ends, sets, ordered, share, below)
             loss[q] = _bound(order, ends, sets, ordered, share, below, weights, gradient, second)

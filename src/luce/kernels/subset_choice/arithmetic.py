@@ -4,17 +4,16 @@ import numpy as np
 
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
-from luce.kernels.label_order import longest_list, sort_by_label, split_by_label
+from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 
 
 @compiled
 def arithmetic_choice(first, last, offsets, scores, labels, loss, gradient, second):
     longest = longest_list(first, last, offsets)
-    order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    order, ends, space = np.empty(longest, np.int64), np.empty(longest, np.int64), sorting_space(longest)
     share, own, below = np.empty(longest), np.empty(longest), np.empty(longest + 1)
     for q in range(first, last):
-        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
-        sets = split_by_label(labels, order, n, ends)
+        sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         if sets > 1:
             _log_sums(scores, order, ends, sets, share, own, below)
             loss[q] = _slopes(order, ends, sets, share, own, below, gradient, second)
@@ -71,11 +70,11 @@ def _slopes(order, ends, sets, share, own, below, gradient, second):
 def log_choices(first, last, offsets, labels, result):
     """Σ_k log(C_k n_k), C_k = (2^{N_k} − 1)/N_k: what normalises the arithmetic choice of n_k out of N_k items."""
     longest = longest_list(first, last, offsets)
-    order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    order, ends, space = np.empty(longest, np.int64), np.empty(longest, np.int64), sorting_space(longest)
     for q in range(first, last):
-        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
+        sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         begin = 0
-        for m in range(split_by_label(labels, order, n, ends)):
-            left, chosen = np.float64(n - begin), np.float64(ends[m] - begin)
+        for m in range(sets):
+            left, chosen = np.float64(ends[sets - 1] - begin), np.float64(ends[m] - begin)
             result[q] += left * np.log(2.0) + np.log1p(-(2.0**-left)) + np.log(chosen / left)
             begin = ends[m]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.label_order import sort_by_label, split_by_label
+from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.subset_choice.product import BLOCK
 from luce.kernels.subset_choice.symmetric import make_nest, make_sums, sum_subsets
 
@@ -11,12 +11,12 @@ from luce.kernels.subset_choice.symmetric import make_nest, make_sums, sum_subse
 @compiled
 def geometric_choice(first, last, offsets, scores, labels, longest, loss, gradient):
     """`longest`: observed items of the longest list. A gradient without rows is not asked for."""
-    order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    rows = longest_list(first, last, offsets)
+    order, ends, space = np.empty(rows, np.int64), np.empty(rows, np.int64), sorting_space(rows)
     nest, sums = make_nest(longest), make_sums(longest)
     for q in range(first, last):
-        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
-        if n > 1:
-            sets = split_by_label(labels, order, n, ends)
+        sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
+        if sets and ends[sets - 1] > 1:
             means = _fill_nest(scores, order, ends, sets, nest)
             sum_subsets(nest, sets, sums, gradient.size > 0)
             loss[q] = np.sum(sums.log_sum[:sets]) - means

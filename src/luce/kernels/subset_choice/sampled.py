@@ -3,7 +3,8 @@
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.label_order import longest_list, shuffle_ties, sort_by_label, split_by_label
+from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
+from luce.kernels.shuffles import shuffle_ties, shuffling_space
 from luce.kernels.subset_choice.chains import draw_words, gibbs_sweep, metropolis_step
 
 
@@ -14,13 +15,13 @@ def sampled_choice(
     longest = longest_list(first, last, offsets)
     order, ends, pool = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
     ordered, member, pull = np.empty(longest), np.empty(longest), np.empty(longest)
-    words = np.empty(longest + 8, np.uint32)
+    words, space, shuffle = np.empty(longest + 8, np.uint32), sorting_space(longest), shuffling_space(longest)
     for q in range(first, last):
-        n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
-        sets = split_by_label(labels, order, n, ends)
+        sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
+        n = ends[sets - 1] if sets else 0
         for chain in range(chains):
             # A sweep goes through the items in order: equal labels are shuffled, so that no row is favoured.
-            shuffle_ties(labels, order, n, n, seed, step, numbers[q], 2 * chain)
+            shuffle_ties(order, ends, sets, n, seed, step, numbers[q], 2 * chain, shuffle)
             for j in range(n):
                 ordered[j], pull[j] = scores[order[j]] - scores[order[0]], 0.0
             begin, block = 0, 0

@@ -1,0 +1,40 @@
+"""Targets that listwise objectives make of the labels: a value of each label, divided by a norm of its list.
+
+value: `label` y, `gain` 2^y − 1 (0 below 0), `exponential` e^y, `attention` e^y where y > 0, else 0.
+norm: `one` for none, `sum`, `length` (Euclidean), `dcg` (the ideal DCG, of gains). Exponentials take the sum alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from luce.arrays import Floats, Integers, frozen
+from luce.kernels.label_targets import cpu
+from luce.kernels.pairs.places import discounts_to
+from luce.threads import over_lists
+
+VALUES = {"label": cpu.LABEL, "gain": cpu.GAIN, "exponential": cpu.EXPONENTIAL, "attention": cpu.ATTENTION}
+NORMS = {"one": cpu.ONE, "sum": cpu.SUM, "length": cpu.LENGTH, "dcg": cpu.DCG}
+
+
+class Target(NamedTuple):
+    """What the scores of a list are held against."""
+
+    value: str
+    norm: str
+
+    def arguments(self, offsets: Integers) -> tuple[int, int, Floats]:
+        """As the kernels take it: two numbers, and the discounts of as many places as there may be."""
+        places = int(np.diff(offsets).max(initial=0)) if self.norm == "dcg" else 0
+        return VALUES[self.value], NORMS[self.norm], discounts_to(places, places)
+
+
+def label_targets(labels: Floats, offsets: Integers, target: Target, *, n_jobs: int | None = None) -> Floats:
+    """The target of each row (N,): NaN where the label is, and throughout a list whose labels are worth nothing.
+
+    >>> label_targets(np.array([2.0, 1.0, 0.0, 0.0]), np.array([0, 3, 4]), Target("gain", "sum"))
+    array([0.75, 0.25, 0.  ,  nan])
+    """
+    result = np.empty(len(labels))
+    over_lists(cpu.label_targets, frozen(offsets), frozen(labels), *target.arguments(offsets), result, n_jobs=n_jobs)
+    return result
