@@ -76,6 +76,16 @@ def transformed_names(
     return None if names is None and len(result) == n_features else result
 
 
+def unfitted(transforms: Sequence[Transform]) -> list[str | Transform]:
+    """What fitted transforms were made from: their names, or where they have options of their own, those.
+
+    >>> unfitted([make_transform("fill"), make_transform("second-order", threshold=0.2)])
+    ['fill', SecondOrder(threshold=0.2)]
+    """
+    fresh = (make_transform(t.name, **{name: getattr(t, name) for name in t.option_names()}) for t in transforms)
+    return [t.name if repr(t) == repr(make_transform(t.name)) else t for t in fresh]
+
+
 def restore_transforms(states: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]) -> list[Transform]:
     """Transforms from what their `state` gave; the arrays of the i-th are named transform.i.name."""
     restored = []
@@ -87,6 +97,8 @@ def restore_transforms(states: Sequence[Mapping[str, Any]], arrays: Mapping[str,
         if kind is None:
             raise DataError(f"A stored transform is not known here: {dict(state)}. Known: {', '.join(TRANSFORMS)}.")
         try:
+            if not all(isinstance(value, int | float | None) for value in values.values()):
+                raise TypeError(f"numbers must stand in {values}")
             restored.append(kind(**values, **own))
         except TypeError as error:
             raise DataError(f"A stored {kind.name} transform is not whole: {error}") from error

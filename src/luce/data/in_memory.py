@@ -66,7 +66,8 @@ def _matrix(X: Any) -> tuple[Any, tuple[str, ...] | None]:
         except ValueError as error:
             raise DataError(f"X must have the same number of features in every row. {error}") from error
         if features.ndim != 2:
-            raise DataError(f"X must be two-dimensional, rows by features. Got shape {features.shape}.")
+            hint = " Reshape your data: X.reshape(1, -1) is one row." if features.ndim == 1 else ""
+            raise DataError(f"X must be two-dimensional, rows by features. Got shape {features.shape}.{hint}")
         return features, None
     table = table_of("X", arrow_table(X))
     names = feature_columns(table, [], None)

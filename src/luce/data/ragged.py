@@ -10,7 +10,17 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, check_offsets, check_rows, frozen, numbers, offsets_of_sizes, rows_of_lists
+from luce.arrays import (
+    Floats,
+    Integers,
+    check_offsets,
+    check_rows,
+    frozen,
+    numbers,
+    offsets_of_sizes,
+    real,
+    rows_of_lists,
+)
 from luce.errors import DataError, LuceWarning
 
 BLOCK = 65_536
@@ -182,14 +192,17 @@ def _concatenate_ids(values: list[pa.Array]) -> pa.Array:
 
 def _features(given: Any) -> Any:
     if sparse.issparse(given):
-        matrix = sparse.csr_array(given, dtype=np.float32)
+        matrix = sparse.csr_array(given)
+        if matrix.dtype.kind == "c":
+            raise DataError("features must be numbers. Complex data not supported.")
+        matrix = matrix.astype(np.float32, copy=False)
         if not matrix.has_canonical_format:
             matrix = matrix.copy()  # the given arrays stay as they are
             matrix.sum_duplicates()
         _refuse_infinite("features", matrix.data)
         return matrix
     try:
-        dense = np.asarray(given)
+        dense = real(given)
         with np.errstate(over="ignore"):  # beyond float32 becomes infinite and is refused below
             dense = np.ascontiguousarray(dense, dtype=np.float32)
     except (TypeError, ValueError) as error:

@@ -12,7 +12,7 @@ from luce.arrays import Integers
 from luce.data.moments import Moments, moments_of, no_moments
 from luce.data.ragged import Dataset
 from luce.data.transform import Features, Transform, blocks, saturated, width_after
-from luce.errors import OptionError
+from luce.errors import DataError, OptionError
 
 ROWS_CELLS = 2**17
 """Values turned into float64 together: they stay in the processor's cache."""
@@ -43,6 +43,9 @@ class Fill(Transform):
             return replace(self, values=np.full(width_after(before, dataset.n_features), float(self.constant)))
         return replace(self, values=_training_moments(dataset, before).mean)
 
+    def n_outputs(self, n_features: int) -> int:
+        return len(self.for_features(self.values, n_features))
+
     def apply(self, features: Features, offsets: Integers) -> Features:
         values = self.for_features(self.values, features.shape[1]).astype(np.float32)
         if sparse.issparse(features):
@@ -69,9 +72,17 @@ class Standardise(Transform):
     name: ClassVar[str] = "standardise"
     summary: ClassVar[str] = "mean 0 and standard deviation 1 over the training rows"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scale is not None and np.any(self.scale <= 0):
+            raise DataError("The scale of the transform standardise must be above 0.")
+
     def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
         moments = _training_moments(dataset, before)
         return replace(self, mean=moments.mean, scale=moments.scale)
+
+    def n_outputs(self, n_features: int) -> int:
+        return min(len(self.for_features(values, n_features)) for values in (self.mean, self.scale))
 
     def apply(self, features: Features, offsets: Integers) -> Features:
         mean, scale = (self.for_features(values, features.shape[1]) for values in (self.mean, self.scale))

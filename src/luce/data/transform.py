@@ -36,9 +36,10 @@ class Transform:
 
     def __post_init__(self) -> None:
         for name, array in self.state()[1].items():
-            if array.ndim != 1:
+            if array.ndim != 1 or array.dtype.kind not in "fi" or not np.isfinite(array).all():
                 raise DataError(
-                    f"{name} of the transform {self.name} must be one-dimensional. Got shape {array.shape}."
+                    f"{name} of the transform {self.name} must be one-dimensional, of finite numbers. "
+                    f"Got {array.dtype} of shape {array.shape}."
                 )
             object.__setattr__(self, name, frozen(np.ascontiguousarray(array)))
 
@@ -56,7 +57,7 @@ class Transform:
         raise NotImplementedError
 
     def n_outputs(self, n_features: int) -> int:
-        """The number of features after it."""
+        """The number of features after it; an error where it was fitted on others."""
         return n_features
 
     def feature_names(self, names: Sequence[str]) -> tuple[str, ...]:

@@ -64,6 +64,8 @@ class Ranker(BaseEstimator):
     """Parameters that a model file leaves out: they may mean nothing on another machine."""
     rules: ClassVar[Mapping[str, Rule]] = COMMON
     """What its parameters may be."""
+    # A Pipeline offers sample_weight=None to its last step, which must have heard of it.
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": None}
 
     @abstractmethod
     def fit(

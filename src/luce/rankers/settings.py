@@ -41,8 +41,9 @@ def is_whole(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Whether this is a finite number."""
-    real = is_whole(value) or isinstance(value, float | np.floating)
-    return bool(real and abs(value) <= sys.float_info.max)
+    if is_whole(value):
+        return abs(int(value)) <= sys.float_info.max
+    return isinstance(value, float | np.floating) and bool(np.isfinite(value))
 
 
 def whole(lowest: int) -> Rule:

@@ -1,0 +1,256 @@
+"""The rankers as scikit-learn estimators: its own checks, pipelines, grid search with lists kept whole, data frames."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import luce
+from luce.data.synthetic import web_search
+from luce.errors import DataError, OptionError
+from luce.rankers import LinearRanker, NeuralRanker
+from luce.rankers.inputs import one_list
+
+small = {"hidden": (4,), "epochs": 3, "learning_rate": 0.01, "lists_per_batch": 8, "device": "cpu", "n_jobs": 1}
+RANKERS = {"linear": LinearRanker(max_iterations=5, n_jobs=1), "neural": NeuralRanker(**small)}
+
+
+class _OneList:
+    """All rows are one list where no queries are given, as scikit-learn's checks give none."""
+
+    def fit(self, X, y=None, qid=None, **more):
+        return super().fit(X, y, one_list(X) if qid is None else qid, **more)
+
+    def score(self, X, y=None, qid=None):
+        return super().score(X, y, one_list(X) if qid is None else qid)
+
+
+class OneListLinearRanker(_OneList, LinearRanker):
+    pass
+
+
+class OneListNeuralRanker(_OneList, NeuralRanker):
+    pass
+
+
+def not_ours(_):
+    """The checks that do not apply, each with its reason."""
+    return {"check_dtype_object": "wants a TypeError for a dict among the features; ours is a DataError, a ValueError"}
+
+
+@parametrize_with_checks(
+    [
+        clone(ranker).set_params(transforms=transforms)
+        for ranker in (OneListLinearRanker(max_iterations=5, n_jobs=1), OneListNeuralRanker(**small))
+        for transforms in (("fill", "standardise"), ())  # missing values are filled, or refused
+    ],
+    expected_failed_checks=not_ours,
+)
+def test_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Features, labels and queries, the rows of the lists mixed."""
+    made = web_search(24, n_features=6, mean_length=8, seed=1).dataset
+    order = np.random.default_rng(0).permutation(made.n_rows)
+    qid = np.repeat(np.arange(made.n_lists), made.sizes)
+    return np.asarray(made.features)[order], made.labels[order], qid[order]
+
+
+def asking(ranker):
+    """A copy that wants the query of each row."""
+    return clone(ranker).set_fit_request(qid=True).set_score_request(qid=True).set_predict_request(qid=True)
+
+
+def by_hand(ranker, X, y, qid):
+    """The score of each fold, without scikit-learn's help."""
+    scores = []
+    for train, test in GroupKFold(3).split(X, y, qid):
+        scaler = StandardScaler().fit(X[train])
+        fitted = clone(ranker).fit(scaler.transform(X[train]), y[train], qid[train])
+        lists = luce.from_arrays(scaler.transform(X[test]), y[test], qid[test])
+        scores.append(luce.evaluate(fitted.predict(lists), lists, "ndcg@10", n_bootstrap=0).means["ndcg@10"])
+    return scores
+
+
+@pytest.mark.parametrize("kind", RANKERS)
+def test_grid_search_with_groups_and_a_pipeline(routing, data, kind):
+    X, y, qid = data
+    pipeline = Pipeline([("scale", StandardScaler()), ("ranker", asking(RANKERS[kind]))])
+    grid = {"ranker__l2": np.array([0.01, 10.0]), "ranker__objective": ["listnet", luce.objective("listmle", depth=3)]}
+    search = GridSearchCV(pipeline, grid, cv=GroupKFold(3)).fit(X, y, qid=qid, groups=qid)
+    for parameters, mean in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
+        settings = {name.removeprefix("ranker__"): value for name, value in parameters.items()}
+        expected = np.mean(by_hand(clone(RANKERS[kind]).set_params(**settings), X, y, qid))
+        assert mean == pytest.approx(expected, abs=1e-6)
+    assert np.ptp(search.cv_results_["mean_test_score"]) > 0
+    best = search.best_estimator_
+    assert search.best_score_ == max(search.cv_results_["mean_test_score"])
+    assert best.score(X, y, qid=qid) == pytest.approx(search.score(X, y, qid=qid))
+    np.testing.assert_allclose(search.predict(X), best[-1].predict(best[0].transform(X)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "processes"), [("linear", 2), ("neural", 1)])
+def test_cross_validation(routing, data, kind, processes):
+    X, y, qid = data
+    pipeline = Pipeline([("scale", StandardScaler()), ("ranker", asking(RANKERS[kind]))])
+    params = {"qid": qid, "groups": qid}
+    scores = cross_val_score(pipeline, X, y, cv=GroupKFold(3), params=params, n_jobs=processes)
+    np.testing.assert_allclose(scores, by_hand(RANKERS[kind], X, y, qid), atol=1e-6)
+
+
+def test_list_wise_scores_in_a_pipeline(routing, data):
+    X, y, qid = data
+    ranker = asking(RANKERS["linear"]).set_params(transforms=("fill", "list-zscore"))
+    pipeline = Pipeline([("scale", StandardScaler()), ("ranker", ranker)]).fit(X, y, qid=qid)
+    expected = (
+        clone(ranker).fit(StandardScaler().fit_transform(X), y, qid).predict(StandardScaler().fit_transform(X), qid)
+    )
+    np.testing.assert_allclose(pipeline.predict(X, qid=qid), expected)
+    with pytest.raises(DataError, match="give qid"):
+        pipeline.predict(X)
+
+
+@pytest.mark.parametrize("kind", RANKERS)
+def test_parameters_clone_and_repr(kind):
+    ranker = clone(RANKERS[kind]).set_params(objective=luce.objective("listmle", depth=3), l2=2.5)
+    copy = clone(ranker)
+    assert copy.get_params() == ranker.get_params()
+    assert copy.l2 == 2.5
+    assert "depth=3" in repr(copy)
+    assert "l2=2.5" in repr(copy)
+    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+        copy.set_params(colour=1)
+
+
+@pytest.mark.parametrize("kind", RANKERS)
+def test_pickles_before_and_after_fit(data, kind):
+    X, y, qid = data
+    fresh = pickle.loads(pickle.dumps(RANKERS[kind]))
+    fitted = pickle.loads(pickle.dumps(clone(fresh).fit(X, y, qid)))
+    np.testing.assert_array_equal(fitted.predict(X), clone(RANKERS[kind]).fit(X, y, qid).predict(X))
+
+
+@pytest.mark.parametrize("kind", RANKERS)
+@pytest.mark.parametrize("form", ["pandas", "polars", "lists", "sparse", "arrow"])
+def test_data_in_other_forms(data, kind, form):
+    X, y, qid = data
+    names = [f"f{i}" for i in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names, index=np.arange(len(X))[::-1])
+    features, labels, queries = {
+        "pandas": (frame, pd.Series(y, index=frame.index), pd.Series(qid).astype(str)),
+        "polars": (pl.DataFrame(X, schema=names), pl.Series(y), pl.Series(qid.astype(str))),
+        "lists": (X.tolist(), y.tolist(), qid.tolist()),
+        "sparse": (sparse.csr_matrix(X), y, qid),
+        "arrow": (pl.DataFrame(X, schema=names).to_arrow(), pl.Series(y).to_arrow(), pl.Series(qid).to_arrow()),
+    }[form]
+    transforms = ("fill",)  # which treats sparse features as it does others
+    fitted = clone(RANKERS[kind]).set_params(transforms=transforms).fit(features, labels, queries)
+    expected = clone(RANKERS[kind]).set_params(transforms=transforms).fit(X, y, qid)
+    np.testing.assert_allclose(fitted.predict(features), expected.predict(X), rtol=1e-4, atol=1e-6)
+    assert fitted.score(features, labels, queries) == pytest.approx(expected.score(X, y, qid))
+    assert hasattr(fitted, "feature_names_in_") == (form in ("pandas", "polars", "arrow"))
+
+
+@pytest.mark.parametrize("kind", RANKERS)
+def test_names_of_columns_are_compared(data, kind):
+    X, y, qid = data
+    frame = pl.DataFrame(X, schema=list("abcdef"))
+    ranker = clone(RANKERS[kind]).fit(frame, y, qid)
+    assert ranker.feature_names_in_.tolist() == list("abcdef")
+    for other, words in (
+        (frame.rename({"b": "year"}), "not those of the training: missing 'b'; not known 'year'"),
+        (frame.select(list("bacdef")), "another order, feature 1 was 'a', now it is 'b'"),
+        (frame.drop("d"), "X has 5 features, but .*Ranker is expecting 6 .* Of them missing 'd'"),
+        (
+            frame.with_columns(year=pl.lit(1)),
+            "X has 7 features, but .*Ranker is expecting 6 .* Of them not known 'year'",
+        ),
+    ):
+        for call in (ranker.predict, lambda given: ranker.score(given, y, qid)):
+            with pytest.raises(DataError, match=words):
+                call(other)
+    assert not hasattr(ranker.fit(X, y, qid), "feature_names_in_")
+
+
+@pytest.mark.parametrize("kind", RANKERS)
+def test_tags_tell_what_the_transforms_allow(data, kind):
+    X, y, qid = data
+    ranker = clone(RANKERS[kind])
+    tags = get_tags(ranker)
+    assert tags.target_tags.required
+    assert tags.input_tags.sparse
+    assert tags.input_tags.allow_nan
+    ranker.set_params(transforms=["list-zscore"])
+    assert not get_tags(ranker).input_tags.sparse
+    assert not get_tags(ranker).input_tags.allow_nan
+    with pytest.raises(DataError, match="needs dense features"):
+        ranker.fit(sparse.csr_array(X), y, qid)
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    for given in (holes, sparse.csr_array(holes)):
+        with pytest.raises(DataError, match="put 'fill' among the transforms"):
+            clone(ranker).set_params(transforms=["standardise"]).fit(given, y, qid)
+    assert np.isfinite(clone(RANKERS[kind]).fit(holes, y, qid).predict(holes)).all()
+    for wrong in (np.where(np.isnan(holes), np.inf, X), X + 1j, sparse.csr_array(X + 1j)):
+        with pytest.raises(DataError, match=r"infinite|Complex data not supported"):
+            clone(RANKERS[kind]).fit(wrong, y, qid)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "words"),
+    [
+        ("linear", {"l2": "much"}, "l2 must be a number ≥ 0. Got 'much'"),
+        ("linear", {"l2": np.nan}, "l2 must be a number ≥ 0. Got nan"),
+        ("linear", {"max_iterations": 2.5}, "max_iterations must be an integer ≥ 1, or None. Got 2.5"),
+        ("linear", {"learning_rate": 0}, "learning_rate must be a number > 0. Got 0"),
+        ("linear", {"optimiser": 3}, "optimiser must be a name, or None. Got 3"),
+        ("linear", {"transforms": "fill"}, "transforms must be names of transforms or transforms. Got 'fill'"),
+        ("linear", {"random_state": -1}, "random_state must be an integer from 0"),
+        ("linear", {"n_jobs": 0}, "n_jobs must be from 1"),
+        ("linear", {"metric": 10}, "metric must be a name. Got 10"),
+        ("neural", {"hidden": 8}, "hidden must be widths, integers ≥ 1. Got 8"),
+        ("neural", {"dropout": "half"}, "dropout must be at least 0 and below 1. Got 'half'"),
+        ("neural", {"learning_rate": "fast"}, "learning_rate must be a number > 0, or several. Got 'fast'"),
+        ("neural", {"patience": True}, "patience must be an integer ≥ 1. Got True"),
+    ],
+)
+def test_settings_are_checked_before_any_work(data, kind, settings, words):
+    with pytest.raises(OptionError, match=words):
+        clone(RANKERS[kind]).set_params(**settings).fit(*data)
+
+
+def test_numbers_of_numpy_are_settings_too(data, tmp_path):
+    X, y, qid = data
+    settings = {"epochs": np.int64(2), "hidden": (np.int64(3),), "dropout": np.float32(0.25)}
+    ranker = clone(RANKERS["neural"]).set_params(**settings).fit(X, y, qid)
+    ranker.save(tmp_path / "a.luce")
+    again = luce.load(tmp_path / "a.luce")
+    assert (again.epochs, list(again.hidden), again.dropout) == (2, [3], 0.25)
+    rates = clone(RANKERS["neural"]).set_params(learning_rate=np.array([0.01, 0.1]))
+    assert rates.fit(X, y, qid, validation=(X, y, qid)).learning_rate_ in (0.01, 0.1)
+
+
+def test_the_options_of_transforms_come_back(data, tmp_path):
+    X, y, qid = data
+    chain = ("standardise", luce.data.features.make_transform("second-order", threshold=0.05))
+    clone(RANKERS["linear"]).set_params(transforms=chain).fit(X, y, qid).save(tmp_path / "a.luce")
+    again = clone(luce.load(tmp_path / "a.luce"))
+    assert repr(again.transforms) == "['standardise', SecondOrder(threshold=0.05)]"
