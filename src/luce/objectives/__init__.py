@@ -4,6 +4,14 @@ from typing import Any
 
 from luce.errors import unknown_name
 from luce.objectives.distances import c_cosine, c_squared, cosine, rankcosine, squared_gain, squared_label
+from luce.objectives.expected import (
+    pl_rank_1,
+    pl_rank_2,
+    pl_rank_3,
+    placement_policy_gradient,
+    policy_gradient,
+    stochastic_lambdaloss,
+)
 from luce.objectives.grades import mcrank
 from luce.objectives.likelihood import listmle, p_listmle, pl_lb, pl_partition, pl_topk
 from luce.objectives.objective import Evaluation, Objective
@@ -28,6 +36,7 @@ _TABLE = (
     *(rankcosine, cosine, c_cosine),
     *(squared_gain, squared_label, c_squared, mcrank),
     *(ranknet, ranksvm, rankregress, pairties_davidson, pairties_rao_kupper, lambdarank, lambdaloss),
+    *(policy_gradient, placement_policy_gradient, pl_rank_1, pl_rank_2, pl_rank_3, stochastic_lambdaloss),
 )
 OBJECTIVES: dict[str, Objective] = {entry.name: entry for entry in _TABLE}
 

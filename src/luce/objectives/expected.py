@@ -1,0 +1,214 @@
+"""The expected metric of a Plackett-Luce policy: the scores are to make rankings drawn from them good on average."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from luce.arrays import Floats
+from luce.errors import OptionError
+from luce.kernels.expected_gain import AUTO, ESTIMATORS, Estimate, expected_gain
+from luce.kernels.sampled_rankings import gumbel_scores
+from luce.metrics.gains import GAINS
+from luce.objectives.linear_metrics import best_first, is_linear_metric, linear_gains
+from luce.objectives.objective import Evaluation, Lists, Objective, record
+from luce.objectives.options import Option, one_of
+from luce.objectives.pairwise import lambdaloss
+from luce.randomness import Draw
+
+FAMILY = "expected metric"
+PAPER = "Oosterhuis 2021"
+EXPECTED = (
+    "−E[R], R = Σ_k θ_k ρ(y_k) over rankings y drawn from the policy, θ and ρ the discounts and gains of the metric; "
+    "0 where all gains of a list are alike; gradient: minus the mean over the samples of {}. Loss and gradient are "
+    "estimates from the same samples: with the draw held, the loss jumps where a ranking changes"
+)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
+
+
+def _samples(default: int, auto: bool) -> Option:
+    """How many samples: a number, a schedule, or the word "auto"."""
+
+    def accepts(value: Any) -> bool:
+        if isinstance(value, list | tuple):
+            return len(value) == 3 and all(map(_is_count, value))
+        return (auto and isinstance(value, str) and value == "auto") or _is_count(value)
+
+    allowed = f"an integer ≥ 1, {'auto'!r} " if auto else "an integer ≥ 1 "
+    summary = "rankings drawn a list; (10, 100, 40), the paper's, goes from 10 to 100 over the first 40 steps (epochs)"
+    if auto:
+        summary += "; 'auto': as many as make the signal as strong as the noise, from 16 to 1,024 for each list"
+    return Option(default, allowed + "or three of them (first, last, steps)", accepts, summary)
+
+
+def samples_at(samples: Any, step: int) -> int:
+    """The number of samples at a step of the draw.
+
+    >>> samples_at((10, 100, 40), 20), samples_at((10, 100, 40), 1_000), samples_at(7, 1_000)
+    (55, 100, 7)
+    """
+    if isinstance(samples, str):
+        return AUTO
+    if not isinstance(samples, list | tuple):
+        return int(samples)
+    first, last, steps = samples
+    return round(first + (last - first) * min(step / steps, 1.0))
+
+
+CHOICES = {
+    "metric": Option(
+        "ndcg@10",
+        "dcg, ndcg, precision or recall, with or without a cutoff, arp, or a row of discounts",
+        is_linear_metric,
+        "what is to be high on average (arp: low); a row of discounts, one a rank, takes the gains of dcg",
+    ),
+    "gain": one_of("exponential", GAINS, "gain of a grade in dcg and ndcg: 2^y − 1, or y"),
+    "samples": _samples(100, auto=True),
+}
+TRAITS: dict[str, Any] = {"family": FAMILY, "choices": CHOICES, "random": True, "gradient_only": True}
+
+
+@record(
+    "policy-gradient",
+    formula=EXPECTED.format("R ∂ log π(y)"),
+    paper=f"{PAPER}, Eq. 10; Williams 1992; Singh and Joachims 2019",
+    **TRAITS,
+)
+def policy_gradient(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
+    """The expected metric by REINFORCE: the whole reward of a ranking for each of its placements."""
+    return _evaluation(lists, "policy-gradient", metric, gain, samples)
+
+
+@record(
+    "placement-policy-gradient",
+    formula=EXPECTED.format("Σ_k ∂ log π(y_k | y_1 … y_{k−1}) Σ_{x≥k} θ_x ρ(y_x)"),
+    paper=f"{PAPER}, Eq. 14",
+    **TRAITS,
+)
+def placement_policy_gradient(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
+    """The expected metric by rewarding a placement for what follows; the same numbers as pl-rank-1."""
+    return _evaluation(lists, "placement-policy-gradient", metric, gain, samples)
+
+
+@record(
+    "pl-rank-1",
+    formula=EXPECTED.format(
+        "ω_r − Σ_{k≤r} π(d | y_1 … y_{k−1}) ω_k, r = rank of d, at most K, ω_k = Σ_{x≥k} θ_x ρ(y_x)"
+    ),
+    paper=f"{PAPER}, Eq. 20",
+    **TRAITS,
+)
+def pl_rank_1(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
+    """The expected metric by what follows an item's placement, minus what it puts at risk before."""
+    return _evaluation(lists, "pl-rank-1", metric, gain, samples)
+
+
+@record(
+    "pl-rank-2",
+    formula=EXPECTED.format("ω_{r+1} + Σ_{k≤r} π(d | y_1 … y_{k−1}) (θ_k ρ_d − ω_k), r and ω as in pl-rank-1"),
+    paper=f"{PAPER}, Eq. 23",
+    **TRAITS,
+)
+def pl_rank_2(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
+    """As pl-rank-1, an item's own reward being expected rather than observed, which is less noisy."""
+    return _evaluation(lists, "pl-rank-2", metric, gain, samples)
+
+
+@record(
+    "pl-rank-3",
+    formula=EXPECTED.format("ω_{r+1} + e^{s_d} (ρ_d Σ_{k≤r} θ_k / D_k − Σ_{k≤r} ω_k / D_k), D_k = Σ e^s before k"),
+    paper="Oosterhuis 2022; sampling in O(n + samples × K) a list",
+    **TRAITS,
+)
+def pl_rank_3(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
+    """The numbers of pl-rank-2 from running sums in O(n + samples × K) a list; so are all of this family found here."""
+    return _evaluation(lists, "pl-rank-3", metric, gain, samples)
+
+
+def estimate(
+    goal: Objective,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike | None = None,
+    *,
+    item_weights: ArrayLike | None = None,
+    draw: Draw | None = None,
+    n_jobs: int | None = None,
+) -> Estimate:
+    """The expected metric and its gradient as an objective of this family estimates them, with their variances.
+
+    What the objective gives is minus this; for arp, where lower is better, the value is minus the metric.
+
+    >>> from luce.objectives import objective
+    >>> found = estimate(objective("pl-rank-3", metric="dcg@1", samples=10_000), [0.0, 0.0], [1, 0])
+    >>> np.abs(found.gradient - [0.25, -0.25]).max() < 4 * np.sqrt(found.gradient_variance.max()) < 0.02
+    np.True_
+    """
+    if goal.name not in ESTIMATORS:
+        raise OptionError(f"Only {', '.join(ESTIMATORS)} estimate an expected metric. Got {goal.name}.")
+    lists = goal.lists(scores, labels, offsets, item_weights, None, draw, False, n_jobs)
+    return _estimate(lists, goal.name, variance=True, **goal.options)
+
+
+def _evaluation(lists: Lists, estimator: str, metric: Any, gain: str, samples: Any) -> Evaluation:
+    found = _estimate(lists, estimator, metric=metric, gain=gain, samples=samples)
+    return Evaluation(-found.value, -found.gradient)
+
+
+def _estimate(
+    lists: Lists, estimator: str, *, metric: Any, gain: str, samples: Any, variance: bool = False
+) -> Estimate:
+    # Items stand from the highest label down, so that the order of the rows changes no draw.
+    order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
+    gains, discounts = linear_gains(lists.labels[order], offsets, metric, gain, lists.n_jobs)
+    found = expected_gain(
+        lists.scores[order],
+        gains if lists.item_weights is None else gains * lists.item_weights[order],
+        offsets,
+        discounts,
+        samples=samples_at(samples, lists.draw.step),
+        estimator=estimator,
+        variance=variance,
+        draw=lists.draw,
+        n_jobs=lists.n_jobs,
+    )
+    noise = found.gradient_variance
+    return found._replace(
+        gradient=_at(order, found.gradient, lists.scores),
+        gradient_variance=None if noise is None else _at(order, noise, lists.scores),
+    )
+
+
+def _at(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
+    """The values at these rows, 0 elsewhere."""
+    result = np.zeros(len(like))
+    result[rows] = values
+    return result
+
+
+@record(
+    "stochastic-lambdaloss",
+    family=FAMILY,
+    formula="the mean of lambdaloss at s + Gumbel noise over samples, ranks and noise held in the derivatives",
+    paper=f"{PAPER}, baseline; Bruch et al. 2020; Wang et al. 2018",
+    choices={**lambdaloss.choices, "samples": _samples(10, auto=False)},
+    random=True,
+    curvature=True,
+    gradient_only=True,
+)
+def stochastic_lambdaloss(lists: Lists, *, variant: str, mu: float, samples: Any) -> Evaluation:
+    """LambdaLoss averaged over sampled rankings: a bound on what the policy's rankings lack on average."""
+    order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
+    loss, gradient, curvature = np.zeros(len(offsets) - 1), np.zeros(len(lists.scores)), np.zeros(len(lists.scores))
+    n_samples = samples_at(samples, lists.draw.step)
+    for sample in range(n_samples):
+        noisy = gumbel_scores(lists.scores[order], offsets, sample=sample, draw=lists.draw, n_jobs=lists.n_jobs)
+        found = lambdaloss.compute(lists._replace(scores=_at(order, noisy, lists.scores)), variant=variant, mu=mu)
+        loss += found.loss / n_samples
+        gradient += found.gradient / n_samples
+        if found.curvature is not None:
+            curvature += found.curvature / n_samples
+    return Evaluation(loss, gradient, curvature if lists.curvature else None)

@@ -1,0 +1,115 @@
+"""Metrics that are linear in what the items bring, Σ_r θ_r ρ(item at rank r): their discounts θ and gains ρ."""
+
+from typing import Any
+
+import numpy as np
+
+from luce.arrays import Floats, Integers, frozen
+from luce.compiled import compiled
+from luce.errors import DataError, LuceError
+from luce.kernels.label_order import longest_list, sort_by_label
+from luce.metrics.gains import discounts, exponent, gain
+from luce.metrics.metric import metric as metric_named
+from luce.threads import over_lists
+
+DCG, NDCG, PRECISION, RECALL, ARP = range(5)
+LINEAR = {"dcg": DCG, "ndcg": NDCG, "precision": PRECISION, "recall": RECALL, "arp": ARP}
+
+
+def is_linear_metric(value: Any) -> bool:
+    """Whether this names a linear metric, or is a row of discounts.
+
+    >>> is_linear_metric("ndcg@10"), is_linear_metric("err"), is_linear_metric([1, 0.5])
+    (True, False, True)
+    """
+    if isinstance(value, str):
+        try:
+            return metric_named(value).name in LINEAR
+        except LuceError:
+            return False
+    try:
+        row = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return row.ndim == 1 and row.size > 0 and bool(np.isfinite(row).all())
+
+
+def best_first(labels: Floats, offsets: Integers, n_jobs: int | None = None) -> tuple[Integers, Integers]:
+    """The observed rows of each list from the highest label down (M,), and their offsets (Q+1,).
+
+    >>> best_first(np.array([0.0, 2.0, np.nan, 1.0]), np.array([0, 3, 4]))
+    (array([1, 0, 3]), array([0, 2, 3]))
+    """
+    bounds = np.concatenate([[0], np.cumsum(~np.isnan(labels))])[offsets]
+    order = np.empty(bounds[-1], dtype=np.int64)
+    over_lists(_best_first, frozen(offsets), frozen(labels), frozen(bounds), order, n_jobs=n_jobs)
+    return order, bounds
+
+
+def linear_gains(
+    labels: Floats, offsets: Integers, metric: Any, gain: str = "exponential", n_jobs: int | None = None
+) -> tuple[Floats, Floats]:
+    """The gains ρ (N,) of items that stand from the highest label down in their lists, and the discounts θ (K,).
+
+    Σ θ ρ is the metric, minus the metric where lower is better (arp). A row of discounts takes the gains of dcg.
+    In a list where no order is better than another, because all gains are alike, they are 0.
+
+    >>> linear_gains(np.array([1.0, 0.0, 3.0]), np.array([0, 2, 3]), "precision@2")
+    (array([0.5, 0. , 0. ]), array([1., 1.]))
+    """
+    kind, weights = _parts(metric, int(np.diff(offsets).max(initial=0)))
+    gains = np.empty(len(labels))
+    cutoff = len(weights) if isinstance(metric, str) and "@" in metric else 0
+    settings = kind, gain == "linear", cutoff
+    over_lists(_linear_gains, frozen(offsets), frozen(labels), *settings, frozen(weights), gains, n_jobs=n_jobs)
+    beyond = np.flatnonzero(np.isinf(gains))
+    if beyond.size:
+        raise DataError(
+            f"The gain 2^{labels[beyond[0]]:g} − 1 is beyond float64. Scale the labels, or take ndcg or linear gain."
+        )
+    return gains, weights
+
+
+def _parts(metric: Any, longest: int) -> tuple[int, Floats]:
+    """The kind of gains, and the discounts."""
+    if not isinstance(metric, str):
+        return DCG, np.asarray(metric, dtype=np.float64)
+    named = metric_named(metric)
+    places = longest if named.cutoff is None else named.cutoff
+    if named.name == "arp":
+        return ARP, -np.arange(1.0, places + 1)
+    return LINEAR[named.name], discounts(places) if named.name in ("dcg", "ndcg") else np.ones(places)
+
+
+@compiled
+def _best_first(first, last, offsets, labels, bounds, order):
+    found = np.empty(longest_list(first, last, offsets), np.int64)
+    for q in range(first, last):
+        n = sort_by_label(labels, offsets[q], offsets[q + 1], found)
+        order[bounds[q] : bounds[q] + n] = found[:n]
+
+
+@compiled
+def _linear_gains(first, last, offsets, labels, kind, linear, cutoff, discounts, gains):
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        if start == stop:
+            continue
+        power = exponent(labels[start], linear) if kind == NDCG else 0.0
+        norm = 0.0 if kind in (NDCG, RECALL, ARP) else 1.0
+        if kind == PRECISION:
+            norm = float(cutoff if cutoff > 0 else stop - start)
+        for row in range(start, stop):
+            if kind in (DCG, NDCG):
+                gains[row] = gain(labels[row], power, linear)
+            elif kind == ARP:
+                gains[row] = max(labels[row], 0.0)
+            else:
+                gains[row] = 1.0 if labels[row] > 0.0 else 0.0
+            if kind == NDCG:
+                norm += gains[row] * discounts[row - start] if row - start < len(discounts) else 0.0
+            elif kind in (RECALL, ARP):
+                norm += gains[row]
+        alike = gains[start] == gains[stop - 1]  # the highest and the lowest
+        for row in range(start, stop):
+            gains[row] = 0.0 if alike else gains[row] / norm
