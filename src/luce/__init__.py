@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from luce.data.rankings import Connectivity as Connectivity
     from luce.data.rankings import Rankings as Rankings
     from luce.data.rankings import ordered_partition as ordered_partition
+    from luce.data.rankings.files import read_rankings as read_rankings
     from luce.errors import DataError as DataError
     from luce.errors import LuceError as LuceError
     from luce.errors import LuceWarning as LuceWarning
@@ -33,15 +34,22 @@ if TYPE_CHECKING:
     from luce.rankers import NeuralRanker as NeuralRanker
     from luce.rankers import load as load
     from luce.rankers import preset as preset
+    from luce.rankers.items import Gamma as Gamma
+    from luce.rankers.items import ItemScores as ItemScores
+    from luce.rankers.items import Normal as Normal
+    from luce.rankers.items import PlackettLuce as PlackettLuce
+    from luce.rankers.items import Pseudo as Pseudo
 
 _HOMES = {
     "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "write"),
     "luce.data.rankings": ("Connectivity", "Rankings", "ordered_partition"),
+    "luce.data.rankings.files": ("read_rankings",),
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "OptionError"),
     "luce.metrics": ("METRICS", "Results", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
     "luce.objectives.trees_bridge": ("lightgbm_objective", "xgboost_objective"),
+    "luce.rankers.items": ("Gamma", "ItemScores", "Normal", "PlackettLuce", "Pseudo"),
     "luce.rankers": ("Checkpoint", "LinearRanker", "NeuralRanker", "load", "preset"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

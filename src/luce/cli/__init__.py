@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from luce.cli.aggregate import aggregate
 from luce.cli.compare import compare
 from luce.cli.convert import convert
 from luce.cli.demo import demo
@@ -22,7 +23,7 @@ from luce.errors import LuceError
 
 COMMANDS: dict[str, Callable[..., None]] = {
     function.__name__: function
-    for function in (demo, inspect, convert, train, rank, evaluate, compare, objectives, metrics, presets)
+    for function in (demo, inspect, convert, train, rank, evaluate, compare, aggregate, objectives, metrics, presets)
 }
 
 app = typer.Typer(

@@ -25,21 +25,26 @@ SECTIONS: dict[str, Callable[[Report], dict[str, Any] | None]] = {
 """The sections in their order: what each shows (None: it is left out), in templates/NAME.html.j2."""
 
 
-def render(report: Report) -> str:
-    """The page of a report: one HTML text that asks for nothing from outside itself."""
+def environment() -> Any:
+    """The templates of the pages and the words they put numbers into."""
     jinja2 = load_package("jinja2", "report")
-    environment = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.PackageLoader("luce.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(decimal=decimal, number=number, count=count, p_value=p_value, plain=plain)
+    templates.filters.update(decimal=decimal, number=number, count=count, p_value=p_value, plain=plain)
+    return templates
+
+
+def render(report: Report) -> str:
+    """The page of a report: one HTML text that asks for nothing from outside itself."""
     gathered = {name: gather(report) for name, gather in SECTIONS.items()}
     sections = {name: found for name, found in gathered.items() if found is not None}
-    return environment.get_template("page.html.j2").render(
-        title=report.title, summary=report.summary, sections=sections
+    return (
+        environment().get_template("page.html.j2").render(title=report.title, summary=report.summary, sections=sections)
     )
 
 

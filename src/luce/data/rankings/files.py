@@ -1,0 +1,140 @@
+"""Rankings in files: PrefLib's, and tables (CSV, Parquet, Arrow) of the four forms that people keep them in."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from luce.data.rankings.rankings import Rankings
+from luce.errors import DataError, OptionError, unknown_name
+
+PREFLIB = (".soc", ".soi", ".toc", ".toi")
+
+
+def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **columns: Any) -> Rankings:
+    """The rankings of a file. Formats, where neither the ending nor the columns tell:
+
+    - preflib: .soc, .soi, .toc or .toi.
+    - long: a row for each item of each ranking: columns ranking, item, place, or as named by `ranking=`, `item=`,
+      `place=`, `weight=`, `ranker=`.
+    - pairs: a row for each comparison: columns winner and loser; or `left=`, `right=` and `outcome=` whose values
+      are named by `results=` ("left", "tie", "right" by default). `weight=`, `ranker=`.
+    - orders: a row for each ranking, its items from best to worst, empty where there are no more.
+    - ranks: a row for each ranking, a column for each item with its rank, empty or 0 where it has none.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "votes.csv").write_text("winner,loser\\ntea,rum\\nrum,gin\\n")
+    ...     read_rankings(Path(folder) / "votes.csv").names
+    ('tea', 'rum', 'gin')
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise DataError(f"There is no file {place}.")
+    if format == "preflib" or (format is None and place.suffix in PREFLIB):
+        return Rankings.read_preflib(place, **columns)
+    table = _table(place)
+    chosen = format or _form(place, table.column_names)
+    if chosen not in FORMS:
+        raise unknown_name("format of rankings", chosen, ["preflib", *FORMS])
+    return FORMS[chosen](table, **columns)
+
+
+def _table(path: Path) -> pa.Table:
+    """The table in a file, without the column of row numbers that has no name."""
+    from pyarrow import csv, feather, parquet
+
+    kinds: dict[str, Callable[[Path], pa.Table]] = {
+        ".csv": csv.read_csv,
+        ".tsv": lambda p: csv.read_csv(p, parse_options=csv.ParseOptions(delimiter="\t")),
+        ".parquet": parquet.read_table,
+        ".arrow": feather.read_table,
+        ".feather": feather.read_table,
+    }
+    if path.suffix not in kinds:
+        known = ", ".join([*PREFLIB, *kinds])
+        raise DataError(f"Rankings are read from files that end in {known}. Got {path.name}.")
+    try:
+        table = kinds[path.suffix](path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path} cannot be read as a table: {error}") from error
+    return table.select([i for i, name in enumerate(table.column_names) if name])
+
+
+def _form(path: Path, names: list[str]) -> str:
+    if {"ranking", "item", "place"} <= set(names):
+        return "long"
+    if {"winner", "loser"} <= set(names):
+        return "pairs"
+    some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    raise DataError(
+        f"The columns of {path.name} ({some}) do not say how its rankings are written. Give the format: "
+        "long, pairs, orders or ranks."
+    )
+
+
+def _column(table: pa.Table, name: str) -> list[Any]:
+    if name not in table.column_names:
+        raise unknown_name("column", name, table.column_names)
+    return table.column(name).to_pylist()
+
+
+def _extras(table: pa.Table, weight: str | None, ranker: str | None) -> dict[str, Any]:
+    return {
+        "weights": None if weight is None else _column(table, weight),
+        "rankers": None if ranker is None else _column(table, ranker),
+    }
+
+
+def _from_long(table: pa.Table, **columns: Any) -> Rankings:
+    return Rankings.from_table(table, **columns)
+
+
+def _from_pairs(
+    table: pa.Table,
+    *,
+    left: str = "winner",
+    right: str = "loser",
+    outcome: str | None = None,
+    results: Any = ("left", "tie", "right"),
+    weight: str | None = None,
+    ranker: str | None = None,
+) -> Rankings:
+    first, second, extras = _column(table, left), _column(table, right), _extras(table, weight, ranker)
+    if outcome is None:
+        return Rankings.from_pairs(first, second, **extras)
+    if len(results) != 3:
+        raise OptionError(f"results names three outcomes: left wins, a tie, right wins. Got {results!r}.")
+    return Rankings.from_pairs(first, second, _column(table, outcome), results=tuple(results), **extras)
+
+
+def _from_orders(table: pa.Table, *, weight: str | None = None, ranker: str | None = None) -> Rankings:
+    own = [name for name in table.column_names if name not in (weight, ranker)]
+    cells = [[_whole(value) for value in table.column(name).to_pylist()] for name in own]
+    orders = [[item for item in row if item is not None and item != ""] for row in zip(*cells, strict=True)]
+    return Rankings.from_orderings(orders, **_extras(table, weight, ranker))
+
+
+def _from_ranks(table: pa.Table, *, weight: str | None = None, ranker: str | None = None) -> Rankings:
+    own = [name for name in table.column_names if name not in (weight, ranker)]
+    try:
+        ranks = np.array([table.column(name).to_numpy().astype(np.float64) for name in own]).T
+    except (ValueError, TypeError) as error:
+        raise DataError(f"The columns of ranks must be numbers: {error}") from error
+    return Rankings.from_ranks(ranks, names=own, **_extras(table, weight, ranker))
+
+
+def _whole(value: Any) -> Any:
+    """A whole number that a column with gaps has turned into a float, as the integer it was."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+FORMS: dict[str, Callable[..., Rankings]] = {
+    "long": _from_long,
+    "pairs": _from_pairs,
+    "orders": _from_orders,
+    "ranks": _from_ranks,
+}

@@ -1,0 +1,111 @@
+"""Comparisons of two items, counted: how often each of a pair won, and how often they tied.
+
+With δ = s_i − s_j, the outcomes have the probabilities of Bradley and Terry, P(i > j) = 1 / (1 + e^{−δ}), no ties; of
+Davidson, P(i > j) = e^{δ/2} / D, P(i ≈ j) = ν / D, D = e^{δ/2} + e^{−δ/2} + ν, parameter log ν; or of Rao and Kupper,
+P(i > j) = 1 / (1 + e^{m − δ}), P(i ≈ j) = (e^{2m} − 1) P(i > j) P(j > i), parameter m > 0, the margin.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from luce.arrays import Floats, Integers, frozen, offsets_of_sizes
+from luce.kernels.block_sums import sum_over_lists
+from luce.kernels.pair_counts import cpu, tally
+from luce.threads import over_lists
+
+OUTCOMES = ("bradley-terry", "davidson", "rao-kupper")
+
+
+class PairCounts(NamedTuple):
+    """P pairs of items, each once, sorted: the first of a pair has the lower number.
+
+    starts (n_items+1,): the pairs whose first item is i; second (P,); wins, losses and ties of the first (P,).
+    """
+
+    starts: Integers
+    second: Integers
+    wins: Floats
+    losses: Floats
+    ties: Floats
+
+
+def count_pairs(items: Integers, places: Integers, weights: Floats, n_items: int) -> PairCounts:
+    """The counts of M comparisons: two rows each, the better first, with places 0 and 1, or 0 and 0 for a tie.
+
+    items (2M,), places (2M,), weights (M,).
+
+    >>> counts = count_pairs(np.array([1, 0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0, 0]), np.ones(3), 3)
+    >>> counts.starts, counts.second, counts.wins, counts.losses, counts.ties
+    (array([0, 1, 2, 2]), array([1, 2]), array([1., 0.]), array([1., 0.]), array([0., 1.]))
+    """
+    first, second, counts = tally.count(frozen(items), frozen(places), frozen(weights), n_items)
+    return PairCounts(offsets_of_sizes(np.bincount(first, minlength=n_items)), second.copy(), *counts.copy())
+
+
+class PairSums(NamedTuple):
+    """The log-likelihood of all pairs, its gradient (n_items,), its slope in the parameter and second derivatives.
+
+    curvature (P,): −∂²/∂δ² of each pair; degree (n_items,): the diagonal that they add up to; border (n_items,): −∂²/∂s
+    ∂parameter; corner: −∂²/∂parameter². Border and corner are 0 where the model has no parameter.
+    """
+
+    value: float
+    gradient: Floats
+    slope: float
+    curvature: Floats
+    degree: Floats
+    border: Floats
+    corner: float
+
+
+def pair_sums(
+    counts: PairCounts, scores: Floats, *, outcome: str = OUTCOMES[0], parameter: float = 0.0, n_jobs: int | None = None
+) -> PairSums:
+    """The sums over all pairs.
+
+    >>> counts = count_pairs(np.array([0, 1, 0, 1, 1, 0]), np.array([0, 1] * 3), np.ones(3), 2)
+    >>> pair_sums(counts, np.zeros(2)).gradient
+    array([ 0.5, -0.5])
+    """
+    n, curvature = len(scores), np.empty(len(counts.second))
+    number = OUTCOMES.index(outcome)
+    arrays = counts.second, counts.wins, counts.losses, counts.ties, scores
+    gradient, degree, border, totals = sum_over_lists(
+        cpu.sums,
+        frozen(counts.starts),
+        [n, n, n if number else 0, 3],
+        *map(frozen, arrays),
+        number,
+        float(parameter),
+        curvature,
+        n_jobs=n_jobs,
+    )
+    border = border if number else np.zeros(n)
+    return PairSums(float(totals[0]), gradient, float(totals[1]), curvature, degree, border, float(totals[2]))
+
+
+def pair_product(counts: PairCounts, curvature: Floats, direction: Floats, *, n_jobs: int | None = None) -> Floats:
+    """Σ_pairs curvature · (d_i − d_j) (e_i − e_j): minus the second derivative times a direction (n_items,)."""
+    arrays = counts.second, curvature, direction
+    (result,) = sum_over_lists(
+        cpu.product, frozen(counts.starts), [len(direction)], *map(frozen, arrays), n_jobs=n_jobs
+    )
+    return result
+
+
+def pair_log_probabilities(
+    counts: PairCounts, scores: Floats, *, outcome: str = OUTCOMES[0], parameter: float = 0.0
+) -> tuple[Floats, Floats, Floats]:
+    """log P (P,) that the first wins, that it loses, and that they tie (−inf where there are no ties)."""
+    results = np.empty((3, len(counts.second)))
+    arrays = counts.second, scores
+    over_lists(
+        cpu.log_probabilities,
+        frozen(counts.starts),
+        *map(frozen, arrays),
+        OUTCOMES.index(outcome),
+        float(parameter),
+        results,
+    )
+    return results[0], results[1], results[2]

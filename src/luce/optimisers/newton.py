@@ -1,0 +1,172 @@
+"""Newton's method for smooth functions, direct or by conjugate gradients, with a line search that stays finite."""
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from luce.arrays import Floats
+
+logger = logging.getLogger(__name__)
+
+Function = Callable[[Floats], tuple[float, Floats]]
+Watcher = Callable[[int, float, float], None]
+
+DAMPING = 1e-10
+"""Part of the mean diagonal that is added to it, so that a step along which nothing changes, as a shift, is nothing."""
+
+LONG_SEARCH = 60
+"""Conjugate gradients that take more steps than that hand over to the direct method, where the matrix fits."""
+
+LARGEST_MATRIX = 4_000
+"""Numbers up to which a matrix of second derivatives is ever made."""
+
+
+class Curvature(Protocol):
+    """The second derivative at a point: times a direction, its diagonal, or the whole matrix."""
+
+    def product(self, direction: Floats) -> Floats: ...
+
+    def diagonal(self) -> Floats: ...
+
+    def matrix(self) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How a search ended: whether the largest gradient fell to the tolerance, where it stands, and what it took.
+
+    >>> print(Convergence(True, 3e-9, 1e-8, 5, 4))
+    converged after 5 iterations and 4 products: largest gradient 3.0e-09 (tolerance 1.0e-08)
+    """
+
+    converged: bool
+    gradient: float
+    tolerance: float
+    iterations: int
+    products: int = 0
+
+    def __str__(self) -> str:
+        work = f"{self.iterations} iterations" + (f" and {self.products} products" if self.products else "")
+        end = f"largest gradient {self.gradient:.1e} (tolerance {self.tolerance:.1e})"
+        return f"{'converged' if self.converged else 'NOT converged'} after {work}: {end}"
+
+
+def minimise(
+    function: Function,
+    curvature: Callable[[Floats], Curvature],
+    start: Floats,
+    *,
+    tolerance: float,
+    max_iterations: int,
+    direct: bool,
+    watch: Watcher | None = None,
+) -> tuple[Floats, Convergence]:
+    """The point where no entry of the gradient is larger than `tolerance`, and how the search ended.
+
+    `function` gives value and gradient, infinite outside its domain; `curvature(point)` the second derivative there.
+    `direct` starts with the direct method. `watch(iteration, value, largest gradient)` is told of every step.
+
+    >>> class Bowl:
+    ...     product = staticmethod(lambda direction: 2 * direction)
+    ...     diagonal = staticmethod(lambda: np.full(2, 2.0))
+    ...     matrix = staticmethod(lambda: 2 * np.eye(2))
+    >>> point, end = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), lambda x: Bowl, np.zeros(2),
+    ...     tolerance=1e-9, max_iterations=9, direct=True)
+    >>> point.round(9), end.iterations
+    (array([3., 3.]), 1)
+    """
+    point = start.copy()
+    value, gradient = function(point)
+    norm = first_norm = _largest(gradient)
+    iterations = products = 0
+    while norm > tolerance and iterations < max_iterations:
+        here = curvature(point)
+        if direct:
+            step, count = _direct(here.matrix(), gradient), 0
+        else:
+            step, count = _conjugate_gradients(here, gradient, _forcing(norm, first_norm, tolerance))
+            direct = count > LONG_SEARCH and len(point) <= LARGEST_MATRIX
+        products += count
+        found = _search(function, point, value, gradient, step)
+        if found is None:
+            break
+        iterations += 1
+        point, value, gradient = found
+        norm = _largest(gradient)
+        logger.debug("iteration %d: value %.10g, largest gradient %.2e", iterations, value, norm)
+        if watch is not None:
+            watch(iterations, value, norm)
+    return point, Convergence(norm <= tolerance, norm, tolerance, iterations, products)
+
+
+def _largest(gradient: Floats) -> float:
+    return float(np.abs(gradient).max(initial=0.0))
+
+
+def _forcing(norm: float, first_norm: float, tolerance: float) -> float:
+    """How far the residual is brought down: more the nearer the end is, but no further than it takes to get there."""
+    return max(min(0.1, norm / max(first_norm, 1e-300)), 0.1 * tolerance / norm, 1e-8)
+
+
+def _direct(matrix: Floats, gradient: Floats) -> Floats:
+    """The Newton step −H⁻¹ g; where H is not positive definite, its eigenvalues count without their signs."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+    scale = float(np.mean(np.abs(np.diagonal(matrix)))) or 1.0
+    damped = matrix + DAMPING * scale * np.eye(len(matrix))
+    try:
+        return -cho_solve(cho_factor(damped, check_finite=False), gradient, check_finite=False)
+    except LinAlgError:
+        values, vectors = eigh(matrix)
+        return -vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), 1e-8 * scale))
+
+
+def _conjugate_gradients(here: Curvature, gradient: Floats, forcing: float) -> tuple[Floats, int]:
+    """The Newton step to a residual of `forcing` times the gradient, and how many products it took."""
+    diagonal = here.diagonal()
+    scale = np.maximum(diagonal, 1e-6 * float(np.abs(diagonal).max(initial=0.0)) or 1.0)
+    step, residual = np.zeros(len(gradient)), -gradient
+    search = scaled = residual / scale
+    squared = first = float(residual @ scaled)
+    for count in range(1, 20 * LONG_SEARCH):
+        turned = here.product(search)
+        bend = float(search @ turned)
+        if bend <= 1e-14 * float(search @ (scale * search)):  # flat or bent down: what was found so far is a descent
+            return (step if count > 1 else search), count
+        move = squared / bend
+        step = step + move * search
+        residual = residual - move * turned
+        scaled = residual / scale
+        before, squared = squared, float(residual @ scaled)
+        if squared <= forcing**2 * first:
+            return step, count
+        search = scaled + (squared / before) * search
+    return step, count
+
+
+def _search(
+    function: Function, point: Floats, value: float, gradient: Floats, step: Floats
+) -> tuple[Floats, float, Floats] | None:
+    """The first of step, step / 2, step / 4 … that lowers the value enough; None if none does.
+
+    Near the end the change of the value drowns in its rounding; there the slope along the step must have fallen.
+    """
+    slope = float(gradient @ step)
+    if not slope < 0.0:
+        step, slope = -gradient, -float(gradient @ gradient)
+    rounding = 1e-13 * (1.0 + abs(value))
+    length = 1.0
+    for _ in range(60):
+        there = point + length * step
+        new_value, new_gradient = function(there)
+        if math.isfinite(new_value) and np.isfinite(new_gradient).all():
+            enough = new_value <= value + 1e-4 * length * slope
+            level = abs(length * slope) < rounding and abs(new_value - value) <= 10 * rounding
+            if enough or (level and abs(float(new_gradient @ step)) < 0.9 * abs(slope)):
+                return there, new_value, new_gradient
+        length *= 0.5
+    return None

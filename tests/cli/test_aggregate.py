@@ -1,0 +1,67 @@
+"""`luce aggregate`: the table, the page, and the prior that it takes when it must."""
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from luce.cli import app
+from luce.data.rankings import Rankings
+from luce.errors import LuceWarning
+from luce.rankers.items import PlackettLuce, Pseudo
+
+
+def call(*words):
+    result = CliRunner().invoke(app, ["aggregate", *map(str, words)])
+    assert result.exit_code == 0, f"{result.output} {result.exception!r}"
+    return result
+
+
+@pytest.fixture
+def votes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    orders = [["tea", "rum", "gin"], ["rum", "tea", "gin"], ["gin", "tea", "rum"], ["tea", "gin", "rum"]]
+    (tmp_path / "votes.csv").write_text("a,b,c\n" + "".join(",".join(order) + "\n" for order in orders))
+    return orders
+
+
+def test_table_csv_and_page(votes, tmp_path):
+    text = call("votes.csv", "--format", "orders", "--csv", "worths.csv").output
+    model = PlackettLuce().fit(Rankings.from_orderings(votes))
+    with open("worths.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["item"] == "tea"
+    for row in rows:
+        at = model.names_.index(row["item"])
+        assert float(row["log_worth"]) == pytest.approx(model.log_worths_[at], abs=1e-6)
+        assert float(row["standard_error"]) == pytest.approx(model.standard_errors()[at], rel=1e-5)
+        assert f"{model.log_worths_[at]:.4f}" in text
+    page = (tmp_path / "aggregation.html").read_text()
+    assert page.startswith("<!") and page.count("<svg") == 2
+    assert "tea has the highest worth of 3 items in 4 rankings" in page
+    assert "prior none" in text
+
+
+def test_a_prior_where_it_must_be(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pairs = [("a", "b"), ("b", "a"), ("a", "c"), ("b", "c")]
+    (tmp_path / "pairs.csv").write_text("winner,loser\n" + "".join(f"{winner},{loser}\n" for winner, loser in pairs))
+    found = call("pairs.csv")
+    assert "Never win: c" in found.output
+    assert "0.5 wins and losses against a hypothetical one" in found.output
+    facts = json.loads(CliRunner().invoke(app, ["aggregate", "pairs.csv", "--json"]).stdout)
+    expected = PlackettLuce(prior=Pseudo(0.5)).fit(Rankings.from_pairs(*zip(*pairs, strict=True)))
+    assert facts["items"][-1]["item"] == "c"
+    assert facts["items"][-1]["log_worth"] == pytest.approx(expected.log_worths_[expected.names_.index("c")], abs=1e-6)
+    with pytest.warns(LuceWarning, match="cannot be estimated"):
+        bare = json.loads(CliRunner().invoke(app, ["aggregate", "pairs.csv", "--prior", "none", "--json"]).stdout)
+    assert bare["items"][-1]["log_worth"] is None and bare["items"][-1]["note"]
+    result = CliRunner().invoke(app, ["aggregate", "pairs.csv", "--prior", "half"])
+    assert "must be auto, none or a number" in str(result.exception)
+
+
+def test_names_to_show(votes, tmp_path):
+    (tmp_path / "names.csv").write_text("item,name\ntea,Earl Grey\ngin,London Dry\n")
+    text = call("votes.csv", "--format", "orders", "--names", "names.csv").output
+    assert "Earl Grey" in text and "London Dry" in text and "rum" in text
