@@ -42,7 +42,7 @@ def nodes_needed(log_a: np.ndarray) -> float:
     heights = grid - np.exp(grid) + np.log(-np.expm1(-x)).sum(axis=0)
     top = heights.argmax()
     curvature = (2 * heights[top] - heights[top - 1] - heights[top + 1]) / (grid[1] - grid[0]) ** 2
-    step = min(0.5 / np.sqrt(curvature), 0.35, 0.5 / np.log(len(log_a) + 1))
+    step = min(0.7 / np.sqrt(curvature), 0.35, 0.5 / np.log(len(log_a) + 1))
     return np.ptp(grid[heights > heights[top] + np.log(TOLERANCE) - 11]) / step
 
 

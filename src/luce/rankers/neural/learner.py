@@ -1,7 +1,9 @@
 """The network as gradient descent sees it: a step from some lists, its state for a checkpoint, its scores."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, rows_of_lists
 from luce.data import Dataset
-from luce.errors import LuceError
+from luce.errors import DataError, LuceError
 from luce.objectives import Draw, Objective
 from luce.optimisers.gradient_descent import Arrays, like
 
@@ -43,7 +45,7 @@ class NetworkLearner:
     ):
         self.network, self.goal, self.features, self.dataset = network, goal, features, dataset
         self.seed, self.n_jobs, self.learning_rate, self._figure = seed, n_jobs, learning_rate, figure
-        self.device = next(network.parameters()).device
+        self.device, self.sizes = next(network.parameters()).device, dataset.sizes
         self.nuisance = nn.Parameter(torch.tensor([*goal.nuisance.values()], dtype=torch.float64))
         groups: list[dict[str, Any]] = [
             {"params": list(network.parameters())},
@@ -54,37 +56,47 @@ class NetworkLearner:
     def step(self, lists: Integers, epoch: int, step: int) -> float:
         data = self.dataset
         rows = rows_of_lists(data.offsets, lists)
-        offsets = offsets_of_sizes(data.sizes[lists])
+        offsets = offsets_of_sizes(self.sizes[lists])
         # Dropout depends on the seed and the step alone, so nothing of it needs keeping in a checkpoint.
-        torch.manual_seed(np.random.SeedSequence((self.seed, step)).generate_state(1, np.uint64)[0].item())
+        self._seed_dropout(np.random.SeedSequence((self.seed, step)).generate_state(1, np.uint64)[0].item())
         self.network.train()
         scores = call(self.network, self._rows(lists), torch.from_numpy(offsets))
         values = scores.detach().to("cpu", torch.float64).numpy()
-        if not np.isfinite(values).all():
+        try:
+            evaluation = self.goal.value_and_gradient(
+                values,
+                data.labels[rows],
+                offsets,
+                item_weights=None if data.item_weights is None else data.item_weights[rows],
+                nuisance=self.nuisance.detach().numpy(),
+                draw=Draw(self.seed, epoch, lists),
+                n_jobs=self.n_jobs,
+            )
+        except DataError as error:
+            if np.isfinite(values).all():
+                raise
             raise LuceError(
                 f"The scores are no longer finite at epoch {epoch + 1}, step {step + 1}: the training diverges. "
                 f"Try a lower learning_rate than {self.learning_rate:g}, standardised features, or normalisation."
-            )
-        evaluation = self.goal.value_and_gradient(
-            values,
-            data.labels[rows],
-            offsets,
-            item_weights=None if data.item_weights is None else data.item_weights[rows],
-            nuisance=self.nuisance.detach().numpy(),
-            draw=Draw(self.seed, epoch, lists),
-            n_jobs=self.n_jobs,
-        )
-        weights = np.full(len(lists), 1 / len(lists))
+            ) from error
+        slope, weights = evaluation.gradient, np.full(len(lists), 1 / len(lists))
         if data.list_weights is not None:
             weights *= data.list_weights[lists]
-        by_row = weights[list_of_row(offsets)]
-        slope = evaluation.gradient * (by_row[:, None] if evaluation.gradient.ndim == 2 else by_row)
+            slope *= weights[list_of_row(offsets)].reshape(-1, *[1] * (slope.ndim - 1))
+        else:
+            slope /= len(lists)
         self.optimiser.zero_grad()
         scores.backward(torch.from_numpy(slope).to(scores))
         if evaluation.nuisance_gradient is not None:
             self.nuisance.grad = torch.from_numpy(weights @ evaluation.nuisance_gradient)
         self.optimiser.step()
         return float(weights @ evaluation.loss)
+
+    def _seed_dropout(self, seed: int) -> None:
+        # torch.manual_seed would format a traceback for devices that are not there, half a millisecond each time.
+        torch.default_generator.manual_seed(seed)
+        if self.device.type == "cuda":
+            torch.cuda.manual_seed(seed)
 
     def _rows(self, lists: Integers) -> Tensor:
         """The features of some lists, copied list by list: rows of a list lie together."""
@@ -159,9 +171,12 @@ def call(network: nn.Module, rows: Tensor, offsets: Tensor) -> Tensor:
 
 def wants_lists(network: nn.Module) -> bool:
     """Whether `forward` takes the offsets of the lists beside the rows."""
-    import inspect
+    return _takes_offsets(type(network))  # type: ignore[arg-type]
 
-    return "offsets" in inspect.signature(network.forward).parameters
+
+@cache
+def _takes_offsets(kind: type[nn.Module]) -> bool:
+    return "offsets" in inspect.signature(kind.forward).parameters
 
 
 def scores_of(network: nn.Module, features: Any, offsets: Integers) -> Floats:
