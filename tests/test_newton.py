@@ -104,7 +104,10 @@ def test_a_step_out_of_the_domain_is_shortened():
 
 @pytest.mark.parametrize("direct", [True, False])
 def test_a_bent_down_function_still_goes_down(direct):
+    evaluations = []
+
     def function(x):  # (x² − 1)², bent down between −0.58 and 0.58
+        evaluations.append(x)
         return float(((x**2 - 1) ** 2).sum()), 4 * x * (x**2 - 1)
 
     class Here:
@@ -123,6 +126,24 @@ def test_a_bent_down_function_still_goes_down(direct):
     point, end = minimise(function, Here, np.array([0.1, -0.2]), tolerance=1e-10, max_iterations=100, direct=direct)
     assert end.converged
     np.testing.assert_allclose(np.abs(point), 1, atol=1e-9)
+    assert len(evaluations) < 4 * end.iterations + 4  # no step was far too long
+
+
+def test_a_matrix_that_is_singular_but_for_rounding():
+    # Shifts change nothing; rounding leaves a pivot just above 0, and a gradient not quite free of shifts.
+    for seed in range(200):
+        weights = np.triu(np.random.default_rng(seed).random((6, 6)), 1)
+        matrix = np.diag((weights + weights.T).sum(axis=1)) - weights - weights.T
+        try:
+            np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            continue
+        gradient = np.array([1.0, -1, 0.5, -0.5, 0, 1e-12])
+        step = newton._direct(matrix, gradient)
+        assert np.abs(step).max() < 10
+        np.testing.assert_allclose(matrix @ step, -gradient, atol=1e-8)
+        return
+    pytest.fail("no seed gives such a matrix")
 
 
 def test_scaling_worths_never_lowers_the_likelihood():

@@ -29,7 +29,7 @@ def check_distribution(prefixes, scores, depth):
     assert chisquare(found[possible], expected[possible] * found.sum() / expected[possible].sum()).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("scores", [EQUAL, SPREAD, MIXED], ids=["equal", "spread by 20", "mixed"])
 def test_every_way_has_the_exact_distribution(scores, way, depth):

@@ -98,7 +98,9 @@ def report(data, whole, tmp_path_factory):
         path = folder / kind / "damaged" / f"{way}-{number}"
         path.write_bytes(content)
         made[f"{kind}/{path.name}"] = way
-    run = subprocess.run([sys.executable, loading.__file__, folder], capture_output=True, text=True, cwd=folder)
+    run = subprocess.run(
+        [sys.executable, loading.__file__, folder], capture_output=True, text=True, cwd=folder, timeout=600
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout) | {"made": made}
 

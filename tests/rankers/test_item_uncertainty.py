@@ -10,6 +10,7 @@ from luce.errors import DataError, LuceWarning, OptionError
 from luce.rankers.items import Normal, PlackettLuce, Pseudo, information, probing, uncertainty
 from luce.rankers.items.comparisons import critical_value, rank_intervals, tiers
 from luce.rankers.items.quasi_variances import quasi_errors
+from luce.rankers.items.ranking_scores import ranking_log_probabilities, ranking_scores
 
 from .item_data import fruit, mixed, pudding, strict
 
@@ -122,6 +123,15 @@ def test_robust_errors(clustered):
         middle = (own.T * weights) @ own * weights.sum() / (weights.sum() - 1)
     bread = model.covariance()
     np.testing.assert_allclose(model.covariance("sandwich"), bread @ middle @ bread, rtol=1e-4, atol=1e-7)
+
+
+def test_slopes_of_single_comparisons_under_rao_and_kupper():
+    model = PlackettLuce("rao-kupper").fit(pudding())
+    likelihood, point, h = model._posterior.likelihood, model._point, 1e-6
+    slopes = ranking_scores(likelihood, point[:6], point[6:]).toarray()
+    for k, unit in enumerate(np.eye(7) * h):
+        above, below = (ranking_log_probabilities(likelihood, *np.split(point + sign * unit, [6])) for sign in (1, -1))
+        np.testing.assert_allclose(slopes[:, k], (above - below) / (2 * h), atol=1e-8)
 
 
 def test_errors_of_features():

@@ -1,7 +1,6 @@
 """Newton's method for smooth functions, direct or by conjugate gradients, with a line search that stays finite."""
 
 import logging
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -163,10 +162,9 @@ def _search(
     for _ in range(60):
         there = point + length * step
         new_value, new_gradient = function(there)
-        if math.isfinite(new_value) and np.isfinite(new_gradient).all():
-            enough = new_value <= value + 1e-4 * length * slope
-            level = abs(length * slope) < rounding and abs(new_value - value) <= 10 * rounding
-            if enough or (level and abs(float(new_gradient @ step)) < 0.9 * abs(slope)):
-                return there, new_value, new_gradient
+        enough = new_value <= value + 1e-4 * length * slope  # which NaN and infinity never are
+        level = abs(length * slope) < rounding and abs(new_value - value) <= 10 * rounding
+        if enough or (level and abs(float(new_gradient @ step)) < 0.9 * abs(slope)):
+            return there, new_value, new_gradient
         length *= 0.5
     return None

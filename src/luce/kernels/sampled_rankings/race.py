@@ -41,9 +41,9 @@ def line_up(urn, n_racers):
             racers[j] = j
         return 0.0
     sort_positive(urn.weights, racers)
+    racers[:] = racers[::-1].copy()
     others, tail = urn.weights.copy(), 0.0
-    for k in range(n_racers):  # the heaviest are at the end
-        racers[k], racers[n - 1 - k] = racers[n - 1 - k], racers[k]
+    for k in range(n_racers):
         others[racers[k]] = 0.0
     for j in range(n):
         tail += others[j]

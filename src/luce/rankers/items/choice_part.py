@@ -21,6 +21,8 @@ from luce.rankers.items.remembered import Remembered
 class ChoicePart:
     """log P of rankings without ties; scores too far apart for one scale are handed to the likelihood of rows."""
 
+    costly = False
+
     def __init__(self, observed: Observed, n_ties: int, n_jobs: int | None):
         self.observed, self.n_ties, self.n_jobs = observed, n_ties, n_jobs
         self.choices = observed.choices()

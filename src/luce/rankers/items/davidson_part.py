@@ -14,6 +14,8 @@ MOST_ROWS = 200_000_000
 class DavidsonPart:
     """log P under Davidson-Luce: tie orders (T+1,), the prevalence of the lowest is 1, the others are parameters."""
 
+    costly = True  # its products: sums over all subsets
+
     def __init__(self, observed: Observed, orders: Integers, n_jobs: int | None, multipliers: Floats | None = None):
         self.observed, self.n_jobs, self.n_ties = written_out(observed), n_jobs, len(orders) - 1
         seen = self.observed

@@ -124,6 +124,10 @@ def expected_part(posterior: Posterior, point: Floats) -> Likelihood | None:
     if likelihood.ties == "rao-kupper":
         return _with_parts(likelihood, [_expected_pairs(part, scores, ties) for part in likelihood.parts])
     if likelihood.ties == "exact":
+        if getattr(likelihood.parts[0], "multipliers", None) is not None:
+            raise OptionError(
+                "With adherence and ties of unknown order there are no expected errors; ask for observed ones."
+            )
         return _mean_of_draws(likelihood, scores)
     return None
 

@@ -19,6 +19,8 @@ class LevelPart:
     `multipliers` (Q,) stretch the scores of whole rankings (ranker adherence); pools must be written out then.
     """
 
+    costly = True  # its products: an integral for every tie
+
     def __init__(self, observed: Observed, n_ties: int, n_jobs: int | None, multipliers: Floats | None = None):
         self.observed, self.n_ties, self.n_jobs = observed, n_ties, n_jobs
         self.multipliers = multipliers

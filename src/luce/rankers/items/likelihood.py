@@ -20,6 +20,8 @@ TIES = ("exact", "davidson", "rao-kupper", None)
 class Part(Protocol):
     """One kind of observation: its log-likelihood in the scores and tie parameters, and minus its second derivative."""
 
+    costly: bool
+
     def value_and_gradient(self, scores: Floats, ties: Floats) -> tuple[float, Floats, Floats]: ...
 
     def curvature(self, scores: Floats, ties: Floats) -> Any: ...

@@ -11,6 +11,8 @@ from luce.rankers.items.remembered import Remembered
 class PairPart:
     """log P of comparisons under one of the OUTCOMES; `tie` is the number of its tie parameter, if it has one."""
 
+    costly = False
+
     def __init__(self, counts: PairCounts, n_ties: int, n_jobs: int | None, outcome: str, tie: int = -1):
         self.counts, self.n_ties, self.n_jobs = counts, n_ties, n_jobs
         self.outcome, self.tie = outcome, tie

@@ -61,9 +61,9 @@ class Posterior:
         pulled = self.worths.pull(parameters, gradient) - self.precision * away
         return -value, -np.concatenate([pulled, slopes])
 
-    def curvature(self, point: Floats, *, ghost: bool = True, prior: bool = True) -> "PosteriorCurvature":
-        """The second derivative; without the hypothetical item or the normal prior, if not wanted."""
-        return PosteriorCurvature(self, point, ghost, prior)
+    def curvature(self, point: Floats, *, ghost: bool = True) -> "PosteriorCurvature":
+        """The second derivative; without the comparisons with the hypothetical item, if not wanted."""
+        return PosteriorCurvature(self, point, ghost)
 
     def start(self, log_worths: Floats | None = None) -> Floats:
         """Equal worths, or those given, and the tie parameters that fit equal worths."""
@@ -96,8 +96,7 @@ class Posterior:
         self, start: Floats, *, tolerance: float, max_iterations: int, watch: Watcher | None = None
     ) -> tuple[Floats, Convergence]:
         """The most likely point, by Newton's method."""
-        ties = any(not hasattr(part, "choices") and not isinstance(part, PairPart) for part in self.parts)
-        few = len(start) <= (MODERATE if ties else FEW)
+        few = len(start) <= (MODERATE if any(part.costly for part in self.parts) else FEW)
         dense = not self.worths.free and self.worths.n_scores <= LARGEST_MATRIX >= len(start)
         return minimise(
             self.value_and_gradient,
@@ -113,12 +112,12 @@ class Posterior:
 class PosteriorCurvature:
     """The second derivative of a Posterior at a point."""
 
-    def __init__(self, posterior: Posterior, point: Floats, ghost: bool, prior: bool):
+    def __init__(self, posterior: Posterior, point: Floats, ghost: bool):
         self.posterior, self.worths = posterior, posterior.worths
         self.parameters, ties = posterior.split(point)
         self.n_ties = len(ties)
         self.scores = self.worths.scores(self.parameters)
-        self.precision = posterior.precision if prior else np.zeros(len(self.parameters))
+        self.precision = posterior.precision
         parts = posterior.parts if ghost else posterior.likelihood.parts
         seen = [posterior._seen(part, self.scores) for part in parts]
         self.parts = [
