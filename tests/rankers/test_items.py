@@ -279,6 +279,7 @@ def test_a_normal_prior_has_a_mean_and_a_spread_for_each_item():
         ({"adherence": 2.0}, "adherence must be None, True or luce.Gamma"),
         ({"teams": {}, "features": {}}, "give one of the two"),
         ({"teams": [1]}, "teams must map"),
+        ({"tolerance": 0}, "tolerance must be above 0 and max_iterations at least 1"),
     ],
 )
 def test_settings_that_cannot_be(settings, message):
@@ -291,6 +292,24 @@ def test_ties_where_none_are_taken():
         PlackettLuce(None).fit(fruit())
     with pytest.raises(DataError, match=r"takes comparisons of two items\. Ranking 1 has 4"):
         PlackettLuce("rao-kupper").fit(fruit())
+
+
+def test_nothing_to_learn_from():
+    rankings, _ = strict()
+    for given in (rankings.take([]), replace(rankings, weights=np.zeros(len(rankings)))):
+        with pytest.raises(DataError, match="There is nothing to learn from in Rankings"):
+            PlackettLuce(prior=Pseudo(0.5)).fit(given)
+
+
+def test_a_fit_that_fails_leaves_the_last_one_whole():
+    model = PlackettLuce(features=np.arange(3.0)[:, None])
+    model.fit(Rankings.from_orderings([[0, 1, 2], [2, 1, 0]], n_items=3))
+    before = model.convergence_, model.log_worths_.copy(), model.rankings_
+    with pytest.raises(DataError, match="set no finite value"):
+        model.fit(Rankings.from_orderings([[2, 1, 0], [2, 0]], n_items=3))
+    assert model.convergence_ is before[0]
+    assert model.rankings_ is before[2]
+    np.testing.assert_array_equal(model.log_worths_, before[1])
 
 
 def test_an_early_end_is_told_and_progress_is_logged(caplog):

@@ -92,15 +92,19 @@ class PlackettLuce(Presented, Predicting, BaseEstimator):
         posterior = setup.posterior
         begin = posterior.start(None if start is None else np.nan_to_num(np.asarray(start, float)[setup.keep]))
         begin = posterior.warmed_up(begin) if start is None else begin
-        point, self.convergence_, self.adherence_ = self._search(given, posterior, begin)
-        logger.info("%s", self.convergence_)
+        point, end, adherence = self._search(given, posterior, begin)
+        logger.info("%s", end)
         self._check_finite(setup, point)
         self._keep(given, setup, point)
-        if not self.convergence_.converged:
-            warnings.warn(f"The fit has {self.convergence_}.", LuceWarning, stacklevel=2)
+        self.convergence_, self.adherence_ = end, adherence
+        if not end.converged:
+            warnings.warn(f"The fit has {end}.", LuceWarning, stacklevel=2)
         return self
 
     def _set_up(self, rankings: Rankings) -> Setup:
+        if not (self.tolerance > 0 and self.max_iterations >= 1):
+            given = f"{self.tolerance!r} and {self.max_iterations!r}"
+            raise OptionError(f"tolerance must be above 0 and max_iterations at least 1. Got {given}.")
         settings = {name: getattr(self, name) for name in ("ties", "prior", "features", "teams", "n_jobs")}
         return set_up(rankings, **settings)
 

@@ -41,6 +41,8 @@ def set_up(rankings: Rankings, *, ties: str | None, prior: Any, features: Any, t
             f"ties=None takes no ties, but ranking {np.flatnonzero(tied)[0]} has one ({tied.sum():,} in all). "
             "Use ties='exact' (order unknown), 'davidson' or 'rao-kupper' (a tie is an outcome)."
         )
+    if not (rankings.weights > 0).any():
+        raise DataError(f"There is nothing to learn from in {rankings!r}: no ranking has a weight above 0.")
     free = prior is None and features is None and teams is None
     keep = np.ones(rankings.n_items, bool)
     why: dict[Hashable, str] = {}
