@@ -328,3 +328,10 @@ def test_asking_for_what_is_not_there():
         model.intervals(95)
     with pytest.raises(DataError, match="There is no item 'zed'"):
         model.contrast("zed", 0)
+
+
+def test_an_item_whose_quasi_variance_is_below_0_has_no_quasi_error():
+    chain = Rankings.from_orderings([["a", "b"], ["b", "c"]])
+    quasi = PlackettLuce("exact", prior=Pseudo(0.5)).fit(chain).quasi_standard_errors()
+    np.testing.assert_array_equal(np.isnan(quasi.errors), [False, True, False])
+    np.testing.assert_allclose(quasi.worst, 0, atol=1e-9)

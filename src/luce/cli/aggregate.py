@@ -99,7 +99,7 @@ def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tu
     connectivity = rankings.connectivity(ties=ties in ("davidson", "rao-kupper"))
     if connectivity.is_connected:
         return PlackettLuce(ties, n_jobs=threads).fit(rankings), "none"
-    say(f"[yellow]Note:[/] {connectivity} Every item gets {PSEUDO} wins and losses against a hypothetical one.")
+    say(f"[yellow]Note:[/] {connectivity}\nEvery item gets {PSEUDO} wins and losses against a hypothetical one.")
     return PlackettLuce(ties, prior=Pseudo(PSEUDO), n_jobs=threads).fit(rankings), f"{PSEUDO} pseudo-wins"
 
 

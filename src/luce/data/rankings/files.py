@@ -1,6 +1,7 @@
 """Rankings in files: PrefLib's, and tables (CSV, Parquet, Arrow) of the four forms that people keep them in."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,22 @@ from luce.data.rankings.rankings import Rankings
 from luce.errors import DataError, OptionError, unknown_name
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
+SIDES = (("left", "right"), ("model_a", "model_b"))
+"""Columns of the two that are compared, the column `winner` naming one of them or a tie."""
+TIES = ("tie", "tie (bothbad)", "both_bad")
 
 
 def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **columns: Any) -> Rankings:
-    """The rankings of a file. Formats, where neither the ending nor the columns tell:
+    """The rankings of a file; `format` says how they are written where neither its ending nor its columns do.
 
     - preflib: .soc, .soi, .toc or .toi.
-    - long: a row for each item of each ranking: columns ranking, item, place, or as named by `ranking=`, `item=`,
-      `place=`, `weight=`, `ranker=`.
-    - pairs: a row for each comparison: columns winner and loser; or `left=`, `right=` and `outcome=` whose values
-      are named by `results=` ("left", "tie", "right" by default). `weight=`, `ranker=`.
-    - orders: a row for each ranking, its items from best to worst, empty where there are no more.
+    - long: a row for each item of each ranking: columns ranking, item, place (or rank), or as named by `ranking=`,
+      `item=`, `place=`, `weight=`, `ranker=`.
+    - pairs: a row for each comparison: columns winner and loser; or left, right and winner (model_a, model_b and
+      winner), or as named by `left=`, `right=` and `outcome=`, whose values are named by `results=` ("left", "tie",
+      "right" by default). `weight=`, `ranker=`.
+    - orders: a row for each ranking, its items from best to worst, empty where there are no more: columns rank1,
+      rank2 and so on, or any.
     - ranks: a row for each ranking, a column for each item with its rank, empty or 0 where it has none.
 
     >>> import tempfile
@@ -37,10 +43,12 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
     if format == "preflib" or (format is None and place.suffix in PREFLIB):
         return Rankings.read_preflib(place, **columns)
     table = _table(place)
-    chosen = format or _form(place, table.column_names)
-    if chosen not in FORMS:
-        raise unknown_name("format of rankings", chosen, ["preflib", *FORMS])
-    return FORMS[chosen](table, **columns)
+    if format is None:
+        format, found = _form(place, table.column_names, columns)
+        columns = found | columns
+    if format not in FORMS:
+        raise unknown_name("format of rankings", format, ["preflib", *FORMS])
+    return FORMS[format](table, **columns)
 
 
 def _table(path: Path) -> pa.Table:
@@ -64,15 +72,25 @@ def _table(path: Path) -> pa.Table:
     return table.select([i for i, name in enumerate(table.column_names) if name])
 
 
-def _form(path: Path, names: list[str]) -> str:
-    if {"ranking", "item", "place"} <= set(names):
-        return "long"
-    if {"winner", "loser"} <= set(names):
-        return "pairs"
+def _form(path: Path, names: list[str], columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The format that the names of the columns tell, and what they tell of its columns."""
+    known, given = set(names), set(columns)
+    place = "place" if "place" in known else "rank"
+    if {"ranking", "item", place} <= known | given or given & {"ranking", "item", "place"}:
+        return "long", {"place": place}
+    if {"winner", "loser"} <= known or given & {"left", "right", "outcome"}:
+        return "pairs", {}
+    for left, right in SIDES:
+        if {left, right, "winner"} <= known:
+            return "pairs", {"left": left, "right": right, "outcome": "winner", "results": (left, TIES, right)}
+    ranked = [name for name in names if name not in (columns.get("weight"), columns.get("ranker"))]
+    if ranked and all(re.fullmatch(r"(rank|place)[ _]?\d+", name) for name in ranked):
+        return "orders", {}
     some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     raise DataError(
-        f"The columns of {path.name} ({some}) do not say how its rankings are written. Give the format: "
-        "long, pairs, orders or ranks."
+        f"The columns of {path.name} ({some}) do not say how its rankings are written. Give the format: long (a row "
+        "an item: ranking, item, place), pairs (a row a comparison: winner, loser), orders (a row a ranking, best item "
+        "first) or ranks (a row a ranking, a column an item)."
     )
 
 

@@ -35,7 +35,7 @@ def quasi_errors(covariance: Floats) -> QuasiErrors:
         return QuasiErrors(np.sqrt(each), (0.0, 0.0))
     np.fill_diagonal(variances, 1.0)
     q = _fitted(variances)
-    implied = np.sqrt((q[:, None] + q) / variances)[~np.eye(n, dtype=bool)] - 1
+    implied = np.sqrt(((q[:, None] + q) / variances)[~np.eye(n, dtype=bool)]) - 1
     roots = np.sqrt(np.where(q >= 0, q, np.nan))
     return QuasiErrors(roots, (float(implied.min()), float(implied.max())))
 
