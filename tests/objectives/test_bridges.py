@@ -74,7 +74,7 @@ def test_reductions_and_weights():
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "offsets": torch.tensor([0, 2])}, "not both"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "reduction": "max"}, "reduction must be"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "list_weights": torch.tensor([-1.0, 1.0])}, "list_weights"),
-        ({"mask": torch.ones(2, 2, dtype=torch.bool), "scores": torch.ones(2, 2, device="meta")}, "on meta"),
+        ({"mask": torch.ones(2, 2, dtype=torch.bool), "scores": torch.ones(2, 2, device="meta")}, "on cpu and meta"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "scores": torch.full((2, 2), torch.nan)}, "must not be NaN"),
     ],
 )

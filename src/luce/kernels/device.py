@@ -1,0 +1,28 @@
+"""Kernels for tensors on a device: Triton's on a GPU, else plain PyTorch; where Triton is missing it is said once."""
+
+import importlib
+import os
+import warnings
+from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
+
+from luce.errors import LuceWarning
+
+
+def device_kernels(room: str, device: str, fits: bool = True) -> ModuleType:
+    """The module `gpu` of a room of the kernels, or `plain`, on a CPU or where the work does not fit the first.
+
+    >>> device_kernels("ordered_likelihood", "cpu").__name__
+    'luce.kernels.ordered_likelihood.plain'
+    """
+    on_gpu = device == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
+    return importlib.import_module(f"luce.kernels.{room}.{'gpu' if on_gpu and fits and _has_triton() else 'plain'}")
+
+
+@cache
+def _has_triton() -> bool:
+    found = find_spec("triton") is not None
+    if not found:
+        warnings.warn("Triton is not installed: the GPU runs plain PyTorch, slower. pip install triton", LuceWarning, 2)
+    return found

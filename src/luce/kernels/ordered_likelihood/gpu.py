@@ -1,0 +1,122 @@
+"""The ordered likelihood of ragged lists on a GPU: one program sorts a list, sums it up twice and writes its gradient.
+
+Ties are broken by random keys of the stream (seed, step, list, sample): the same draw gives the same order on every
+GPU, but not the order that the shuffle of the CPU gives.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+NO_WEIGHTS, HALVING, GIVEN = 0, 1, 2
+
+
+def ordered_lists(
+    scores: Tensor,
+    labels: Tensor,
+    offsets: Tensor,
+    numbers: Tensor | None,
+    longest: int,
+    *,
+    depth: int,
+    sample: int,
+    seed: int,
+    step: int,
+    place_weights: Tensor | None = None,
+    halving: bool = False,
+    factor: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """Losses (Q,), and slopes (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
+
+    `numbers` (Q,) are the lists' own for the draw, None = 0, 1, 2 …; `depth`, `place_weights` and `halving` those of
+    the CPU's kernel.
+    """
+    losses = torch.empty(len(offsets) - 1, device=scores.device, dtype=torch.float32)
+    slopes = torch.empty(len(scores), device=scores.device, dtype=torch.float32)
+    mode = HALVING if halving else NO_WEIGHTS if place_weights is None else GIVEN
+    weights, n_weights = (scores, 0) if place_weights is None else (place_weights, len(place_weights))
+    largest = triton.next_power_of_2(max(longest, 128))
+    if len(losses):
+        _ordered_lists[(len(losses),)](
+            scores, labels, offsets, offsets if numbers is None else numbers, weights, losses, slopes, factor, seed,
+            step, sample, min(depth, longest), n_weights, numbers is not None, mode, largest,
+            num_warps=4 if largest <= 2_048 else 8,
+        )  # fmt: skip
+    return losses, slopes
+
+
+@triton.jit
+def _either(top, total, other_top, other_total):
+    """Two sums on scales of their own as one."""
+    highest = tl.maximum(top, other_top)
+    shift = tl.where(highest == -float("inf"), 0.0, highest)
+    return highest, total * tl.exp(top - shift) + other_total * tl.exp(other_top - shift)
+
+
+@triton.jit
+def _sorted_places(y, places, here, seed, step, number, sample):
+    """The places of a list from the highest label down, ties in random order, what is not observed last."""
+    bits = (y + 0.0).to(tl.int32, bitcast=True)  # −0 is 0
+    rising = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+    falling = tl.where(here, -rising.to(tl.int64), 2147483649)
+    zero = places * 0
+    word, _, _, _ = tl.philox(seed, (places).to(tl.uint32), (zero + sample).to(tl.uint32),
+                              (zero + number).to(tl.uint32), (zero + step).to(tl.uint32))  # fmt: skip
+    tie = (word >> 15).to(tl.int64)  # 17 bits, and the place itself 13: what is left of 64
+    return (tl.sort(falling * 1073741824 + tie * 8192 + places.to(tl.int64)) & 8191).to(tl.int32)
+
+
+@triton.jit
+def _ordered_lists(
+    scores, labels, offsets, numbers, weights, losses, slopes, factor, seed, step, sample, depth, n_weights,
+    numbered: tl.constexpr, mode: tl.constexpr, largest: tl.constexpr,
+):  # fmt: skip
+    """An eighth of the room, or half of it, where that holds the list."""
+    row = tl.program_id(0)
+    begin = tl.load(offsets + row)
+    count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
+    number, loss, out = row.to(tl.int64), losses + row, slopes + begin
+    if numbered:
+        number = tl.load(numbers + row)
+    scores, labels = scores + begin, labels + begin
+    if count <= largest // 8:
+        _ordered_list(scores, labels, weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
+                      mode, largest // 8)  # fmt: skip
+    elif count <= largest // 2:
+        _ordered_list(scores, labels, weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
+                      mode, largest // 2)  # fmt: skip
+    else:
+        _ordered_list(scores, labels, weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
+                      mode, largest)  # fmt: skip
+
+
+@triton.jit
+def _ordered_list(
+    scores, labels, weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
+    mode: tl.constexpr, size: tl.constexpr,
+):  # fmt: skip
+    places = tl.arange(0, size)
+    y = tl.load(labels + places, mask=places < count, other=float("nan")).to(tl.float32)
+    seen = y == y
+    n = tl.sum(seen.to(tl.int32), 0)
+    item = _sorted_places(tl.where(seen, y, 0.0), places, seen, seed, step, number, sample)
+    placed = places < n
+    s = tl.load(scores + item, mask=placed, other=-float("inf")).to(tl.float32)
+    top, total = tl.associative_scan((s, tl.where(placed, 1.0, 0.0)), 0, _either, reverse=True)
+    weight = tl.where(placed & (places < depth), 1.0, 0.0)
+    if mode == 1:
+        last = tl.exp2(1.0 - n.to(tl.float32))
+        weight = tl.where(n > 1, weight * (tl.exp2(-places.to(tl.float32)) - last) / (1.0 - last), 0.0)
+    if mode == 2:
+        weight *= tl.load(weights + places, mask=places < n_weights, other=0.0).to(tl.float32)
+    highest, lowest = tl.where(seen, y, -float("inf")), tl.where(seen, y, float("inf"))
+    weight = tl.where(tl.max(highest, 0) > tl.min(lowest, 0), weight, 0.0)
+    mass = tl.where(placed, total, 1.0)
+    term = tl.where(weight > 0.0, weight * (tl.where(placed, top - s, 0.0) + tl.log(mass)), 0.0)
+    tl.store(loss, tl.sum(term, 0))
+    scale, push = tl.associative_scan((tl.where(placed, -top, -float("inf")), weight / mass), 0, _either)
+    slope = tl.where(placed, push * tl.exp(tl.where(placed, s + scale, 0.0)) - weight, 0.0)
+    tl.store(out + places, 0.0, mask=places < count)
+    tl.debug_barrier()  # items that are not observed keep the 0
+    tl.store(out + item, slope * factor, mask=placed)

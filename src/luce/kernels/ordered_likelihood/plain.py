@@ -1,0 +1,55 @@
+"""The ordered likelihood of ragged lists in plain PyTorch, for any device: what `gpu` computes, in many more steps."""
+
+import torch
+from torch import Tensor
+
+
+def ordered_lists(
+    scores: Tensor,
+    labels: Tensor,
+    offsets: Tensor,
+    numbers: Tensor | None,
+    longest: int,
+    *,
+    depth: int,
+    sample: int,
+    seed: int,
+    step: int,
+    place_weights: Tensor | None = None,
+    halving: bool = False,
+    factor: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """Losses (Q,), and slopes (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
+
+    Ties are broken by keys of a generator of PyTorch's, seeded by seed, step and sample; `numbers` play no part.
+    """
+    places = torch.arange(max(longest, 1), device=scores.device)
+    here = places < offsets.diff()[:, None]
+    s = torch.zeros(here.shape, dtype=torch.float64, device=scores.device)
+    y = torch.full(here.shape, -torch.inf, dtype=torch.float64, device=scores.device)
+    s[here], y[here] = scores.double(), labels.double().nan_to_num(nan=-torch.inf)
+    source = torch.Generator(scores.device).manual_seed(hash((seed, step, sample)) % 2**63)
+    shuffle = torch.rand(here.shape, generator=source, device=scores.device).argsort(1)
+    order = shuffle.gather(1, y.gather(1, shuffle).argsort(dim=1, descending=True, stable=True))
+    s, y = s.gather(1, order), y.gather(1, order)
+    placed, n = y > -torch.inf, (y > -torch.inf).sum(1, keepdim=True)
+    lse = torch.where(placed, s, -torch.inf).flip(1).logcumsumexp(1).flip(1)
+    weight = _weights(places, n, depth, halving, place_weights)
+    lowest = torch.where(placed, y, torch.inf).amin(1, keepdim=True)
+    weight = torch.where(placed & (y[:, :1] > lowest), weight, 0.0)
+    loss = torch.where(weight > 0, weight * (lse - s), 0.0).sum(1)
+    push = (weight.log() - torch.where(placed, lse, 0.0)).logcumsumexp(1)
+    slopes = torch.zeros_like(s).scatter(1, order, torch.where(placed, (s + push).exp() - weight, 0.0))
+    return loss.float(), (factor * slopes[here]).float()
+
+
+def _weights(places: Tensor, n: Tensor, depth: int, halving: bool, place_weights: Tensor | None) -> Tensor:
+    """The weight of each place, (Q, longest)."""
+    weight = torch.ones(len(n), len(places), dtype=torch.float64, device=places.device)
+    if halving:
+        last = 2.0 ** (1.0 - n)
+        weight = torch.where(n > 1, (0.5**places - last) / (1.0 - last).clamp(min=0.5), 0.0)
+    elif place_weights is not None:
+        given = place_weights[: len(places)].double()
+        weight = weight * torch.nn.functional.pad(given, (0, len(places) - len(given)))
+    return torch.where(places < depth, weight, 0.0)

@@ -1,0 +1,234 @@
+"""The partition likelihood on a GPU: rows of scores with a sparse set of relevant labels, and ragged lists.
+
+A row is read twice and its gradient written once: the rest of the labels is summed up, the integral of the relevant
+ones is one small kernel, and the gradient is made from two numbers a row and one a relevant label.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from luce.kernels.partition_likelihood.gpu_integral import set_log_probability
+from luce.kernels.partition_likelihood.plain import PARTITION, WIDTH, Room, n_chunks
+
+LANES, DEEP = tl.constexpr(1_024), tl.constexpr(WIDTH // 1_024)
+"""Columns that a program takes side by side, and one after the other."""
+
+TILE = 2_048
+"""Items times nodes of the integral that a program takes at a time, where one node alone is not larger."""
+
+NONE = tl.constexpr(2147483647)
+"""Above every label."""
+
+
+def sum_rest(scores: Tensor, labels: Tensor, starts: Tensor, kind: int, room: Room, first: int = 0) -> None:
+    """Sum up each chunk of a row without the relevant labels, whose scores are picked; see `plain.sum_rest`."""
+    n_labels = scores.shape[1]
+    _sum_rest[(room.n_rows, n_chunks(n_labels))](
+        scores, labels, starts, room.numbers, n_labels, room.chunks, first, kind == PARTITION, num_warps=4
+    )
+
+
+def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, room: Room) -> None:
+    """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and slopes."""
+    size, wide = triton.next_power_of_2(max(longest, 16)), triton.next_power_of_2(room.chunks)
+    nodes = max(1, min(16, 4 * TILE // size))
+    _finish_rows[(room.n_rows,)](
+        starts, room.numbers, n_labels, room.chunks, room.n_picked, kind, size, wide, nodes,
+        num_warps=4 if size * nodes <= TILE else 8,
+    )  # fmt: skip
+
+
+def write_slopes(
+    scores: Tensor,
+    labels: Tensor,
+    starts: Tensor,
+    room: Room,
+    upstream: Tensor | None,
+    factor: float,
+    out: Tensor,
+    first: int = 0,
+) -> None:
+    """Write the gradient (B, N) of rows, each times its `upstream` and a factor; `out` may be the scores themselves."""
+    n_labels = scores.shape[1]
+    given, stride = (room.numbers, 0) if upstream is None else (upstream, upstream.stride(0) if upstream.ndim else 0)
+    _write_slopes[(room.n_rows, n_chunks(n_labels))](
+        scores, out, labels, starts, room.numbers, given, stride, factor, n_labels, room.chunks, room.n_picked, first,
+        upstream is not None, num_warps=4,
+    )  # fmt: skip
+
+
+def partition_lists(
+    scores: Tensor, labels: Tensor, offsets: Tensor, longest: int, factor: float = 1.0
+) -> tuple[Tensor, Tensor]:
+    """Losses (Q,), and slopes (N,) times a factor, of lists of at most `longest` items; NaN labels are not observed."""
+    losses = torch.empty(len(offsets) - 1, device=scores.device, dtype=torch.float32)
+    slopes = torch.empty(len(scores), device=scores.device, dtype=torch.float32)
+    largest = triton.next_power_of_2(max(longest, 128))
+    warps = 4 if largest <= 2_048 else 8
+    if len(losses):
+        _partition_lists[(len(losses),)](
+            scores, labels, offsets, losses, slopes, factor, largest, max(1, TILE // largest), num_warps=warps
+        )
+    return losses, slopes
+
+
+@triton.jit
+def _within(labels, begin, end, low, high):
+    """The first of labels[begin:end] that is not below `low`, and the first that is not below `high`."""
+    first, last = begin, begin
+    for at in range(begin, end, 512):
+        places = at + tl.arange(0, 512)
+        label = tl.load(labels + places, mask=places < end, other=NONE)
+        first += tl.sum((label < low).to(tl.int32), 0)
+        last += tl.sum((label < high).to(tl.int32), 0)
+    return first, last
+
+
+@triton.jit
+def _sum_rest(scores, labels, starts, room, n_labels, chunks, first, without: tl.constexpr):
+    row, chunk, n_rows = tl.program_id(0), tl.program_id(1), tl.num_programs(0)
+    done = chunk * LANES * DEEP
+    columns = done + tl.arange(0, DEEP)[:, None] * LANES + tl.arange(0, LANES)[None, :]
+    start = row.to(tl.int64) * n_labels
+    s = tl.load(scores + start + columns, mask=columns < n_labels, other=-float("inf")).to(tl.float32)
+    tops = room + 4 * n_rows
+    picked = tops + 2 * n_rows * chunks
+    low, high = first + done, first + tl.minimum(done + LANES * DEEP, n_labels)
+    at, end = _within(labels, tl.load(starts + row), tl.load(starts + row + 1), low, high)
+    for some in range(at, end, 128):
+        relevant = some + tl.arange(0, 128)
+        label = tl.load(labels + relevant, mask=relevant < end, other=first)
+        own = tl.load(scores + start + (label - first), mask=relevant < end, other=0.0)
+        tl.store(picked + relevant, own.to(tl.float32), mask=relevant < end)
+    if without:
+        for some in range(at, end, 4):
+            for one in tl.static_range(4):
+                label = tl.load(labels + some + one, mask=some + one < end, other=NONE)
+                s = tl.where(columns + first == label, -float("inf"), s)
+    top = tl.max(s, 0)
+    total = tl.sum(tl.exp(s - tl.where(top == -float("inf"), 0.0, top)[None, :]), 0)
+    highest = tl.max(top, 0)
+    shift = tl.where(highest == -float("inf"), 0.0, highest)
+    part = tops + row * chunks + first // (LANES * DEEP) + chunk
+    tl.store(part, highest)
+    tl.store(part + n_rows * chunks, tl.sum(total * tl.exp(top - shift), 0))
+
+
+@triton.jit
+def _finish_rows(
+    starts, room, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
+    nodes: tl.constexpr,
+):  # fmt: skip
+    row, n_rows = tl.program_id(0), tl.num_programs(0)
+    tops = room + 4 * n_rows
+    picked = tops + 2 * n_rows * chunks
+    at = tl.arange(0, wide)
+    part = tl.load(tops + row * chunks + at, mask=at < chunks, other=-float("inf"))
+    weight = tl.load(tops + (n_rows + row) * chunks + at, mask=at < chunks, other=0.0)
+    highest = tl.max(part, 0)
+    shift = tl.where(highest == -float("inf"), 0.0, highest)
+    total = tl.sum(weight * tl.exp(part - shift), 0)
+    begin = tl.load(starts + row)
+    count = (tl.load(starts + row + 1) - begin).to(tl.int32)
+    places = tl.arange(0, size)
+    chosen = places < count
+    own = tl.load(picked + begin + places, mask=chosen, other=0.0)
+    low = tl.log(tl.where(total > 0.0, total, 1.0))
+    relative = tl.where(chosen, (own - shift) - low, 0.0)
+    slope = tl.zeros_like(relative)
+    value = tl.sum(slope, 0)
+    force = value
+    teaching = (count > 0) & (total > 0.0)
+    if kind != 2:
+        teaching = teaching & (count < n_labels)
+    if teaching:
+        if kind == 0:
+            log_p, rates = set_log_probability(relative, chosen, count, nodes)
+            value = -log_p.to(tl.float32)
+            force = tl.sum(rates, 0)
+            slope = -rates
+        else:
+            n = count.to(tl.float32)
+            value = -tl.sum(relative, 0)
+            force = n
+            slope = tl.where(chosen, n * tl.exp(relative) - 1.0, 0.0)
+            if kind == 2:
+                value /= n
+                force = n / n
+                slope /= n
+    tl.store(room + row, value)
+    tl.store(room + n_rows + row, force)
+    tl.store(room + 2 * n_rows + row, shift)
+    tl.store(room + 3 * n_rows + row, low)
+    tl.store(picked + n_picked + begin + places, slope, mask=chosen)
+
+
+@triton.jit
+def _write_slopes(
+    scores, out, labels, starts, room, upstream, stride, factor, n_labels, chunks, n_picked, first,
+    scaled: tl.constexpr,
+):  # fmt: skip
+    row, chunk, n_rows = tl.program_id(0), tl.program_id(1), tl.num_programs(0)
+    scale = factor * 1.0
+    if scaled:
+        scale = tl.load(upstream + row * stride).to(tl.float32) * factor
+    done = chunk * LANES * DEEP
+    columns = done + tl.arange(0, DEEP)[:, None] * LANES + tl.arange(0, LANES)[None, :]
+    start = row.to(tl.int64) * n_labels
+    s = tl.load(scores + start + columns, mask=columns < n_labels, other=-float("inf")).to(tl.float32)
+    force = scale * tl.load(room + n_rows + row)
+    share = tl.exp((s - tl.load(room + 2 * n_rows + row)) - tl.load(room + 3 * n_rows + row))
+    tl.store(out + start + columns, tl.where(force == 0.0, 0.0, force * share), mask=columns < n_labels)
+    tl.debug_barrier()  # the relevant labels are written over what was just stored
+    slopes = room + 4 * n_rows + 2 * n_rows * chunks + n_picked
+    low, high = first + done, first + tl.minimum(done + LANES * DEEP, n_labels)
+    begin, after = _within(labels, tl.load(starts + row), tl.load(starts + row + 1), low, high)
+    for at in range(begin, after, 128):
+        places = at + tl.arange(0, 128)
+        label = tl.load(labels + places, mask=places < after, other=first)
+        slope = tl.load(slopes + places, mask=places < after, other=0.0)
+        tl.store(out + start + (label - first), scale * slope, mask=places < after)
+
+
+@triton.jit
+def _partition_lists(scores, labels, offsets, losses, slopes, factor, largest: tl.constexpr, nodes: tl.constexpr):
+    """An eighth of the room, or half of it, where that holds the list."""
+    row = tl.program_id(0)
+    begin = tl.load(offsets + row)
+    count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
+    value, out = losses + row, slopes + begin
+    if count <= largest // 8:
+        _partition_list(scores + begin, labels + begin, value, out, count, factor, largest // 8, nodes * 8)
+    elif count <= largest // 2:
+        _partition_list(scores + begin, labels + begin, value, out, count, factor, largest // 2, nodes * 2)
+    else:
+        _partition_list(scores + begin, labels + begin, value, out, count, factor, largest, nodes)
+
+
+@triton.jit
+def _partition_list(scores, labels, loss, out, count, factor, size: tl.constexpr, nodes: tl.constexpr):
+    places = tl.arange(0, size)
+    here = places < count
+    s = tl.load(scores + places, mask=here, other=0.0).to(tl.float32)
+    y = tl.load(labels + places, mask=here, other=float("nan")).to(tl.float32)
+    seen = y == y
+    slope = tl.zeros_like(s)
+    value = tl.sum(slope.to(tl.float64), 0)
+    level = tl.max(tl.where(seen, y, -float("inf")), 0)
+    rest = seen & (y < level)
+    while tl.sum(rest.to(tl.int32), 0) > 0:
+        chosen = seen & (y == level)
+        highest = tl.max(tl.where(rest, s, -float("inf")), 0)
+        weight = tl.where(rest, tl.exp(s - highest), 0.0)
+        total = tl.sum(weight, 0)
+        relative = tl.where(chosen, (s - highest) - tl.log(total), 0.0)
+        n = tl.sum(chosen.to(tl.int32), 0)
+        log_p, rates = set_log_probability(relative, chosen, n, nodes)
+        value -= log_p
+        slope += tl.sum(rates, 0) / total * weight - rates
+        level = tl.max(tl.where(rest, y, -float("inf")), 0)
+        rest = seen & (y < level)
+    tl.store(loss, value.to(tl.float32))
+    tl.store(out + places, slope * factor, mask=here)

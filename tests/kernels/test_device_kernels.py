@@ -1,0 +1,210 @@
+"""The kernels for devices against the CPU's: plain PyTorch always, Triton's on a GPU or, slowly, in its interpreter.
+
+Without a GPU, Triton's kernels run when it is installed and TRITON_INTERPRET=1 is set.
+"""
+
+import importlib
+import os
+from importlib.util import find_spec
+from itertools import pairwise
+from math import lgamma
+
+import numpy as np
+import pytest
+import torch
+
+from luce.kernels.expected_gain import ESTIMATORS, expected_gain
+from luce.kernels.ordered_likelihood import ALL, ordered_likelihood
+from luce.kernels.partition_likelihood import partition_likelihood, partition_lower_bound
+from luce.kernels.partition_likelihood.plain import ATTENTION, BOUND, PARTITION, WIDTH, Room
+from luce.kernels.sampled_rankings import sample_rankings
+from luce.objectives import objective
+from luce.objectives.linear_metrics import best_first, linear_gains
+from luce.randomness import Draw
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+HAS_GPU = torch.cuda.is_available()
+DEVICE = "cuda" if HAS_GPU and not INTERPRETED else "cpu"
+WAYS = ["plain", "gpu"] if find_spec("triton") and (HAS_GPU or INTERPRETED) else ["plain"]
+SIZES = np.array([5, 1, 0, 30, 7, 200, 2])
+OFFSETS = np.concatenate([[0], np.cumsum(SIZES)])
+
+
+def kernels(room, way):
+    return importlib.import_module(f"luce.kernels.{room}.{way}")
+
+
+def tensors(*arrays):
+    return [torch.as_tensor(array).to(DEVICE) for array in arrays]
+
+
+def close(found, expected, tolerance=1e-5):
+    found, size = found.detach().cpu().double().numpy(), np.linalg.norm(expected)
+    assert np.linalg.norm(found - expected) <= tolerance * max(size, 1e-30)
+
+
+def chosen_labels(rng, n_labels, counts):
+    chosen = [np.sort(rng.choice(n_labels, count, replace=False)) for count in counts]
+    return np.concatenate(chosen).astype(np.int32), np.concatenate([[0], np.cumsum(counts)])
+
+
+def run_rows(way, scores, labels, starts, kind, pieces, upstream, factor):
+    """Loss and gradient, the labels being worked on in some pieces."""
+    module, n_labels = kernels("partition_likelihood", way), scores.shape[1]
+    room = Room.make(scores, n_labels, len(labels))
+    room.numbers.fill_(torch.nan)
+    cuts = [*range(0, n_labels, WIDTH if pieces else n_labels), n_labels]
+    out = torch.full_like(scores, torch.nan)
+    for begin, end in pairwise(cuts):
+        module.sum_rest(scores[:, begin:end].contiguous(), labels, starts, kind, room, begin)
+    module.finish_rows(starts, n_labels, int(starts.diff().max()), kind, room)
+    for begin, end in pairwise(cuts):
+        part = scores[:, begin:end].clone(memory_format=torch.contiguous_format)
+        module.write_slopes(part, labels, starts, room, upstream, factor, part, begin)
+        out[:, begin:end] = part
+    return room.losses, out
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", [PARTITION, BOUND, ATTENTION])
+@pytest.mark.parametrize(
+    ("n_labels", "counts", "spread"),
+    [
+        (1, [1, 0, 1], 1.0),
+        (2, [1, 2, 0], 3.0),
+        (31, [31, 5, 1], 3.0),
+        (983, [19, 1, 300], 3.0),
+        (60, [40, 1, 20], 500.0),
+        (2 * WIDTH + 3, [76, 1_200, 0], 1.0),
+    ],
+)
+def test_rows_of_labels(way, kind, n_labels, counts, spread):
+    rng = np.random.default_rng(n_labels)
+    scores = rng.normal(0, spread, (len(counts), n_labels)).astype(np.float32)
+    labels, starts = chosen_labels(rng, n_labels, counts)
+    grades = np.zeros(scores.shape)
+    for row, (begin, end) in enumerate(pairwise(starts)):
+        grades[row, labels[begin:end]] = 1
+    bounds = np.arange(len(counts) + 1) * n_labels
+    exact, flat = scores.astype(float).ravel(), grades.ravel()
+    if kind == PARTITION:
+        loss, slope, _ = partition_likelihood(exact, flat, bounds)
+    elif kind == BOUND:
+        loss, slope, _ = partition_lower_bound(exact, flat, bounds)
+        loss = loss + [lgamma(n + 1) if 0 < n < n_labels else 0 for n in counts]
+    else:
+        loss, slope, *_ = objective("attrank").value_and_gradient(exact, flat, bounds)
+    by_row = np.array([1.0, -2.0, 0.5], dtype=np.float32)
+    for pieces, upstream in ((False, None), (True, by_row)):
+        scale = np.ones(3) if upstream is None else by_row
+        given = None if upstream is None else tensors(upstream)[0]
+        found, gradient = run_rows(way, *tensors(scores, labels, starts), kind, pieces, given, 2.0)
+        close(found, loss, 1e-6)
+        close(gradient.flatten(), (2 * scale[:, None] * slope.reshape(grades.shape)).ravel())
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("spread", [2.0, 1_000.0])
+def test_partitions_of_lists(way, spread):
+    rng = np.random.default_rng(1)
+    scores = rng.normal(0, spread, OFFSETS[-1]).astype(np.float32)
+    labels = rng.integers(0, 4, OFFSETS[-1]).astype(float)
+    labels[[3, 20]] = np.nan
+    labels[36:43] = np.arange(7)
+    loss, slope, _ = partition_likelihood(scores.astype(float), labels, OFFSETS)
+    found, gradient = kernels("partition_likelihood", way).partition_lists(
+        *tensors(scores, labels, OFFSETS), int(SIZES.max()), 0.5
+    )
+    close(found, loss)
+    close(gradient, 0.5 * slope)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("spread", [2.0, 1_000.0])
+@pytest.mark.parametrize("options", [{}, {"depth": 3}, {"halving": True}, {"place_weights": np.array([1.0, 0.5, 0.2])}])
+def test_orders_of_lists(way, spread, options):
+    rng = np.random.default_rng(2)
+    scores = rng.normal(0, spread, OFFSETS[-1]).astype(np.float32)
+    labels = rng.permutation(OFFSETS[-1]) - 50.0
+    labels[[3, 20]] = np.nan
+    loss, slope, _ = ordered_likelihood(scores.astype(float), labels, OFFSETS, **options)
+    settings = {"depth": ALL, "seed": 1, "step": 0, "sample": 0, "factor": -3.0, **options}
+    if "place_weights" in options:
+        settings["place_weights"] = tensors(options["place_weights"])[0]
+    numbers = torch.arange(len(SIZES), device=DEVICE)
+    found, gradient = kernels("ordered_likelihood", way).ordered_lists(
+        *tensors(scores, labels, OFFSETS), numbers, int(SIZES.max()), **settings
+    )
+    close(found, loss)
+    close(gradient, -3 * slope)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ties_are_shuffled_anew_by_seed_and_sample(way):
+    labels, offsets = np.array([2.0, 1, 1, 1, 0]), np.array([0, 5])
+    scores = np.array([0.3, 1.0, -1.0, 0.2, 0.5], dtype=np.float32)
+    settings = {"depth": 5, "step": 0}
+    module, numbers = kernels("ordered_likelihood", way), torch.arange(1, device=DEVICE)
+    given = *tensors(scores, labels, offsets), numbers, 5
+    draws = [float(module.ordered_lists(*given, seed=seed, sample=1, **settings)[0]) for seed in range(60)]
+    samples = {float(module.ordered_lists(*given, seed=0, sample=sample, **settings)[0]) for sample in range(60)}
+    assert float(module.ordered_lists(*given, seed=3, sample=1, **settings)[0]) == draws[3]
+    assert len(set(np.round(draws, 4))) == len(set(np.round(list(samples), 4))) == 6
+    expected, _, _ = ordered_likelihood(scores.astype(float), labels, offsets, permutations=2_000)
+    assert abs(np.mean(draws) - expected[0]) < 4 * np.std(draws) / np.sqrt(60)
+
+
+@pytest.mark.parametrize("spread", [1.0, 6.0, 300.0])
+@pytest.mark.parametrize("name", ["policy-gradient", "pl-rank-1", "pl-rank-3"])
+@pytest.mark.skipif("gpu" not in WAYS, reason="needs Triton, and a GPU or its interpreter")
+def test_expected_gains_are_those_of_the_cpu_s_rankings(name, spread):
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0, spread, OFFSETS[-1]).astype(np.float32)
+    if spread > 100:  # closer than the CPU's own rule for what is far
+        scores = np.clip(scores, -250, 250)
+    gains = rng.integers(0, 4, OFFSETS[-1]).astype(float)
+    scores[7], gains[8] = -np.inf, np.nan
+    live = np.where(np.isnan(gains), -np.inf, scores).astype(float)
+    discounts, draw = 1 / np.log2(np.arange(2, 7)), Draw(3, 2)
+    rankings = sample_rankings(live, OFFSETS, samples=37, depth=5, way="keys", draw=draw)
+    exact = expected_gain(live, np.nan_to_num(gains), OFFSETS, discounts, rankings=rankings, estimator=name)
+    found = kernels("expected_gain", "gpu").expected_gain_lists(
+        *tensors(scores, gains, OFFSETS, discounts, np.arange(len(SIZES))), int(SIZES.max()),
+        samples=37, estimator=ESTIMATORS[name], seed=3, step=2, factor=2.0,
+    )  # fmt: skip
+    close(found[0], exact.value)
+    close(found[1], 2 * exact.gradient, 2e-5)
+
+
+@pytest.mark.parametrize("name", ["policy-gradient", "pl-rank-1", "pl-rank-3"])
+def test_expected_gains_in_plain_pytorch(name):
+    scores, gains = np.array([0.3, -1, 0.5, 0, -np.inf, 1.0]), np.array([1.0, 3, 0, 2, 5, np.nan])
+    offsets, discounts = np.array([0, 3, 6]), np.array([1.0, 0.6])
+    live = np.where(np.isnan(gains), -np.inf, scores)
+    exact = expected_gain(live, np.nan_to_num(gains), offsets, discounts, samples=40_000, variance=True, estimator=name)
+    value, gradient = kernels("expected_gain", "plain").expected_gain_lists(
+        *tensors(scores, gains, offsets, discounts, np.arange(2)), 3, samples=40_000,
+        estimator=ESTIMATORS[name], seed=0, step=0,
+    )  # fmt: skip
+    noise = np.sqrt(2 * exact.gradient_variance)
+    assert (np.abs(gradient.cpu().numpy() - exact.gradient) <= 4.5 * noise + 1e-6).all()
+    assert (np.abs(value.cpu().numpy() - exact.value) <= 4.5 * np.sqrt(2 * exact.value_variance) + 1e-6).all()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("metric", ["dcg@3", "dcg", "ndcg@3", "precision@4", "precision", "recall@3", "arp"])
+@pytest.mark.parametrize("gain", ["exponential", "linear"])
+def test_gains_of_labels(way, metric, gain):
+    from luce.objectives.torch_device import _parts
+
+    rng = np.random.default_rng(4)
+    labels = rng.integers(-1, 4, OFFSETS[-1]).astype(float)
+    labels[[3, 20]] = np.nan
+    labels[36:43] = 2
+    order, offsets = best_first(labels, OFFSETS)
+    expected = np.full(len(labels), np.nan)
+    expected[order], discounts = linear_gains(labels[order], offsets, metric, gain)
+    found, *settings = _parts(metric, gain == "linear", int(SIZES.max()), torch.device(DEVICE))
+    gains = kernels("expected_gain", way).list_gains(*tensors(labels, OFFSETS), found, int(SIZES.max()), *settings)
+    np.testing.assert_allclose(found.cpu(), discounts if "@" in metric else found.cpu(), rtol=1e-6)
+    np.testing.assert_allclose(gains.cpu().numpy(), expected, rtol=1e-5, atol=1e-7)
