@@ -1,9 +1,9 @@
 """The estimator around the network: its settings, its fit, its file."""
 
-import logging
 import os
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,22 +11,20 @@ from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
-from luce.errors import DataError, OptionError, load_package, unknown_name
-from luce.metrics import metric as metric_of
+from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
 from luce.optimisers.convergence import Curve
 from luce.optimisers.gradient_descent import Keeper, descend
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.ranker import Callback, Lessons, Ranker
-from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, SHARE, WIDTHS, is_number, or_none, whole
+from luce.rankers.neural.estimator import NetworkRanker, rates_of
+from luce.rankers.ranker import Callback, Lessons
+from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, SHARE, WIDTHS, or_none, whole
 
 if TYPE_CHECKING:
     import torch
 
-logger = logging.getLogger(__name__)
 
-
-class NeuralRanker(Ranker):
+class NeuralRanker(NetworkRanker):
     """Scores are the output of a neural network on the features of an item, or of all items of its list.
 
     Parameters:
@@ -59,10 +57,6 @@ class NeuralRanker(Ranker):
     """
 
     kind = "neural"
-    packages = ("torch",)
-    round_name = "epoch"
-    free_to_change = ("device", "epochs", "n_jobs", "patience")
-    of_the_machine = ("device",)
     rules = COMMON | {
         "hidden": WIDTHS,
         "activation": NAME,
@@ -139,7 +133,7 @@ class NeuralRanker(Ranker):
         fitted with the best weights so far.
         """
         self._check_settings()
-        rates = _rates(self.learning_rate, validation is not None)
+        rates_of(self.learning_rate, validation is not None)
         lessons = self._lessons(X, y, qid, validation)
         teaching = np.flatnonzero(self._objective().informative(lessons.dataset.labels, lessons.dataset.offsets))
         if not teaching.size:
@@ -147,24 +141,9 @@ class NeuralRanker(Ranker):
                 f"No list of {lessons.dataset!r} teaches {self._objective()} anything: "
                 "one sample alone has no order, nor have equal labels."
             )
-        best: Curve | None = None
-        for number, rate in enumerate(rates):
-            curve = Curve(metric_of(self.metric).higher_is_better, None if validation is None else self.patience)
-            keeper = self._keeper(checkpoint, lessons.dataset, number)
-
-            def tell(record: dict[str, float], number: int = number) -> None:
-                logger.info("%s: %s", self._objective(), record)
-                if callback is not None:
-                    callback({**record, "iteration": record["iteration"] + number * self.epochs})
-
-            try:
-                self._train(lessons, teaching, curve, rate, keeper, tell)
-            except KeyboardInterrupt:
-                if curve.best_state is not None and (best is None or best.improves(curve.best_value)):
-                    best = self._keep(curve, rate)
-                raise
-            if best is None or best.improves(curve.best_value):
-                best = self._keep(curve, rate)
+        validated = validation is not None
+        train = partial(self._train, lessons, teaching)
+        self._search(train, lessons.dataset, validated=validated, callback=callback, checkpoint=checkpoint)
         return self
 
     def _train(
@@ -172,7 +151,8 @@ class NeuralRanker(Ranker):
     ) -> None:
         import torch
 
-        from luce.rankers.neural.learner import NetworkLearner, scores_of, settings
+        from luce.rankers.neural.learner import NetworkLearner, scores_of
+        from luce.rankers.neural.training import settings
 
         def figure(learner: NetworkLearner) -> float | None:
             if lessons.validation is None:
@@ -209,10 +189,6 @@ class NeuralRanker(Ranker):
             )
 
     @property
-    def rounds(self) -> int:
-        return self.epochs * len(_rates(self.learning_rate, True))
-
-    @property
     def _needs_lists(self) -> str:
         if self.context is not None and self.module is None:
             return "lets the items of a list attend to each other"
@@ -227,7 +203,8 @@ class NeuralRanker(Ranker):
         return self.module is not None or super()._takes_missing
 
     def _scores(self, features: Any, offsets: Integers) -> Floats:
-        from luce.rankers.neural.learner import scores_of, settings
+        from luce.rankers.neural.learner import scores_of
+        from luce.rankers.neural.training import settings
 
         with settings(self.n_jobs, self._device()):
             return self._combined(scores_of(self.network_, features, offsets))
@@ -236,13 +213,7 @@ class NeuralRanker(Ranker):
         combine = self._objective().ranking_score
         return scores if combine is None else combine(scores)
 
-    def _keep(self, curve: Curve, rate: float) -> Curve:
-        self._take(curve.best_state)
-        self.history_, self.best_iteration_, self.learning_rate_ = curve.history, curve.best_iteration, rate
-        return curve
-
     def _network(self) -> "torch.nn.Module":
-        """The network before training."""
         from luce.rankers.neural.network import Network
 
         if self.module is not None:
@@ -264,14 +235,8 @@ class NeuralRanker(Ranker):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        _rates(self.learning_rate, True)
-        load_package("torch", "neural")
-        from luce.rankers.neural.learner import OPTIMISERS
-        from luce.rankers.neural.network import ACTIVATIONS, NORMALISATIONS
+        from luce.rankers.neural.network import NORMALISATIONS
 
-        for name, table in (("optimiser", OPTIMISERS), ("activation", ACTIVATIONS)):
-            if getattr(self, name) not in table:
-                raise unknown_name(name, getattr(self, name), table)
         if self.normalisation is not None and self.normalisation not in NORMALISATIONS:
             raise unknown_name("normalisation", self.normalisation, NORMALISATIONS)
         if self.context not in (None, "attention"):
@@ -281,18 +246,6 @@ class NeuralRanker(Ranker):
                 f"The last hidden width must be a multiple of attention_heads = {self.attention_heads}. "
                 f"Got hidden={self.hidden!r}."
             )
-
-    def _device(self) -> "torch.device":
-        import torch
-
-        if self.device is None:
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            device = torch.device(self.device)
-            torch.empty(0, device=device)
-        except (RuntimeError, AssertionError) as error:
-            raise OptionError(f"PyTorch cannot use the device {self.device!r}: {error}") from error
-        return device
 
     @property
     def nuisance_(self) -> dict[str, float]:
@@ -306,7 +259,7 @@ class NeuralRanker(Ranker):
         self._check_settings()
         import torch
 
-        from luce.rankers.neural.learner import load_network
+        from luce.rankers.neural.training import load_network
 
         self._refuse_more_than(arrays)
         # On the meta device a network has shapes and no memory: what a file claims cannot fill it.
@@ -330,13 +283,3 @@ class NeuralRanker(Ranker):
         widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden, outputs)
         if n_layers > len(arrays) or widest > sum(array.size for array in arrays.values()):
             raise DataError("The model file tells of more layers, or wider ones, than it holds numbers for.")
-
-
-def _rates(given: float | Sequence[float], validation: bool) -> list[float]:
-    """The learning rates to try."""
-    rates: list[Any] = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
-    if not rates or not all(is_number(rate) and rate > 0 for rate in rates):
-        raise OptionError(f"learning_rate must be a number > 0, or several. Got {given!r}.")
-    if len(rates) > 1 and not validation:
-        raise OptionError(f"To choose between {len(rates)} learning rates, give validation data.")
-    return [float(rate) for rate in rates]

@@ -1,0 +1,102 @@
+"""Extreme-classification text to arrays in compiled code: `l1,l2,… index:value …`, every problem told by its place."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from luce.compiled import compiled
+from luce.data.letor.parser import FINE, NEWLINE, RETURN, SPACE, TAB, features, skip_blanks
+
+BAD_LABEL, LABEL_TOO_HIGH, COMMENTED = 101, 102, 103
+"""What was found beside the problems of features."""
+
+
+class Scratch(NamedTuple):
+    """Room for what is found in a piece of text.
+
+    label_ends, ends: number of labels, and of feature entries, up to and with each row. labels: one an entry.
+    starts: place of the line of each row. indices, values: one a feature entry.
+    doubts: (entry, first byte, byte after it) of numbers to be read again with more care.
+    """
+
+    label_ends: Any
+    labels: Any
+    starts: Any
+    ends: Any
+    indices: Any
+    values: Any
+    doubts: Any
+
+
+class Found(NamedTuple):
+    """How much of the scratch was filled, and the first problem with its place."""
+
+    rows: int
+    labels: int
+    entries: int
+    doubts: int
+    unsorted: bool
+    problem: int
+    place: int
+
+
+def scratch_for(text: NDArray[np.uint8]) -> Scratch:
+    """Room for what a text can hold: a row a line end, an entry a colon, and a label before each comma or entry."""
+    rows, entries, commas = (int(np.count_nonzero(text == byte)) for byte in (NEWLINE, ord(":"), ord(",")))
+    return Scratch(
+        label_ends=np.empty(rows, np.int64),
+        labels=np.empty(rows + commas, np.int32),
+        starts=np.empty(rows, np.int64),
+        ends=np.empty(rows, np.int64),
+        indices=np.empty(entries, np.int32),
+        values=np.empty(entries, np.float32),
+        doubts=np.empty((entries, 3), np.int64),
+    )
+
+
+@compiled
+def parse(text, n_features, n_labels, out):
+    """Fill `out` from the text, which must end with a line end; every line is a row. Stops at the first problem."""
+    at = row = label = entry = doubt = 0
+    unsorted, problem = False, FINE
+    while at < len(text):
+        out.starts[row] = at
+        problem, at, label = _labels(text, at, label, n_labels, out.labels)
+        if problem == FINE:
+            problem, at, entry, doubt, _, _, in_order = features(text, at, entry, doubt, 0, n_features - 1, out)
+            unsorted |= not in_order
+        if problem == FINE and text[at] != NEWLINE:
+            problem = COMMENTED
+        if problem != FINE:
+            break
+        out.label_ends[row], out.ends[row] = label, entry
+        at += 1
+        row += 1
+    return Found(row, label, entry, doubt, unsorted, problem, at)
+
+
+@compiled
+def _labels(text, at, label, n_labels, out):
+    """Read labels with commas between them, up to the first blank; a line may begin with features at once."""
+    at = skip_blanks(text, at)
+    first_label, line = label, at
+    while True:
+        first, number = at, 0
+        while 48 <= text[at] <= 57:
+            number = min(number * 10 + text[at] - 48, 1 << 40)
+            at += 1
+        if text[at] == ord(":") and label == first_label and at > first:
+            return FINE, line, label
+        ended = text[at] in (SPACE, TAB, RETURN, NEWLINE)
+        if at == first:  # nothing: a row without labels
+            return (FINE if ended and label == first_label else BAD_LABEL), at, label
+        if number >= n_labels:
+            return LABEL_TOO_HIGH, first, label
+        if not ended and text[at] != ord(","):
+            return BAD_LABEL, first, label
+        out[label] = number
+        label += 1
+        if ended:
+            return FINE, at, label
+        at += 1

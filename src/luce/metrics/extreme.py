@@ -1,0 +1,251 @@
+"""LABEL_METRICS, the table of what is measured of the first few labels predicted for a row, and their evaluation."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
+
+from luce.arrays import Floats, Integers, check_rows, frozen, list_of_row
+from luce.data.extreme import TaggedData
+from luce.errors import DataError, OptionError
+from luce.metrics.evaluate import check_resampling
+from luce.metrics.gains import discounts
+from luce.metrics.metric import Metric, metric, parse_metrics
+from luce.metrics.resampling import bootstrap_intervals
+from luce.metrics.results import Results
+
+A, B = 0.55, 1.5
+"""Of the propensity model, as the public tables have them for most collections."""
+
+
+class Hits(NamedTuple):
+    """What the first k places of all rows found, beside what the best order would have: (N, k) each.
+
+    gains: the gain of each place, 0 where its label is not relevant. weighted: times one over the propensity.
+    best, best_weighted: the highest gains of each row, and the highest weighted ones.
+    """
+
+    gains: Floats
+    weighted: Floats
+    best: Floats
+    best_weighted: Floats
+
+
+def _precision(hits: Hits) -> Floats:
+    return hits.gains.mean(axis=1)
+
+
+def _ndcg(hits: Hits) -> Floats:
+    falling = discounts(hits.gains.shape[1])
+    return _over(hits.gains @ falling, hits.best @ falling)
+
+
+def _psp(hits: Hits) -> Floats:
+    return _over(hits.weighted.mean(axis=1), np.full(len(hits.gains), hits.best_weighted.mean()))
+
+
+def _psndcg(hits: Hits) -> Floats:
+    falling = discounts(hits.gains.shape[1])
+    ideal = hits.best @ falling
+    found, best = (_over(each @ falling, ideal) for each in (hits.weighted, hits.best_weighted))
+    return _over(found, np.full(len(found), best.mean()))
+
+
+def _over(found: Floats, best: Floats) -> Floats:
+    """The ratio; 0 where there was nothing to find."""
+    return np.divide(found, best, out=np.zeros_like(found), where=best > 0)
+
+
+EMPTY = "no label is relevant; they count as 0"
+BEST = "divided by the mean over rows of what the best order attains"
+_TABLE = (
+    Metric(
+        name="precision",
+        summary="The share of relevant labels among the first k.",
+        formula="#{relevant, r ≤ k} / k",
+        bounds=(0, 1),
+        empty_when=EMPTY,
+        kernel=_precision,
+    ),
+    Metric(
+        name="ndcg",
+        summary="Normalised discounted cumulative gain of the first k labels.",
+        formula="Σ_{r ≤ k} (2^{y_r} − 1) / log2(1 + r), divided by that of the best order",
+        bounds=(0, 1),
+        empty_when=EMPTY,
+        kernel=_ndcg,
+    ),
+    Metric(
+        name="psp",
+        summary="Propensity-scored precision: a relevant label counts the more the rarer it was in training.",
+        formula=f"Σ_{{relevant, r ≤ k}} 1 / (k p_r), {BEST}; p = 1 / (1 + C (n + B)^−A), C = (log N − 1)(B + 1)^A",
+        bounds=(0, math.inf),
+        empty_when=EMPTY,
+        kernel=_psp,
+        options=("propensities",),
+    ),
+    Metric(
+        name="psndcg",
+        summary="Propensity-scored NDCG: the gain of a label counts the more the rarer it was in training.",
+        formula=f"Σ_{{r ≤ k}} (2^{{y_r}} − 1) / (p_r log2(1 + r)), divided by the row's ideal DCG, {BEST}",
+        bounds=(0, math.inf),
+        empty_when=EMPTY,
+        kernel=_psndcg,
+        options=("propensities",),
+    ),
+)
+LABEL_METRICS: dict[str, Metric] = {entry.name: entry for entry in _TABLE}
+GRADED = ("ndcg", "psndcg")
+"""Those to which a grade y is worth 2^y − 1; to the others every relevant label is worth 1."""
+
+
+def label_metric(name: str) -> Metric:
+    """The metric of a name such as 'psp@5'; it must have a cutoff.
+
+    >>> str(label_metric("P" + "recision@3"))
+    'precision@3'
+    """
+    found = metric(name, LABEL_METRICS)
+    if found.cutoff is None:
+        raise OptionError(f"A metric of labels needs a cutoff, such as '{found.name}@5'. Got {name!r}.")
+    return found
+
+
+def propensities(label_counts: ArrayLike, n_rows: int, *, a: float = A, b: float = B) -> Floats:
+    """How likely it is that a relevant label was noted, by the number n of its training rows, (L,).
+
+    p = 1 / (1 + C (n + b)^−a), C = (log N − 1)(b + 1)^a, N training rows (Jain, Prabhu and Varma 2016).
+
+    >>> propensities([0, 10, 1000], 10_000).round(3)
+    array([0.084, 0.22 , 0.767])
+    """
+    counts = check_rows("label_counts", label_counts)
+    if counts.size and counts.min() < 0:
+        raise DataError(f"label_counts must not be negative. Got {counts.min():g}.")
+    if not (n_rows >= 1 and a >= 0 and b > 0):
+        raise OptionError(f"Propensities need at least one training row, a ≥ 0 and b > 0. Got {n_rows}, {a}, {b}.")
+    scale = max(0.0, math.log(n_rows) - 1) * (b + 1) ** a  # with one or two rows the model would pass 1
+    return 1 / (1 + scale * (counts + b) ** -a)
+
+
+def measure_labels(
+    ranking: ArrayLike,
+    data: TaggedData,
+    metrics: str | Iterable[str] = "precision@5",
+    *,
+    propensities: ArrayLike | None = None,
+) -> dict[str, Floats]:
+    """The value of each metric for each row; their mean is the figure of the public tables.
+
+    `ranking` (N, K) has the first K labels predicted for each row, best first; −1 = none. Rows without a relevant label
+    count 0. Values of psp and psndcg are in units of the mean of the best attainable.
+
+    >>> data = TaggedData([[1.0], [1.0]], [[0, 1, 1], [1, 0, 0]])
+    >>> measure_labels([[1, 0], [1, 0]], data, "precision@1, precision@2")
+    {'precision@1': array([1., 0.]), 'precision@2': array([0.5, 0.5])}
+    """
+    wanted = _wanted(metrics)
+    predicted = _checked_ranking(ranking, data, max(one.cutoff or 1 for one in wanted))
+    if propensities is None and any(one.options for one in wanted):
+        raise OptionError(f"{', '.join(map(str, wanted))}: the propensity-scored ones need propensities=….")
+    grades, weights = data.labels.data, _weights(propensities, data)
+    worths = {True: np.exp2(grades) - 1, False: np.ones_like(grades)}
+    return {
+        str(one): one.kernel(_hits(predicted[:, : one.cutoff], data, worths[one.name in GRADED], weights))
+        for one in wanted
+    }
+
+
+def evaluate_labels(
+    ranking: ArrayLike,
+    data: TaggedData,
+    metrics: str | Iterable[str] = "precision@1, precision@3, precision@5",
+    *,
+    propensities: ArrayLike | None = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 1000,
+    random_state: Any = 0,
+) -> Results:
+    """The same with means and their intervals; `propensities(…)` of the training labels for psp and psndcg.
+
+    >>> data = TaggedData([[1.0], [1.0]], [[0, 1, 1], [1, 0, 0]])
+    >>> print(evaluate_labels([[1, 0], [1, 0]], data, "precision@1, ndcg@2", n_bootstrap=0))
+    metric         mean  95 % interval  lists  empty, as 0
+    precision@1  0.5000              –      2            0
+    ndcg@2       0.6220              –      2            0
+    """
+    check_resampling(confidence, n_bootstrap)
+    found = measure_labels(ranking, data, metrics, propensities=propensities)
+    values = np.stack(list(found.values()), axis=1)
+    intervals = bootstrap_intervals(values, None, n_bootstrap, confidence, random_state)
+    without = int(np.count_nonzero(data.sizes == 0))
+    return Results(
+        values={name: frozen(column) for name, column in found.items()},
+        means={name: float(column.mean()) if len(column) else math.nan for name, column in found.items()},
+        intervals={name: (float(low), float(high)) for name, (low, high) in zip(found, intervals, strict=True)},
+        n_empty=dict.fromkeys(found, without),
+        query_ids=pa.array(np.arange(1, data.n_rows + 1)),
+        list_weights=None,
+        empty=0,
+        gain="exponential",
+        max_grade=None,
+        confidence=confidence,
+    )
+
+
+def _wanted(metrics: str | Iterable[str]) -> tuple[Metric, ...]:
+    return tuple(label_metric(str(one)) for one in parse_metrics(metrics, LABEL_METRICS))
+
+
+def _weights(given: ArrayLike | None, data: TaggedData) -> Floats:
+    """One over the propensity of each relevant label, row after row."""
+    if given is None:
+        return np.ones_like(data.labels.data)
+    found = check_rows("propensities", given)
+    if len(found) != data.n_labels or not (found > 0).all():
+        raise DataError(f"propensities must be {data.n_labels:,} numbers above 0. Got {len(found):,}.")
+    return 1 / found[data.labels.indices]
+
+
+def _checked_ranking(ranking: ArrayLike, data: TaggedData, depth: int) -> Integers:
+    """The ranking as integers, `depth` columns wide."""
+    given = np.asarray(ranking)
+    if given.ndim != 2 or len(given) != data.n_rows or given.dtype.kind not in "iu":
+        raise DataError(
+            f"ranking must be {data.n_rows:,} rows of label numbers. Got {given.dtype} of shape {given.shape}."
+        )
+    if given.shape[1] < min(depth, data.n_labels):
+        raise DataError(f"The ranking has {given.shape[1]} places; the metrics look at {depth}.")
+    result = given[:, :depth].astype(np.int64)
+    if result.size and (result.min() < -1 or result.max() >= data.n_labels):
+        raise DataError(f"ranking must name labels from 0 to {data.n_labels - 1:,}, or −1 for none.")
+    ordered = np.sort(result, axis=1)
+    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
+        raise DataError("ranking must name a label once a row at most.")
+    return np.pad(result, ((0, 0), (0, depth - result.shape[1])), constant_values=-1)
+
+
+def _hits(ranking: Integers, data: TaggedData, gains: Floats, weights: Floats) -> Hits:
+    labels, k = data.labels, ranking.shape[1]
+    rows = list_of_row(labels.indptr.astype(np.int64))
+    weighted = gains * weights
+    keys = rows * data.n_labels + labels.indices  # rising, as the labels of a row are
+    asked = np.arange(data.n_rows)[:, None] * data.n_labels + ranking
+    place = np.searchsorted(keys, asked)
+    # One entry more than there are, which is what a label that is not relevant finds.
+    place[(np.append(keys, -1)[place] != asked) | (ranking < 0)] = len(keys)
+    found = (np.append(each, 0.0)[place] for each in (gains, weighted))
+    return Hits(*found, *(_highest(each, rows, labels.indptr, k) for each in (gains, weighted)))
+
+
+def _highest(values: Floats, rows: Integers, starts: Integers, k: int) -> Floats:
+    """The k highest values of each row, high to low, 0 where it has fewer."""
+    result = np.zeros((len(starts) - 1, k))
+    order = np.lexsort((-values, rows))
+    place = np.arange(len(values)) - starts[rows]
+    kept = place < k
+    result[rows[kept], place[kept]] = values[order][kept]
+    return result

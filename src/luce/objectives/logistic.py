@@ -1,0 +1,28 @@
+"""The logistic loss of each item alone: binary cross-entropy."""
+
+from luce.kernels.logistic import logistic
+from luce.objectives.objective import Evaluation, Lists, record
+
+
+@record(
+    "bce",
+    family="pointwise",
+    formula="Σ_i log(1 + e^{s_i}) − [y_i > 0] s_i",
+    paper="logistic regression on relevance; the usual loss of multi-label networks",
+    curvature=True,
+    uses_ties=True,
+    pointwise=True,
+    shift_invariant=False,
+)
+def bce(lists: Lists) -> Evaluation:
+    """Binary cross-entropy of whether an item is relevant, its label above 0, whatever the rest of the list."""
+    return Evaluation(
+        *logistic(
+            lists.scores,
+            lists.labels,
+            lists.offsets,
+            item_weights=lists.item_weights,
+            curvature=lists.curvature,
+            n_jobs=lists.n_jobs,
+        )
+    )

@@ -1,0 +1,38 @@
+"""What a label ranker is given to learn from or to score: brought into one form, and refused where it does not fit."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from luce.data import Dataset
+from luce.data.extreme import TaggedData
+from luce.errors import DataError
+
+
+def tagged(X: Any, y: Any) -> TaggedData:
+    """The data that was given, or that of features and a matrix of labels."""
+    if isinstance(X, TaggedData):
+        return X
+    if y is None:
+        raise DataError(
+            "Give TaggedData, or features X with a matrix of labels y, rows by labels: the target y is None."
+        )
+    return TaggedData(X, y)
+
+
+def feature_rows(X: Any) -> Dataset:
+    """The features as one list without labels: what transforms and the check of features take."""
+    if isinstance(X, Dataset):
+        raise DataError("A label ranker takes tagged rows, or features alone. Got lists of items.")
+    features = X.features if isinstance(X, TaggedData) else X
+    n_rows = features.shape[0] if getattr(features, "shape", ()) else len(features)
+    return Dataset(features, np.zeros(n_rows), [0, n_rows])
+
+
+def finite_scores(scores: NDArray[np.float32]) -> Any:
+    """The scores; an error where one is not a number."""
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
+        raise DataError(f"The scores of row {row} are not finite: its features are beyond the reach of the ranker.")
+    return scores

@@ -1,0 +1,74 @@
+"""The label network as gradient descent sees it: a step from some rows."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from luce.arrays import Integers
+from luce.data.extreme import TaggedData
+from luce.errors import DataError
+from luce.objectives import Draw, Objective
+from luce.objectives.label_rows import has_row_kernel
+from luce.rankers.labels.network import LabelNetwork, rows_to
+from luce.rankers.neural.training import TorchLearner
+from luce.torch import Relevant, label_loss
+
+
+class LabelLearner(TorchLearner):
+    """Trains a network on tagged rows; the mean over the rows of a batch is what a step goes down.
+
+    With `negatives`, a batch is scored on the labels that are relevant to any of its rows and on that many others,
+    drawn at random. A Plackett-Luce likelihood of some of the items is the likelihood of the same model, so what is
+    learned means the same; a step costs the labels it looks at.
+    """
+
+    network: LabelNetwork
+
+    def __init__(
+        self,
+        network: LabelNetwork,
+        goal: Objective,
+        features: Any,
+        data: TaggedData,
+        *,
+        negatives: int | None,
+        n_jobs: int | None,
+        **training: Any,
+    ):
+        super().__init__(network, (), **training)
+        self.goal, self.features, self.data = goal, features, data
+        self.negatives, self.n_jobs = negatives, n_jobs
+
+    def step(self, lists: Integers, epoch: int, step: int) -> float:
+        self.seed_dropout(step)
+        self.network.train()
+        labels, offsets, grades = self.data.relevant(lists)
+        chosen = None
+        if self.negatives is not None:
+            others = np.random.default_rng((self.seed, step)).integers(self.data.n_labels, size=self.negatives)
+            candidates = np.union1d(labels, others)
+            labels = np.searchsorted(candidates, labels)
+            chosen = torch.from_numpy(candidates).to(self.device)
+        graded = not (grades == 1).all()
+        home = self.device if has_row_kernel(self.goal, graded) else torch.device("cpu")  # where the loss is found
+        relevant = Relevant(
+            torch.from_numpy(labels).to(home),
+            torch.from_numpy(offsets).to(home),
+            torch.from_numpy(grades).to(home) if graded else None,
+            int(np.diff(offsets).max()),
+        )
+        scores = self.network(rows_to(self.features, lists, self.device), chosen).to(home)
+        try:
+            loss = label_loss(self.goal, scores, relevant, draw=Draw(self.seed, epoch, lists), n_jobs=self.n_jobs)
+        except DataError as error:
+            if bool(scores.isfinite().all()):
+                raise
+            raise self.diverged(epoch, step) from error
+        value = loss.item()
+        if not np.isfinite(value):  # a GPU does not look at the scores
+            raise self.diverged(epoch, step)
+        self.optimiser.zero_grad()
+        loss.backward()
+        self.optimiser.step()
+        return value

@@ -1,0 +1,91 @@
+"""The network of a label ranker: features, sparse or dense, to hidden layers, to one score a label."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from luce.rankers.neural.network import ACTIVATIONS
+
+
+class Entries(NamedTuple):
+    """Sparse rows: row b has the features indices[offsets[b]:offsets[b+1]] with these values."""
+
+    indices: Tensor
+    offsets: Tensor
+    values: Tensor
+
+
+def rows_to(features: Any, rows: Any, device: torch.device) -> Tensor | Entries:
+    """Some rows of the features, as the network takes them."""
+    some = features[rows]
+    if not sparse.issparse(some):
+        return torch.from_numpy(np.array(some)).to(device)
+    parts = (some.indices.astype(np.int64), some.indptr.astype(np.int64), some.data)
+    return Entries(*(torch.from_numpy(part).to(device) for part in parts))
+
+
+class FirstLayer(nn.Module):
+    """x W + b for rows x, sparse or dense, with W (features, width): what a sparse row costs is its own entries."""
+
+    def __init__(self, n_features: int, width: int):
+        super().__init__()
+        bound = 1 / math.sqrt(n_features)  # as nn.Linear begins
+        self.weight = nn.Parameter(torch.empty(n_features, width).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(width).uniform_(-bound, bound))
+
+    def forward(self, rows: Tensor | Entries) -> Tensor:
+        if isinstance(rows, Tensor):
+            return torch.addmm(self.bias, rows, self.weight)
+        return self.bias + nn.functional.embedding_bag(
+            rows.indices,
+            self.weight,
+            rows.offsets,
+            mode="sum",
+            per_sample_weights=rows.values,
+            include_last_offset=True,
+        )
+
+
+class LabelNetwork(nn.Module):
+    """Rows (B, F) in, scores (B, N) of all labels out, or of the labels that are asked for.
+
+    >>> network = LabelNetwork(5, 7, hidden=(3,))
+    >>> network(torch.zeros(2, 5)).shape, network(torch.zeros(2, 5), torch.tensor([6, 0])).shape
+    (torch.Size([2, 7]), torch.Size([2, 2]))
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_labels: int,
+        *,
+        hidden: Sequence[int],
+        activation: str = "relu",
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.first = FirstLayer(n_features, hidden[0])
+        layers: list[nn.Module] = [ACTIVATIONS[activation](), nn.Dropout(dropout)]
+        for before, after in pairwise(hidden):
+            layers += [nn.Linear(before, after), ACTIVATIONS[activation](), nn.Dropout(dropout)]
+        self.layers = nn.Sequential(*layers)
+        self.out = nn.Linear(hidden[-1], n_labels)
+
+    def hidden(self, rows: Tensor | Entries) -> Tensor:
+        """What the last layer sees, (B, width)."""
+        return self.layers(self.first(rows))
+
+    def forward(self, rows: Tensor | Entries, labels: Tensor | slice | None = None) -> Tensor:
+        return self.scores(self.hidden(rows), labels)
+
+    def scores(self, hidden: Tensor, labels: Tensor | slice | None = None) -> Tensor:
+        """The scores of all labels, or of some."""
+        if labels is None:
+            return self.out(hidden)
+        return nn.functional.linear(hidden, self.out.weight[labels], self.out.bias[labels])

@@ -1,0 +1,133 @@
+"""Training with PyTorch: the parameters of a network, its optimiser, and their state for a checkpoint."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from luce.errors import LuceError
+from luce.optimisers.gradient_descent import Arrays, like
+
+OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adagrad": torch.optim.Adagrad,
+    "sgd": torch.optim.SGD,
+}
+
+
+class TorchLearner:
+    """A network and its optimiser as gradient descent sees them; a kind adds the step.
+
+    `nuisance` are the first values of what an objective learns beside the network.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        nuisance: Sequence[float],
+        *,
+        optimiser: str,
+        learning_rate: float,
+        l2: float,
+        seed: int,
+        figure: Callable[[Any], float | None],
+    ):
+        self.network, self.seed, self.learning_rate, self._figure = network, seed, learning_rate, figure
+        self.device = next(network.parameters()).device
+        self.nuisance = nn.Parameter(torch.tensor([*nuisance], dtype=torch.float64))
+        groups: list[dict[str, Any]] = [
+            {"params": list(network.parameters())},
+            {"params": [self.nuisance], "weight_decay": 0.0},
+        ]
+        self.optimiser = OPTIMISERS[optimiser](groups, lr=learning_rate, weight_decay=l2)  # type: ignore[call-arg]
+
+    def seed_dropout(self, step: int) -> None:
+        """Dropout depends on the seed and the step alone, so nothing of it needs keeping in a checkpoint."""
+        seed = np.random.SeedSequence((self.seed, step)).generate_state(1, np.uint64)[0].item()
+        # torch.manual_seed would format a traceback for devices that are not there, half a millisecond each time.
+        torch.default_generator.manual_seed(seed)
+        if self.device.type == "cuda":
+            torch.cuda.manual_seed(seed)
+
+    def diverged(self, epoch: int, step: int) -> LuceError:
+        """The error for scores that are no longer finite."""
+        return LuceError(
+            f"The scores are no longer finite at epoch {epoch + 1}, step {step + 1}: the training diverges. "
+            f"Try a lower learning_rate than {self.learning_rate:g}, standardised features, or normalisation."
+        )
+
+    def figure(self) -> float | None:
+        return self._figure(self)
+
+    def parameters(self) -> Arrays:
+        learned = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        return {
+            name: t.detach().to("cpu", copy=True).numpy() for name, t in (learned | {"nuisance": self.nuisance}).items()
+        }
+
+    def state(self) -> Arrays:
+        memory = {
+            f"optimiser.{number}.{name}": value.detach().to("cpu", copy=True).numpy()
+            for number, entries in self.optimiser.state_dict()["state"].items()
+            for name, value in entries.items()
+            if isinstance(value, Tensor)
+        }
+        return self.parameters() | memory
+
+    def restore(self, state: Arrays) -> None:
+        learned = {name: array for name, array in state.items() if not name.startswith("optimiser.")}
+        memory: dict[int, dict[str, Tensor]] = {}
+        for name in state.keys() - learned.keys():
+            number, key = name.removeprefix("optimiser.").split(".", 1)
+            memory.setdefault(int(number), {})[key] = torch.from_numpy(state[name])
+        self._check_memory(memory)
+        load_network(self.network, like(self.parameters(), learned))
+        with torch.no_grad():
+            self.nuisance.copy_(torch.from_numpy(state["nuisance"]))
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": memory})
+
+    def _check_memory(self, memory: dict[int, dict[str, Tensor]]) -> None:
+        """A ValueError unless it is what the optimiser remembers of these parameters: it would not check itself."""
+        probe = nn.Parameter(torch.zeros(1))
+        probe.grad = torch.zeros(1)
+        model = type(self.optimiser)([probe], lr=1.0)  # type: ignore[call-arg]
+        model.step()
+        wanted = model.state_dict()["state"].get(0, {})
+        parameters = [*self.network.parameters(), self.nuisance]
+        for number, entries in memory.items():
+            one = parameters[number] if 0 <= number < len(parameters) else None
+            forms = {name: (t.shape if t.ndim == 0 or one is None else one.shape) for name, t in wanted.items()}
+            if one is None or {name: t.shape for name, t in entries.items()} != forms:
+                raise ValueError(f"optimiser.{number} is not what {type(self.optimiser).__name__} remembers")
+
+
+def load_network(network: nn.Module, arrays: Arrays) -> None:
+    """Put stored arrays into a network; a ValueError tells what does not fit."""
+    stored = {k.removeprefix("network."): torch.from_numpy(v) for k, v in arrays.items() if k.startswith("network.")}
+    wanted, given = (
+        {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in tensors.items()}
+        for tensors in (network.state_dict(), stored)
+    )
+    if wanted != given:
+        name = next(n for n in [*wanted, *given] if wanted.get(n) != given.get(n))
+        raise ValueError(f"{name} must be {wanted.get(name)}. Got {given.get(name)}")
+    network.load_state_dict(stored, assign=any(t.is_meta for t in network.state_dict().values()))
+
+
+@contextmanager
+def settings(n_jobs: int | None, device: torch.device) -> Iterator[None]:
+    """PyTorch with so many threads, and with the random state of others untouched."""
+    before = torch.get_num_threads()
+    cuda = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=cuda):
+        try:
+            if n_jobs is not None:
+                from luce.threads import thread_count
+
+                torch.set_num_threads(min(thread_count(n_jobs), thread_count(-1)))
+            yield
+        finally:
+            torch.set_num_threads(before)
