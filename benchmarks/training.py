@@ -22,8 +22,9 @@ from luce.objectives import Draw, objective
 from luce.optimisers.convergence import Curve
 from luce.optimisers.gradient_descent import descend
 from luce.rankers.linear_problem import LinearProblem
-from luce.rankers.neural.learner import NetworkLearner, settings
+from luce.rankers.neural.learner import NetworkLearner
 from luce.rankers.neural.network import Network
+from luce.rankers.neural.training import settings
 from measuring import GRADES, show_machine
 
 BATCH, RATE = 64, 1e-3

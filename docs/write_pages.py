@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from luce.metrics import METRICS
+from luce.metrics import LABEL_METRICS, METRICS
 from luce.objectives import OBJECTIVES
 
 HERE = Path(__file__).parent
@@ -28,10 +28,19 @@ def pages() -> dict[str, str]:
     """The text of each page by the name of its file."""
     objectives = "# Objectives\n\nA list has scores s and labels y; lse is log-sum-exp.\n"
     metrics = "# Metrics\n\nItems with equal scores count as the average over their orders. r is a rank, from 1.\n"
+    labels = "# Metrics of predicted labels\n\nOf the first k labels that a label ranker gives a row. Rows count alike."
     return {
         "objectives.md": "\n\n".join([objectives.strip(), *(entry(each.facts()) for each in OBJECTIVES.values())])
         + "\n",
-        "metrics.md": "\n\n".join([metrics.strip(), *(entry(each.facts()) for each in METRICS.values())]) + "\n",
+        "metrics.md": "\n\n".join(
+            [
+                metrics.strip(),
+                *(entry(each.facts()) for each in METRICS.values()),
+                labels,
+                *(entry(each.facts()) for each in LABEL_METRICS.values()),
+            ]
+        )
+        + "\n",
     }
 
 

@@ -19,7 +19,7 @@ LAYERS = [
     {"objectives"},
     {"torch"},
     {"optimisers"},
-    {"rankers"},
+    {"rankers", "policy"},
     {"report"},
     {"cli"},
 ]

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from luce.data import read as read
     from luce.data import read_run as read_run
     from luce.data import write as write
+    from luce.data.extreme import TaggedData as TaggedData
+    from luce.data.extreme import read_tagged as read_tagged
+    from luce.data.extreme import write_tagged as write_tagged
     from luce.data.rankings import Connectivity as Connectivity
     from luce.data.rankings import Rankings as Rankings
     from luce.data.rankings import ordered_partition as ordered_partition
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from luce.errors import DataError as DataError
     from luce.errors import LuceError as LuceError
     from luce.errors import LuceWarning as LuceWarning
+    from luce.errors import MachineError as MachineError
     from luce.errors import OptionError as OptionError
     from luce.metrics import METRICS as METRICS
     from luce.metrics import Results as Results
@@ -29,11 +33,16 @@ if TYPE_CHECKING:
     from luce.objectives.log_prob import log_prob as log_prob
     from luce.objectives.trees_bridge import lightgbm_objective as lightgbm_objective
     from luce.objectives.trees_bridge import xgboost_objective as xgboost_objective
+    from luce.policy import Policy as Policy
     from luce.rankers import Checkpoint as Checkpoint
+    from luce.rankers import LabelRanker as LabelRanker
     from luce.rankers import LinearRanker as LinearRanker
+    from luce.rankers import Machines as Machines
     from luce.rankers import NeuralRanker as NeuralRanker
+    from luce.rankers import TreeRanker as TreeRanker
     from luce.rankers import load as load
     from luce.rankers import preset as preset
+    from luce.rankers.importance import permutation_importance as permutation_importance
     from luce.rankers.items import Gamma as Gamma
     from luce.rankers.items import ItemScores as ItemScores
     from luce.rankers.items import Normal as Normal
@@ -42,15 +51,27 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "write"),
+    "luce.data.extreme": ("TaggedData", "read_tagged", "write_tagged"),
     "luce.data.rankings": ("Connectivity", "Rankings", "ordered_partition"),
     "luce.data.rankings.files": ("read_rankings",),
-    "luce.errors": ("DataError", "LuceError", "LuceWarning", "OptionError"),
+    "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "OptionError"),
     "luce.metrics": ("METRICS", "Results", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
     "luce.objectives.trees_bridge": ("lightgbm_objective", "xgboost_objective"),
+    "luce.policy": ("Policy",),
     "luce.rankers.items": ("Gamma", "ItemScores", "Normal", "PlackettLuce", "Pseudo"),
-    "luce.rankers": ("Checkpoint", "LinearRanker", "NeuralRanker", "load", "preset"),
+    "luce.rankers": (
+        "Checkpoint",
+        "LabelRanker",
+        "LinearRanker",
+        "Machines",
+        "NeuralRanker",
+        "TreeRanker",
+        "load",
+        "preset",
+    ),
+    "luce.rankers.importance": ("permutation_importance",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *_HOME]

@@ -22,6 +22,10 @@ class MissingPackageError(LuceError, ImportError):
     """An optional package is needed and not installed."""
 
 
+class MachineError(LuceError):
+    """Another machine of a training ended, cannot be reached, or trains something else."""
+
+
 class LuceWarning(UserWarning):
     """Something that is allowed and probably not meant."""
 

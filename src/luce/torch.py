@@ -1,9 +1,21 @@
-"""Luce for PyTorch: `luce.torch.loss` makes any objective a differentiable loss."""
+"""Luce for PyTorch: `luce.torch.loss` makes any objective a differentiable loss, `label_loss` on [rows, labels]."""
 
 from luce.errors import load_package
 
 load_package("torch", "neural")
 
-from luce.objectives.torch_bridge import loss  # noqa: E402
+from luce.objectives.label_loss import label_loss, label_value_and_gradient  # noqa: E402
+from luce.objectives.label_rows import fused_linear_loss  # noqa: E402
+from luce.objectives.relevant import Relevant  # noqa: E402
+from luce.objectives.torch_bridge import loss, value_and_gradient  # noqa: E402
+from luce.objectives.torch_distribution import PlackettLuce  # noqa: E402
 
-__all__ = ["loss"]
+__all__ = [
+    "PlackettLuce",
+    "Relevant",
+    "fused_linear_loss",
+    "label_loss",
+    "label_value_and_gradient",
+    "loss",
+    "value_and_gradient",
+]

@@ -14,6 +14,7 @@ import luce
 from luce.cli import COMMANDS, app
 from luce.cli.output import progress, show_json
 from luce.data.synthetic import web_search
+from luce.metrics import LABEL_METRICS
 
 RUN = CliRunner()
 
@@ -211,7 +212,8 @@ def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):
 
 @pytest.mark.parametrize("table", ["objectives", "metrics"])
 def test_tables(table):
-    names = {"objectives": luce.OBJECTIVES, "metrics": luce.METRICS}[table]
+    of_labels = {name: LABEL_METRICS[name] for name in ("psp", "psndcg")}
+    names = {"objectives": luce.OBJECTIVES, "metrics": luce.METRICS | of_labels}[table]
     text = call(table)
     assert all(name in text for name in names)
     assert [entry["name"] for entry in json.loads(call(table, "--json"))] == list(names)

@@ -55,6 +55,39 @@ def test_the_printed_forms_on_the_same_rankings(estimator, spread, depth):
         assert found.samples[0] == 12
 
 
+def algorithm_1_as_printed(m, rho, theta, rankings, direct):
+    """Lines 3 to 17, with the denominator that is subtracted from; ω_{K+1} is 0. PL-Rank-1: lines 11 and 15 altered."""
+    lambdas = np.zeros(len(m))
+    denominator = np.sum(np.exp(m))
+    for y in rankings:
+        left = denominator
+        omega = np.zeros(len(y) + 1)
+        omega[len(y) - 1] = theta[len(y) - 1] * rho[y[-1]]
+        for k in range(len(y) - 2, -1, -1):
+            omega[k] = omega[k + 1] + theta[k] * rho[y[k]]
+        for k in range(len(y)):
+            lambdas[y[k]] += omega[k + 1] if direct else omega[k]
+            for d in range(len(m)):
+                if d not in y[:k]:
+                    probability = np.exp(m[d]) / left
+                    lambdas[d] += probability * ((theta[k] * rho[d] if direct else 0) - omega[k])
+            left -= np.exp(m[y[k]])
+    return lambdas / len(rankings)
+
+
+@pytest.mark.parametrize("estimator", ["pl-rank-1", "pl-rank-2", "pl-rank-3"])
+@pytest.mark.parametrize(("spread", "depth"), [(0, 1), (0, 23), (1, 2), (1, 10), (3, 3)])
+def test_algorithm_1_as_printed_on_the_same_rankings(estimator, spread, depth):
+    scores, gains, offsets = made(spread)
+    discounts = 1 / np.log2(np.arange(2, depth + 2))
+    rankings = sample_rankings(scores, offsets, samples=20, depth=depth, draw=Draw(9))
+    printed = algorithm_1_as_printed(scores, gains, discounts, rankings[0], direct=estimator != "pl-rank-1")
+    found = expected_gain(scores, gains, offsets, discounts, rankings=rankings, estimator=estimator)
+    drawn = expected_gain(scores, gains, offsets, discounts, samples=20, draw=Draw(9), estimator=estimator)
+    np.testing.assert_allclose(found.gradient, printed, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(drawn.gradient, printed, rtol=0, atol=1e-10)
+
+
 def test_the_placement_policy_gradient_is_pl_rank_1():
     for spread in (0.5, 5, 500):
         scores, gains, offsets = made(spread)

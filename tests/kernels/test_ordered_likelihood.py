@@ -123,3 +123,13 @@ def test_threads_and_batches_change_nothing():
     )
     np.testing.assert_array_equal(part[0], whole[0][0][100:200])
     np.testing.assert_array_equal(part[1], whole[0][1][rows])
+
+
+def test_a_depth_may_go_on_to_the_end_of_a_grade():
+    """Grades of 1, 3 and 4 items: a depth inside a grade then counts all of it."""
+    scores, labels = np.random.default_rng(0).normal(size=8), np.array([0, 1, 0, 2, 1, 0, 1, 0.0])
+    for depth, places in ((1, 1), (2, 4), (3, 4), (4, 4), (5, 8), (99, 8)):
+        whole = one_list(scores, labels, depth=depth, whole_grades=True, permutations=2)
+        exact = one_list(scores, labels, depth=places, permutations=2)
+        assert whole[0] == exact[0]
+        np.testing.assert_array_equal(whole[1], exact[1])

@@ -37,13 +37,19 @@ def test_every_way_has_the_exact_distribution(scores, way, depth):
     check_distribution(rankings[0], scores, depth)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 5])
-@pytest.mark.parametrize("scores", [EQUAL, MIXED], ids=["equal", "mixed"])
+@pytest.mark.parametrize(
+    ("scores", "depth"),
+    [*((scores, depth) for scores in (EQUAL, MIXED) for depth in (1, 2, 3, 4, 5)), (SPREAD, 1), (SPREAD, 2)],
+)
 def test_the_table_has_the_exact_distribution_wherever_it_is_used(scores, depth):
-    # Its rejections grow as mass is used up, so it is never used where few items have most of it.
     check_distribution(sample_rankings(scores, ONE, samples=60_000, depth=depth, way="table")[0], scores, depth)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_the_table_is_used_where_few_draws_repeat(depth):
+    # Its rejections grow as mass is used up, so it is never used where few items have most of it.
     assert urn.cheapest(np.exp(SPREAD - 20) / np.exp(SPREAD - 20).sum(), depth) != urn.TABLE
-    assert urn.cheapest(np.full(5, 0.2), 2) == urn.TABLE
+    assert urn.cheapest(np.full(20, 0.05), depth) == urn.TABLE
 
 
 @pytest.mark.parametrize("spread", [0.0, 2.0])
@@ -71,12 +77,14 @@ def test_the_reference_has_the_exact_distribution():
     assert sum(reference.prefix_probabilities(MIXED, 3).values()) == pytest.approx(1)
 
 
-def test_the_order_of_gumbel_scores_has_the_exact_distribution():
-    scores, offsets = np.tile(MIXED, 20_000), np.arange(20_001) * 5
-    noisy = gumbel_scores(scores, offsets)
-    check_distribution(np.argsort(-noisy.reshape(-1, 5), axis=1)[:, :2], MIXED, 2)
+@pytest.mark.parametrize("own", [EQUAL, SPREAD, MIXED], ids=["equal", "spread by 20", "mixed"])
+def test_the_order_of_gumbel_scores_has_the_exact_distribution(own):
+    scores, offsets = np.tile(own, 60_000), np.arange(60_001) * 5
+    noisy = gumbel_scores(scores, offsets, draw=Draw(1))
+    for depth in (1, 2, 3, 4, 5):
+        check_distribution(np.argsort(-noisy.reshape(-1, 5), axis=1)[:, :depth], own, depth)
     assert np.mean(noisy - scores) == pytest.approx(np.euler_gamma, abs=0.02)
-    assert np.mean(noisy == gumbel_scores(scores, offsets, sample=1)) < 1e-3
+    assert np.mean(noisy == gumbel_scores(scores, offsets, sample=1, draw=Draw(1))) < 1e-3
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -34,3 +34,12 @@ def ndcg(scores, dataset):
 
 def random_ndcg(dataset):
     return ndcg(np.random.default_rng(0).random(dataset.n_rows), dataset)
+
+
+def pages(n_lists, seed, one=0, other=1, taste=0.0):
+    """Pages graded by how good they are and, in another genre, by a taste for what two of the features tell besides."""
+    made = web_search(n_lists, n_features=30, mean_length=20, seed=seed)
+    told = np.asarray(made.dataset.features, dtype=np.float64)[:, [one, other]]
+    liked = np.clip((told - told.mean(axis=0)) / told.std(axis=0), -2, 2).sum(axis=1)
+    grades = np.digitize(made.truth + taste * liked, [0.5, 1.5, 2.5, 3.5])
+    return luce.Dataset(made.dataset.features, grades, made.dataset.offsets)

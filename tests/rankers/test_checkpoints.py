@@ -13,7 +13,7 @@ import pytest
 
 import luce
 from luce.errors import DataError, OptionError
-from luce.rankers import Checkpoint, LinearRanker, NeuralRanker
+from luce.rankers import Checkpoint, LinearRanker, NeuralRanker, TreeRanker
 
 from .made import parts
 
@@ -29,7 +29,14 @@ def data():
 
 def rankers():
     small = {"hidden": (8,), "lists_per_batch": 7, "epochs": 4, "device": "cpu", "n_jobs": 1}
+    few = {"trees": 7, "leaves": 4, "min_rows_in_leaf": 5, "n_jobs": 1}
     return {
+        "trees": TreeRanker(**few),
+        "trees of samples": TreeRanker("pl-rank-3", list_fraction=0.5, feature_fraction=0.3, **few),
+        "trees of random splits": TreeRanker(engine={"extra_trees": True, "feature_fraction_bynode": 0.5}, **few),
+        "trees, tie parameter": TreeRanker("pairties-davidson", **few),
+        "trees, grades": TreeRanker("mcrank", **few),
+        "trees of LightGBM's own": TreeRanker(native="lambdarank", **few),
         "adam, dropout": NeuralRanker(dropout=0.3, **small),
         "attention, batch norm": NeuralRanker(context="attention", normalisation="batch", **small),
         "adagrad": NeuralRanker(optimiser="adagrad", **small),

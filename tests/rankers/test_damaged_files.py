@@ -17,7 +17,7 @@ import torch
 import luce
 from luce.data.synthetic import web_search
 from luce.errors import DataError, LuceError, OptionError
-from luce.rankers import Checkpoint, LinearRanker, NeuralRanker
+from luce.rankers import Checkpoint, LinearRanker, NeuralRanker, TreeRanker
 from luce.rankers.storage import FORMAT
 
 from . import damage, loading
@@ -42,6 +42,7 @@ def whole(data, tmp_path_factory):
     rankers = {
         "linear": LinearRanker(luce.objective("listmle", depth=5), transforms=chain, max_iterations=3, n_jobs=1),
         "network": NeuralRanker("mcrank", hidden=(3,), normalisation="batch", **small),
+        "trees": TreeRanker(trees=3, leaves=4, min_rows_in_leaf=2, categorical=[0], n_jobs=1),
         "attention": NeuralRanker(hidden=(4,), context="attention", attention_blocks=1, **small),
     }
     files = {}

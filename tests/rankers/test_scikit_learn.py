@@ -18,11 +18,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import luce
 from luce.data.synthetic import web_search
 from luce.errors import DataError, OptionError
-from luce.rankers import LinearRanker, NeuralRanker
+from luce.rankers import LinearRanker, NeuralRanker, TreeRanker
 from luce.rankers.inputs import one_list
 
 small = {"hidden": (4,), "epochs": 3, "learning_rate": 0.01, "lists_per_batch": 8, "device": "cpu", "n_jobs": 1}
-RANKERS = {"linear": LinearRanker(max_iterations=5, n_jobs=1), "neural": NeuralRanker(**small)}
+few = {"trees": 5, "leaves": 4, "min_rows_in_leaf": 1, "n_jobs": 1}
+RANKERS = {
+    "linear": LinearRanker(max_iterations=5, n_jobs=1),
+    "neural": NeuralRanker(**small),
+    "trees": TreeRanker(**few),
+}
 
 
 class _OneList:
@@ -43,6 +48,10 @@ class OneListNeuralRanker(_OneList, NeuralRanker):
     pass
 
 
+class OneListTreeRanker(_OneList, TreeRanker):
+    pass
+
+
 def not_ours(_):
     """The checks that do not apply, each with its reason."""
     return {"check_dtype_object": "wants a TypeError for a dict among the features; ours is a DataError, a ValueError"}
@@ -53,7 +62,8 @@ def not_ours(_):
         clone(ranker).set_params(transforms=transforms)
         for ranker in (OneListLinearRanker(max_iterations=5, n_jobs=1), OneListNeuralRanker(**small))
         for transforms in (("fill", "standardise"), ())  # missing values are filled, or refused
-    ],
+    ]
+    + [OneListTreeRanker(**few)],
     expected_failed_checks=not_ours,
 )
 def test_the_checks_of_scikit_learn(estimator, check):
@@ -108,7 +118,7 @@ def test_grid_search_with_groups_and_a_pipeline(routing, data, kind):
     np.testing.assert_allclose(search.predict(X), best[-1].predict(best[0].transform(X)), rtol=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "processes"), [("linear", 2), ("neural", 1)])
+@pytest.mark.parametrize(("kind", "processes"), [("linear", 2), ("neural", 1), ("trees", 2)])
 def test_cross_validation(routing, data, kind, processes):
     X, y, qid = data
     pipeline = Pipeline([("scale", StandardScaler()), ("ranker", asking(RANKERS[kind]))])
@@ -190,7 +200,17 @@ def test_names_of_columns_are_compared(data, kind):
     assert not hasattr(ranker.fit(X, y, qid), "feature_names_in_")
 
 
-@pytest.mark.parametrize("kind", RANKERS)
+def test_trees_take_missing_values_as_they_are(data):
+    X, y, qid = data
+    tags = get_tags(RANKERS["trees"])
+    assert tags.input_tags.allow_nan
+    assert tags.input_tags.sparse
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    ranker = clone(RANKERS["trees"]).fit(holes, y, qid)
+    assert not np.array_equal(ranker.predict(holes), ranker.predict(np.nan_to_num(holes)))
+
+
+@pytest.mark.parametrize("kind", ["linear", "neural"])
 def test_tags_tell_what_the_transforms_allow(data, kind):
     X, y, qid = data
     ranker = clone(RANKERS[kind])

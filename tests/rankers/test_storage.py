@@ -8,7 +8,7 @@ import pytest
 
 import luce
 from luce.data.synthetic import web_search
-from luce.errors import DataError, LuceError
+from luce.errors import DataError, LuceError, OptionError
 from luce.rankers.storage import save_model
 
 
@@ -36,7 +36,10 @@ def test_the_manifest_can_be_read_by_people(ranker, tmp_path):
         assert archive.namelist() == ["manifest.json", "tensors.safetensors"]
         manifest = json.loads(archive.read("manifest.json"))
     assert manifest["format"] == 1
-    assert manifest["objective"] == {"name": "listmle", "options": {"depth": 5, "permutations": 1}}
+    assert manifest["objective"] == {
+        "name": "listmle",
+        "options": {"depth": 5, "permutations": 1, "whole_grades": False},
+    }
 
 
 def test_feature_names_are_stored(tmp_path):
@@ -49,7 +52,7 @@ def test_a_crash_while_saving_leaves_the_old_model(ranker, tmp_path):
     path = tmp_path / "a.luce"
     ranker.save(path)
     before = path.read_bytes()
-    with pytest.raises(TypeError):
+    with pytest.raises(OptionError, match="A model file holds data alone"):
         save_model(path, {"kind": object()}, {})
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

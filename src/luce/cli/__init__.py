@@ -14,16 +14,34 @@ from luce.cli.compare import compare
 from luce.cli.convert import convert
 from luce.cli.demo import demo
 from luce.cli.evaluate import evaluate
+from luce.cli.explain import explain
+from luce.cli.exposure import exposure
 from luce.cli.inspect import inspect
 from luce.cli.output import say
 from luce.cli.rank import rank
 from luce.cli.records import metrics, objectives, presets
+from luce.cli.tradeoff import tradeoff
 from luce.cli.train import train
 from luce.errors import LuceError
 
 COMMANDS: dict[str, Callable[..., None]] = {
     function.__name__: function
-    for function in (demo, inspect, convert, train, rank, evaluate, compare, aggregate, objectives, metrics, presets)
+    for function in (
+        demo,
+        inspect,
+        convert,
+        train,
+        rank,
+        evaluate,
+        compare,
+        explain,
+        exposure,
+        tradeoff,
+        aggregate,
+        objectives,
+        metrics,
+        presets,
+    )
 }
 
 app = typer.Typer(

@@ -19,7 +19,9 @@ Folds = Annotated[int, typer.Option(min=2, help="How many folds; given parts are
 Objectives = Annotated[
     str | None, typer.Option(help="Objectives, with commas; `luce objectives` lists them. [default: listmle,listnet]")
 ]
-Models = Annotated[str, typer.Option(help="Kinds of ranker, with commas: linear, neural; each with each objective.")]
+Models = Annotated[
+    str, typer.Option(help="Kinds of ranker, with commas: linear, neural, trees; each with each objective.")
+]
 Presets = Annotated[str | None, typer.Option(help="Systems of the papers to add, with commas, e.g. coordinate-ascent.")]
 Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
@@ -83,6 +85,10 @@ def _rankers(
     goals = "" if systems else "listmle,listnet"
     names = names_in(objectives or goals, "--objectives") if objectives or goals else []
     used = [*(kinds if names else []), *(preset_of(system).model for system in systems)]
+    for kind in used:
+        if RANKERS[kind].takes != "lists":
+            takes = RANKERS[kind].takes
+            raise OptionError(f"The {kind} ranker learns from {takes}; here rankers of lists are compared.")
     settings = settings_of(setting, used)
     rankers = {
         f"{kind} {name}" if len(kinds) > 1 else name: make_ranker(kind, name, None, settings[kind], seed, threads)

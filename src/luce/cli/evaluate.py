@@ -5,22 +5,32 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Empty, Gain, Json, Metrics, Reading, Seed, Threads, empty_value
+from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
 from luce.cli.output import show_json
-from luce.cli.reading import read_data
+from luce.cli.reading import read_data, read_for
 from luce.errors import OptionError
 
+LIST_METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
 Files = Annotated[list[Path], typer.Argument(metavar="MODEL... DATA", help="Model or TREC run files, then the data.")]
 Highest = Annotated[float | None, typer.Option(help="Highest grade, for err; the model's own by default.")]
+Chosen = Annotated[
+    str | None,
+    typer.Option(
+        help="Metrics, with commas; `luce metrics` lists them. "
+        f"[default: {LIST_METRICS}; of labels precision and psp @1, @3 and @5]"
+    ),
+]
+Propensity = Annotated[str, typer.Option(metavar="A,B", help="Of the propensity model, for psp and psndcg of labels.")]
 PerList = Annotated[Path | None, typer.Option(help="CSV file to write with the value of every list.")]
 
 
 def evaluate(
     files: Files,
-    metrics: Metrics = "ndcg@1,ndcg@5,ndcg@10,err",
+    metrics: Chosen = None,
     empty: Empty = "skip",
     gain: Gain = "exponential",
     max_grade: Highest = None,
+    propensity: Propensity = "0.55,1.5",
     per_list: PerList = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -32,6 +42,8 @@ def evaluate(
     Example: luce evaluate model.luce test.txt --metrics ndcg@10,err
 
     Example: luce evaluate bm25.run judged.qrels
+
+    Example: luce evaluate labels.luce tagged.txt --metrics precision@5,psp@5
     """
     import luce
 
@@ -41,9 +53,13 @@ def evaluate(
     settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
     results = {}
     for source in sources:
-        scores, dataset, grade = _scored(source, data, read)
+        ranker = None if source.suffix == ".run" else luce.load(source)
+        if ranker is not None and ranker.takes != "lists":
+            results[str(source)] = _of_labels(ranker, read_for(ranker, data, read), metrics, propensity, seed)
+            continue
+        scores, dataset, grade = scored(source, data, read)
         highest = grade if max_grade is None else max_grade
-        results[str(source)] = luce.evaluate(scores, dataset, metrics, max_grade=highest, **settings)
+        results[str(source)] = luce.evaluate(scores, dataset, metrics or LIST_METRICS, max_grade=highest, **settings)
     if per_list is not None:
         _write_lists(per_list, results)
     if json:
@@ -53,7 +69,16 @@ def evaluate(
         print(f"{name} on {data}\n{result}")
 
 
-def _scored(source: Path, data: Path, reading: list[str] | None) -> tuple[Any, Any, float | None]:
+def _of_labels(ranker: Any, data: Any, metrics: str | None, propensity: str, seed: int) -> Any:
+    try:
+        a, b = map(float, propensity.split(","))
+    except ValueError:
+        raise OptionError(f"--propensity takes two numbers, A,B, such as 0.55,1.5. Got {propensity!r}.") from None
+    chosen = {} if metrics is None else {"metrics": metrics}
+    return ranker.evaluate(data, a=a, b=b, random_state=seed, **chosen)
+
+
+def scored(source: Path, data: Path, reading: list[str] | None) -> tuple[Any, Any, float | None]:
     """Scores, the lists they are of, and the highest grade the source knows of."""
     import luce
 

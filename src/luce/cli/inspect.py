@@ -45,6 +45,7 @@ def describe(dataset: Any) -> dict[str, Any]:
         "document_ids": dataset.document_ids is not None,
         "item_weights": dataset.item_weights is not None,
         "list_weights": dataset.list_weights is not None,
+        "groups": 0 if dataset.groups is None else len(dataset.groups.unique()),
     }
 
 

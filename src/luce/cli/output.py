@@ -1,9 +1,10 @@
 """What the commands print: tables and words for people, JSON for programs, progress for whoever waits."""
 
 import json
+import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -36,6 +37,17 @@ def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequenc
     for row in rows:
         table.add_row(*[str(cell) for cell in row])
     console.print(table)
+
+
+def write_table(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+    """A CSV file of rows that all have the same columns."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from luce.files import replacing
+
+    with replacing(path) as partial:
+        csv.write_csv(pa.Table.from_pylist(list(rows)), partial)
 
 
 class Report(Protocol):

@@ -1,4 +1,4 @@
-"""`luce rank`: the lists of a file, ordered by a model."""
+"""`luce rank`: the lists of a file, ordered by a model or drawn from its policy."""
 
 import sys
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Reading
+from luce.cli.options import Data, Reading, Seed
 from luce.cli.output import say
-from luce.cli.reading import read_data
-from luce.errors import unknown_name
+from luce.cli.reading import read_for
+from luce.errors import OptionError, unknown_name
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Output = Annotated[
@@ -18,13 +18,34 @@ Output = Annotated[
 Format = Annotated[str | None, typer.Option(help="csv, parquet, jsonl or run, whatever the ending.")]
 Top = Annotated[int | None, typer.Option(min=1, help="How many of each list.")]
 
+LABELS = 10
+"""Of each row, unless --top says how many."""
+Sample = Annotated[
+    int | None,
+    typer.Option(min=1, help="Draw so many rankings of each list, likelier ones more often, instead of one."),
+]
+Temperature = Annotated[
+    float | None,
+    typer.Option(help="Of the rankings drawn: below 1 closer to the order of the scores, above 1 to chance."),
+]
+
 
 def rank(
-    model: Model, data: Data, output: Output = None, format: Format = None, top: Top = None, read: Reading = None
+    model: Model,
+    data: Data,
+    output: Output = None,
+    format: Format = None,
+    top: Top = None,
+    sample: Sample = None,
+    temperature: Temperature = None,
+    seed: Seed = 0,
+    read: Reading = None,
 ) -> None:
-    """Order the items of each list, best first: as CSV on standard output, or to a file.
+    """Order the items of each list, or the labels of each row, best first: as CSV on standard output, or to a file.
 
     Example: luce rank model.luce test.txt --top 10 -o test.run
+
+    Example: luce rank model.luce test.txt --sample 10 --seed 1 --temperature 0.5 --top 5 -o sampled.csv
     """
     from luce.files import replacing
     from luce.rankers import load
@@ -32,14 +53,34 @@ def rank(
     kind = format or ("csv" if output is None else output.suffix.lstrip("."))
     if kind not in WRITERS:
         raise unknown_name("ranking format", kind, WRITERS)
+    if sample is None and temperature is not None:
+        raise OptionError("--temperature is of rankings that are drawn: say how many with --sample.")
+    if sample is not None and kind == "run":
+        raise OptionError("A TREC run has one ranking a query, by score: write drawn ones as csv, parquet or jsonl.")
     ranker = load(model)
-    ranking = ranker.rank(read_data(data, read, *ranker.features), top=top)
+    dataset = read_for(ranker, data, read)
+    if ranker.takes != "lists":
+        if sample is not None:
+            raise OptionError("Rankings are drawn of lists: a model of labels goes without --sample.")
+        ranking = ranker.rank(dataset, top=top or LABELS)
+    elif sample is None:
+        ranking = ranker.rank(dataset, top=top)
+    else:
+        ranking = _drawn(ranker, dataset, sample, top, 1.0 if temperature is None else temperature, seed)
     if output is None:
         WRITERS[kind](ranking, sys.stdout.buffer)
         return
     with replacing(output) as partial, open(partial, "wb") as file:
         WRITERS[kind](ranking, file)
     say(f"{output}: {ranking.num_rows:,} rows")
+
+
+def _drawn(ranker: Any, dataset: Any, sample: int, top: int | None, temperature: float, seed: int) -> Any:
+    from luce.policy import Policy
+    from luce.policy.table import rankings_table
+
+    policy = Policy.of(ranker, dataset, temperature)
+    return rankings_table(policy, policy.sample(sample, depth=top, seed=seed), dataset)
 
 
 def _write_csv(ranking: Any, file: Any) -> None:
@@ -62,10 +103,11 @@ def _write_json_lines(ranking: Any, file: Any) -> None:
 
 
 def _write_run(ranking: Any, file: Any) -> None:
-    """TREC run: `query Q0 document rank score tag`; items without a document id go by their row."""
-    document = "document" if "document" in ranking.column_names else "row"
+    """TREC run: `query Q0 document rank score tag`; items without a document id go by their row, labels by number."""
+    query = "query" if "query" in ranking.column_names else "row"
+    document = next(name for name in ("document", "label", "row") if name in ranking.column_names)
     for batch in ranking.to_batches(max_chunksize=65_536):
-        columns = (batch.column(name).to_pylist() for name in ("query", document, "rank", "score"))
+        columns = (batch.column(name).to_pylist() for name in (query, document, "rank", "score"))
         lines = (
             f"{query} Q0 {item} {place} {score!r} luce\n" for query, item, place, score in zip(*columns, strict=True)
         )

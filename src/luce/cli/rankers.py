@@ -10,30 +10,39 @@ from luce.errors import OptionError
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker, e.g. l2=10, hidden=64,32, epochs=20."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker, e.g. l2=10, hidden=64,32, leaves=63."),
 ]
 
 
 def make_ranker(
-    kind: str, objective: str, options: list[str] | None, settings: dict[str, Any], seed: int, threads: int | None
+    kind: str,
+    objective: str | None,
+    options: list[str] | None,
+    settings: dict[str, Any],
+    seed: int,
+    threads: int | None,
 ) -> Any:
-    """A ranker of a kind, with its objective and settings, all names checked."""
+    """A ranker of a kind, with its objective, the kind's own by default, and settings, all names checked."""
     from luce.errors import unknown_name
     from luce.objectives import objective as objective_of
     from luce.rankers import RANKERS
 
-    goal = objective_of(objective, **pairs(options, "--option"))
     if kind not in RANKERS:
         raise unknown_name("model", kind, RANKERS)
+    goal = objective_of(objective or RANKERS[kind]().objective, **pairs(options, "--option"))
     return _made(kind, {"objective": goal}, settings, seed, threads)
 
 
-def make_preset(name: str, settings: dict[str, Any], seed: int, threads: int | None) -> Any:
-    """The ranker of a preset, with settings changed."""
+def make_preset(
+    name: str, settings: dict[str, Any], seed: int, threads: int | None, options: list[str] | None = None
+) -> Any:
+    """The ranker of a preset, with settings and options of its objective changed."""
+    from luce.objectives import objective as objective_of
     from luce.rankers.presets import preset_of
 
-    chosen = preset_of(name)
-    return _made(chosen.model, chosen.parameters(), settings, seed, threads)
+    chosen = preset_of(name).parameters()
+    goal = objective_of(chosen["objective"], **pairs(options, "--option"))
+    return _made(preset_of(name).model, {**chosen, "objective": goal}, settings, seed, threads)
 
 
 def _made(kind: str, base: dict[str, Any], settings: dict[str, Any], seed: int, threads: int | None) -> Any:
@@ -72,7 +81,7 @@ def settings_of(given: list[str] | None, kinds: list[str]) -> dict[str, dict[str
     return {kind: {k: v for k, v in settings.items() if k in table} for kind, table in known.items()}
 
 
-def fit(ranker: Any, dataset: Any, validation: Any, title: str, checkpoint: Any = None) -> None:
+def fit(ranker: Any, dataset: Any, validation: Any, title: str, checkpoint: Any = None, **more: Any) -> None:
     """Fit with a bar that tells iteration, loss, the validation figure and the time left."""
     with progress(title) as report:
         figure = ""
@@ -84,7 +93,7 @@ def fit(ranker: Any, dataset: Any, validation: Any, title: str, checkpoint: Any 
             words = f"{ranker.round_name} {step['iteration']:.4g}, loss {step['loss']:.4g}{figure}"
             report(step["iteration"] / ranker.rounds, words)
 
-        ranker.fit(dataset, validation=validation, callback=after, checkpoint=checkpoint)
+        ranker.fit(dataset, validation=validation, callback=after, checkpoint=checkpoint, **more)
 
 
 def names_in(given: str, option: str) -> list[str]:

@@ -7,6 +7,22 @@ from typing import Any
 
 from luce.cli.options import pairs
 from luce.cli.output import progress
+from luce.errors import OptionError
+
+
+def read_for(ranker: Any, path: str | os.PathLike[str], reading: list[str] | None = None, like: Any = None) -> Any:
+    """What a ranker takes, judged lists or tagged rows, with the features of the model, or of other data, if known."""
+    if ranker.takes == "lists":
+        known = (None, None) if like is None else (like.n_features, like.feature_names)
+        return read_data(path, reading, *(ranker.features if hasattr(ranker, "n_features_in_") else known))
+    from luce.data.extreme import read_tagged
+
+    options = pairs(reading, "--read")
+    for option in options:
+        if option not in ("split", "column"):
+            raise OptionError(f"Tagged rows have no option {option!r}. Their options: split, column.")
+    with progress(f"Reading {Path(path).name}"):
+        return read_tagged(path, **options)
 
 
 def read_data(

@@ -26,9 +26,10 @@ def metrics(name: Name = None, json: Json = False) -> None:
 
     Example: luce metrics err
     """
-    from luce.metrics import METRICS, metric
+    from luce.metrics import LABEL_METRICS, METRICS, metric
 
-    chosen = list(METRICS.values()) if name is None else [METRICS[metric(name).name]]
+    table = METRICS | {key: entry for key, entry in LABEL_METRICS.items() if key not in METRICS}
+    chosen = list(table.values()) if name is None else [table[metric(name, table).name]]
     _show([entry.facts() for entry in chosen], name is None, json)
 
 

@@ -1,5 +1,6 @@
 """`luce train`: from judged lists to a model file."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,67 +9,109 @@ import typer
 from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
 from luce.cli.output import say, show_json
 from luce.cli.rankers import Settings, fit, make_preset, make_ranker
-from luce.cli.reading import read_data
+from luce.cli.reading import read_for
 from luce.errors import OptionError
 
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="MODEL", help="Model file to write. [default: model.luce; of rank 1, 2, … none]"
+    ),
+]
 Validation = Annotated[Path | None, typer.Option(help="Judged lists that decide when to stop and what to keep.")]
-Model = Annotated[str | None, typer.Option(help="Kind of ranker: linear (default) or neural.")]
+Model = Annotated[str | None, typer.Option(help="Kind of ranker: linear (default), neural, trees or labels.")]
 Goal = Annotated[
-    str | None, typer.Option("--objective", help="Objective; `luce objectives` lists them. [default: listmle]")
+    str | None,
+    typer.Option(
+        "--objective",
+        help="Objective; `luce objectives` lists them. [default: listmle; of trees and labels pl-partition]",
+    ),
 ]
 Options = Annotated[
     list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective, e.g. depth=10.")
 ]
 Presets = Annotated[
-    str | None, typer.Option("--preset", help="System of a paper instead: l-listmle, pmop-gibbs, coordinate-ascent, …")
+    str | None,
+    typer.Option(
+        "--preset", help="System of a paper instead: plrank, lambdamart, l-listmle, …; `luce presets` lists them."
+    ),
+]
+Background = Annotated[
+    Path | None, typer.Option("--init", metavar="MODEL", help="Tree model to start from; its trees are kept.")
 ]
 Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
 Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also after so many steps.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted training.")]
 
+Together = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT,…", help="Train trees on several machines, each with a shard of the lists as DATA."
+    ),
+]
+Rank = Annotated[int | None, typer.Option(min=0, help="Which of the machines this is, from 0.")]
+Timeout = Annotated[float, typer.Option(help="Seconds after which a machine that does not answer is given up.")]
+
 
 def train(
     data: Data,
-    output: Output = Path("model.luce"),
+    output: Output = None,
     validation: Validation = None,
     model: Model = None,
     objective: Goal = None,
     option: Options = None,
     preset: Presets = None,
     setting: Settings = None,
+    init: Background = None,
     checkpoint_minutes: Minutes = 10.0,
     checkpoint_steps: Steps = None,
     resume: Resume = False,
+    machines: Together = None,
+    rank: Rank = None,
+    timeout: Timeout = 60.0,
     seed: Seed = 0,
     threads: Threads = None,
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Fit a ranker and write its model file.
+    """Fit a ranker to judged lists, or the labels model to tagged rows, and write its model file.
 
     Long work is kept in MODEL.checkpoint: after a crash, --resume ends in the same model as an unbroken run.
 
     Ctrl-C writes the best model so far.
 
+    With --machines run it on each, with its own --rank and shards: all end with the same model, which rank 0 writes.
+
     Example: luce train train.txt --validation vali.txt --objective listmle --option depth=10 -o model.luce
 
+    Example: luce train train.txt --validation vali.txt --model trees --preset plrank --option permutations=6
+
     Example: luce train train.txt --validation vali.txt --model neural --set hidden=128,64 --set learning-rate=1e-3,1e-2
+
+    Example: luce train tagged.txt --validation vali.txt --model labels --objective pl-partition
+
+    Example: luce train half.txt --model trees --machines 10.0.0.1:9000,10.0.0.2:9000 --rank 0
     """
     from luce.rankers import Checkpoint
 
     ranker = _ranker(model, objective, option, preset, setting, seed, threads)
+    together, is_first = _machines(ranker, machines, rank, timeout), not rank
+    output = output or (Path("model.luce") if is_first else None)
     kept = Path(f"{output}.checkpoint")
     checkpoint = Checkpoint(kept, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
-    dataset = read_data(data, read)
-    held_out = None if validation is None else read_data(validation, read, dataset.n_features, dataset.feature_names)
     try:
-        fit(ranker, dataset, held_out, f"Training {preset or objective or 'listmle'}", checkpoint)
+        with together as joined:
+            more = _background(ranker, init) | ({} if joined is None else {"machines": joined})
+            dataset = read_for(ranker, data, read)
+            held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+            fit(ranker, dataset, held_out, f"Training {preset or ranker.objective}", checkpoint, **more)
     except KeyboardInterrupt:
         _interrupted(ranker, output, kept)
         raise typer.Exit(130) from None
-    ranker.save(output)
-    checkpoint.remove()
+    if output is not None:
+        ranker.save(output)
+    if is_first:
+        checkpoint.remove()
     _tell(ranker, output, validation, json)
 
 
@@ -83,16 +126,44 @@ def _ranker(
 ) -> Any:
     settings = pairs(setting, "--set")
     if preset is None:
-        return make_ranker(model or "linear", objective or "listmle", option, settings, seed, threads)
-    for name, value in (("--model", model), ("--objective", objective), ("--option", option)):
-        if value is not None:
-            raise OptionError(f"A preset names the model and the objective: --preset {preset} goes without {name}.")
-    return make_preset(preset, settings, seed, threads)
+        return make_ranker(model or "linear", objective, option, settings, seed, threads)
+    from luce.rankers.presets import preset_of
+
+    if objective is not None or (model is not None and model != preset_of(preset).model):
+        given = f"--objective {objective}" if objective is not None else f"--model {model}"
+        raise OptionError(f"A preset names the model and the objective: --preset {preset} goes without {given}.")
+    return make_preset(preset, settings, seed, threads, option)
 
 
-def _interrupted(ranker: Any, output: Path, kept: Path) -> None:
+def _machines(ranker: Any, given: str | None, rank: int | None, timeout: float) -> AbstractContextManager[Any]:
+    """The machines to train on, to connect to; nothing where this one is alone."""
+    if given is None and rank is None:
+        return nullcontext()
+    from luce.rankers import Machines, TreeRanker
+
+    if given is None or rank is None:
+        raise OptionError("Training on several machines takes both: --machines HOST:PORT,… and --rank, which this is.")
+    if not isinstance(ranker, TreeRanker):
+        raise OptionError(f"Only trees are trained on several machines: --machines {given} goes with --model trees.")
+    return Machines(given, rank, timeout=timeout)
+
+
+def _background(ranker: Any, init: Path | None) -> dict[str, Any]:
+    """The tree model to start from, where one was named."""
+    if init is None:
+        return {}
+    from luce.rankers import TreeRanker, load
+
+    if not isinstance(ranker, TreeRanker):
+        raise OptionError(f"Only trees start from another model: --init {init} goes with --model trees.")
+    return {"init": load(init)}
+
+
+def _interrupted(ranker: Any, output: Path | None, kept: Path) -> None:
     from sklearn.exceptions import NotFittedError
 
+    if output is None:
+        return
     try:
         ranker.save(output)
         say(f"Interrupted. The best model so far, {ranker.round_name} {ranker.best_iteration_}, is in {output}.")
@@ -102,13 +173,14 @@ def _interrupted(ranker: Any, output: Path, kept: Path) -> None:
         say(f"To go on from {kept}: the same command with --resume.")
 
 
-def _tell(ranker: Any, output: Path, validation: Path | None, json: bool) -> None:
+def _tell(ranker: Any, output: Path | None, validation: Path | None, json: bool) -> None:
     last = ranker.history_[-1] if ranker.history_ else {}
     best = next((step for step in ranker.history_ if step["iteration"] == ranker.best_iteration_), last)
-    summary = {"model": str(output), "iterations": len(ranker.history_), "best_iteration": ranker.best_iteration_}
+    name = None if output is None else str(output)
+    summary = {"model": name, "iterations": len(ranker.history_), "best_iteration": ranker.best_iteration_}
     summary |= {"loss": best.get("loss"), "validation": best.get("validation"), "metric": ranker.metric}
     if json:
         show_json(summary)
         return
     figure = "" if validation is None else f", {ranker.metric} {summary['validation']:.4f} on {validation}"
-    say(f"{output}: {len(ranker.history_)} {ranker.round_name}s, best {ranker.best_iteration_}{figure}")
+    say(f"{name or 'Trained'}: {len(ranker.history_)} {ranker.round_name}s, best {ranker.best_iteration_}{figure}")

@@ -24,12 +24,13 @@ def from_arrays(
     item_weights: Any = None,
     list_weights: Any = None,
     feature_names: Sequence[str] | None = None,
+    groups: Any = None,
 ) -> Dataset:
     """The dataset of arrays with one entry a row: features, labels (None = not known yet) and the query of each row.
 
     X is a NumPy array, nested lists, a SciPy sparse matrix or a data frame, whose column names are then kept.
     Rows of one query need not be together; `group_rows(qid).position` leads back to the given order.
-    `list_weights` has one entry a list, in order of first appearance.
+    `list_weights` has one entry a list, in order of first appearance. `groups` says whose each row is, for fairness.
 
     >>> data = from_arrays([[0.1], [0.2], [0.3]], [1, 0, 2], ["b", "a", "b"])
     >>> data.labels.tolist(), data.query_ids.to_pylist()
@@ -40,9 +41,10 @@ def from_arrays(
     n_rows, order = int(features.shape[0]), grouping.order
     _same_length(n_rows, qid=int(grouping.offsets[-1]))
     documents = None if document_ids is None else arrow_ids("document_ids", document_ids).cast(pa.large_string())
+    owners = None if groups is None else arrow_ids("groups", groups)
     labels = np.full(n_rows, np.nan) if y is None else numbers("y", _column(y))
     weights = None if item_weights is None else numbers("item_weights", item_weights)
-    given = {"y": labels, "document_ids": documents, "item_weights": weights}
+    given = {"y": labels, "document_ids": documents, "item_weights": weights, "groups": owners}
     _same_length(n_rows, **{name: len(values) for name, values in given.items() if values is not None})
     return Dataset(
         features=features if order is None else features[order],
@@ -53,6 +55,7 @@ def from_arrays(
         item_weights=weights if weights is None or order is None else weights[order],
         list_weights=list_weights,
         feature_names=names if feature_names is None else tuple(feature_names),
+        groups=owners if owners is None or order is None else owners.take(pa.array(order)),
     )
 
 

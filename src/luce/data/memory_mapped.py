@@ -37,8 +37,9 @@ def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         arrays |= {"features.values": csr.data, "features.columns": csr.indices, "features.starts": csr.indptr}
     else:
         arrays["features"] = dataset.features
-    if dataset.document_ids is not None:
-        arrays |= _stored_ids("document_ids", dataset.document_ids)
+    for name in ("document_ids", "groups"):
+        if getattr(dataset, name) is not None:
+            arrays |= _stored_ids(name, getattr(dataset, name))
     for name in ("item_weights", "list_weights"):
         if getattr(dataset, name) is not None:
             arrays[name] = getattr(dataset, name)
@@ -112,7 +113,7 @@ def _shapes(arrays: dict[str, NDArray[Any]], n_features: int) -> dict[str, tuple
         shapes["features.values"] = entries, "float32"
         shapes["features.columns"] = entries, counted
         shapes["features.starts"] = (n_rows + 1,), counted
-    for name, length in (("query_ids", n_lists), ("document_ids", n_rows)):
+    for name, length in (("query_ids", n_lists), ("document_ids", n_rows), ("groups", n_rows)):
         if f"{name}.text" in arrays:
             shapes[f"{name}.text"] = (len(arrays[f"{name}.text"]),), "uint8"
             shapes[f"{name}.offsets"] = (length + 1,), "int64"
@@ -188,6 +189,10 @@ class MappedDataset(Dataset):
     @cached_property
     def document_ids(self) -> Any:
         return self._stored.ids("document_ids")
+
+    @cached_property
+    def groups(self) -> Any:
+        return self._stored.ids("groups")
 
 
 @compiled

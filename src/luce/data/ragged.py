@@ -39,6 +39,7 @@ class Dataset:
         document_ids: Arrow array of N strings, or None.
         item_weights: float64 (N,), not negative, or None.
         list_weights: float64 (Q,), not negative, or None.
+        groups: Arrow array of N integers or strings, such as the seller of each item, or None.
         feature_names: F names; None where the features are numbered from 1.
 
     >>> data = Dataset([[0.5], [0.1], [0.3]], [2, 0, 1], [0, 2, 3])
@@ -56,9 +57,10 @@ class Dataset:
     item_weights: Any = None
     list_weights: Any = None
     feature_names: tuple[str, ...] | None = None
+    groups: Any = None
 
     def __post_init__(self) -> None:
-        features = _features(self.features)
+        features = checked_features(self.features)
         labels = numbers("labels", self.labels, features.shape[0])
         _refuse_infinite("labels", labels)
         offsets = check_offsets(self.offsets, len(labels))
@@ -72,6 +74,7 @@ class Dataset:
             item_weights=_weights("item_weights", self.item_weights, len(labels)),
             list_weights=_weights("list_weights", self.list_weights, n_lists),
             feature_names=_names(self.feature_names, features.shape[1]),
+            groups=_ids("groups", self.groups, len(labels)),
         )
         if _look_like_ranks(labels, offsets):
             warnings.warn(
@@ -113,6 +116,10 @@ class Dataset:
     def is_sparse(self) -> bool:
         return sparse.issparse(self.features)
 
+    def group_numbers(self) -> Integers | None:
+        """The group of each row as a number, from 0 in order of first appearance; None where there are no groups."""
+        return None if self.groups is None else self.groups.dictionary_encode().indices.to_numpy().astype(np.int64)
+
     def rows(self, list_number: int) -> slice:
         """The rows of one list."""
         return slice(int(self.offsets[list_number]), int(self.offsets[list_number + 1]))
@@ -139,6 +146,7 @@ class Dataset:
             item_weights=of(self.item_weights, rows),
             list_weights=of(self.list_weights, lists),
             feature_names=self.feature_names,
+            groups=None if self.groups is None else self.groups.take(pa.array(rows)),
         )
 
     def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> "Dataset":
@@ -180,7 +188,10 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
         features=features,
         offsets=offsets_of_sizes(np.concatenate([dataset.sizes for dataset in datasets])),
         feature_names=first.feature_names,
-        **{name: joined(name) for name in ("labels", "query_ids", "document_ids", "item_weights", "list_weights")},
+        **{
+            name: joined(name)
+            for name in ("labels", "query_ids", "document_ids", "item_weights", "list_weights", "groups")
+        },
     )
 
 
@@ -190,7 +201,8 @@ def _concatenate_ids(values: list[pa.Array]) -> pa.Array:
     return pa.concat_arrays(values)
 
 
-def _features(given: Any) -> Any:
+def checked_features(given: Any) -> Any:
+    """Features as float32, dense and read-only or CSR in canonical form; infinite ones are refused."""
     if sparse.issparse(given):
         matrix = sparse.csr_array(given)
         if matrix.dtype.kind == "c":
@@ -236,6 +248,12 @@ def _ids(name: str, given: Any, length: int) -> pa.Array | None:
         raise DataError(f"{name} must have {length} entries. Got {len(ids)}.")
     if name == "query_ids" and ids.null_count:
         raise DataError(f"{name} must not be missing. Got {ids.null_count} null.")
+    if name == "groups" and ids.null_count:
+        first = ids.is_null().index(True).as_py()
+        raise DataError(
+            f"groups must be there for every row. Missing at row {first} ({ids.null_count} in all): "
+            "give those items a group of their own, such as 'unknown'."
+        )
     return ids
 
 

@@ -35,7 +35,7 @@ class Fill(Transform):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.constant is not None and not abs(self.constant) <= np.finfo(np.float32).max:
+        if self.constant is not None and not abs(self.constant) <= float(np.finfo(np.float32).max):
             raise OptionError(f"The 'constant' option of fill must be a finite number. Got {self.constant}.")
 
     def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
@@ -47,7 +47,7 @@ class Fill(Transform):
         return len(self.for_features(self.values, n_features))
 
     def apply(self, features: Features, offsets: Integers) -> Features:
-        values = self.for_features(self.values, features.shape[1]).astype(np.float32)
+        values = saturated(self.for_features(self.values, features.shape[1]))
         if sparse.issparse(features):
             missing = np.isnan(features.data)
             return _with_data(features, np.where(missing, values[features.indices], features.data))

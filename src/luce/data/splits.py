@@ -1,13 +1,25 @@
 """Splits by list: no query is on both sides, and the same seed gives the same split on every machine."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
 from luce.arrays import Integers
 from luce.data.ragged import Dataset, concatenate
 from luce.errors import DataError, OptionError
+
+
+class Divisible(Protocol):
+    """What can be split: lists of items, or tagged rows, each a list of its labels."""
+
+    @property
+    def n_lists(self) -> int: ...
+
+    def take(self, lists: Integers) -> Self: ...
+
+
+Data = TypeVar("Data", bound=Divisible)
 
 
 class Fold(NamedTuple):
@@ -18,7 +30,7 @@ class Fold(NamedTuple):
     test: Dataset
 
 
-def split(dataset: Dataset, fractions: Sequence[float] = (0.8, 0.2), seed: int = 0) -> tuple[Dataset, ...]:
+def split(dataset: Data, fractions: Sequence[float] = (0.8, 0.2), seed: int = 0) -> tuple[Data, ...]:
     """Datasets of about these fractions of the lists, drawn at random; every list is in just one, none is empty.
 
     >>> data = Dataset(np.zeros((10, 1)), np.zeros(10), np.arange(11))
@@ -32,7 +44,7 @@ def split(dataset: Dataset, fractions: Sequence[float] = (0.8, 0.2), seed: int =
     return _cut(dataset, _sizes(shares, dataset.n_lists), seed)
 
 
-def parts(dataset: Dataset, k: int = 5, seed: int = 0) -> tuple[Dataset, ...]:
+def parts(dataset: Data, k: int = 5, seed: int = 0) -> tuple[Data, ...]:
     """k parts of equal size, to one list, drawn at random; give them to `rotations` for a cross-validation.
 
     >>> data = Dataset(np.zeros((10, 1)), np.zeros(10), np.arange(11))
@@ -77,7 +89,7 @@ def _sizes(shares: np.ndarray, n_lists: int) -> Integers:
     return sizes
 
 
-def _cut(dataset: Dataset, sizes: Integers, seed: int) -> tuple[Dataset, ...]:
+def _cut(dataset: Data, sizes: Integers, seed: int) -> tuple[Data, ...]:
     if seed < 0:
         raise OptionError(f"seed must not be negative. Got {seed}.")
     # The bits of Philox are the same in every release of NumPy; its shuffles need not be.

@@ -1,4 +1,4 @@
-"""Data with a known truth: judged lists shaped like web search, and Plackett-Luce rankings cut into partitions."""
+"""Data with a known truth: judged lists like web search, Plackett-Luce rankings cut into partitions, tagged rows."""
 
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.arrays import Floats, Integers, frozen, list_of_row, offsets_of_sizes
+from luce.data.extreme import TaggedData
 from luce.data.ragged import Dataset
 from luce.errors import OptionError
 
@@ -202,3 +203,26 @@ def partitioned_rankings(
     worths = np.exp(scores - scores.max())
     offsets = offsets_of_sizes([len(sample) for sample in items])
     return PartitionedRankings(np.concatenate(items), np.concatenate(labels), offsets, worths / worths.sum())
+
+
+def tagged_documents(n_rows: int, *, n_words: int = 300, n_labels: int = 100, seed: int = 0) -> TaggedData:
+    """Documents as counts of words, each tagged with one to nine labels, some of which are far more common than others.
+
+    A document has a few topics. Its labels are the first of a Plackett-Luce draw whose scores follow from its topics
+    and from how common a label is. Seeds give other documents of the same world.
+
+    >>> tagged_documents(50, n_labels=20)
+    TaggedData(50 rows, 300 features, 20 labels, 5.42 a row, sparse)
+    """
+    _check(1, n_rows=n_rows, n_words=n_words, n_labels=n_labels)
+    _check(0, seed=seed)
+    world, random = default_rng([n_words, n_labels]), default_rng([seed, 3])
+    words = world.dirichlet(np.full(n_words, 0.05), 20)
+    scores = world.normal(0, 3, (20, n_labels))
+    common = -np.log(np.arange(1, n_labels + 1))
+    topics = random.dirichlet(np.full(20, 0.1), n_rows)
+    counts = random.poisson(random.integers(10, 60, (n_rows, 1)) * (topics @ words))
+    keys = topics @ scores + common + random.gumbel(size=(n_rows, n_labels))
+    places = np.argsort(np.argsort(-keys, axis=1), axis=1)
+    features = sparse.csr_array(np.log1p(counts).astype(np.float32))
+    return TaggedData(features, places < random.integers(1, 10, (n_rows, 1)))

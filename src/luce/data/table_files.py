@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luce.arrays import list_of_row
-from luce.data.columns import DOCUMENT, LABEL, LIST_WEIGHT, QUERY, WEIGHT, Columns, Table, choose_columns
+from luce.data.columns import DOCUMENT, GROUP, LABEL, LIST_WEIGHT, QUERY, WEIGHT, Columns, Table, choose_columns
 from luce.data.grouping import whole_number_ids
 from luce.data.ragged import Dataset
 from luce.data.streams import Source, open_to_write
@@ -41,6 +41,11 @@ def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) ->
             raise DataError(f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query.")
         at = table.schema.get_field_index(chosen.query)
         table = table.set_column(at, chosen.query, whole_number_ids(ids))
+        if chosen.group is not None:
+            groups = table.column(chosen.group).combine_chunks()
+            groups = pc.if_else(pc.equal(groups, ""), None, groups)
+            at = table.schema.get_field_index(chosen.group)
+            table = table.set_column(at, chosen.group, whole_number_ids(groups))
         return dataset_of(_with_rows(table_of(str(path), table)), chosen)
 
 
@@ -139,7 +144,7 @@ def _csv_table(
     from pyarrow import csv
 
     types = {name: pa.float64() for name in (chosen.label, chosen.weight, chosen.list_weight) if name is not None}
-    types |= {name: pa.large_string() for name in (chosen.query, chosen.document) if name is not None}
+    types |= {name: pa.large_string() for name in (chosen.query, chosen.document, chosen.group) if name is not None}
     types |= {name: schema.field(name).type for name in chosen.features}
     try:
         with Source(path) as stream:
@@ -181,7 +186,9 @@ def _schema(dataset: Dataset) -> pa.Schema:
         columns.append((WEIGHT[0], pa.float64()))
     if dataset.list_weights is not None:
         columns.append((LIST_WEIGHT[0], pa.float64()))
-    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT}
+    if dataset.groups is not None:
+        columns.append((GROUP[0], dataset.groups.type))
+    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *GROUP}
     clash = next((name for name in names if name in usual), None)
     if clash is not None:
         raise DataError(f"A feature is named {clash!r}, which a table keeps for something else. Give it another name.")
@@ -206,6 +213,8 @@ def _write_batches(dataset: Dataset, schema: pa.Schema, writer: Any) -> None:
                 columns.append(pa.array(dataset.item_weights[rows]))
             if dataset.list_weights is not None:
                 columns.append(pa.array(dataset.list_weights[lists[rows]]))
+            if dataset.groups is not None:
+                columns.append(dataset.groups[rows])
             block = dataset.features[rows]
             block = block.toarray() if dataset.is_sparse else block
             columns += [_nullable(values) for values in np.ascontiguousarray(block.T)]

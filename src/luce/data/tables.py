@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from luce.arrays import Floats, Integers, numbers
 from luce.data.columns import (
     DOCUMENT,
+    GROUP,
     LABEL,
     LIST_WEIGHT,
     QUERY,
@@ -37,13 +38,14 @@ def from_table(
     document: Choice = DOCUMENT,
     weight: Choice = WEIGHT,
     list_weight: Choice = LIST_WEIGHT,
+    group: Choice = GROUP,
 ) -> Dataset:
     """The dataset of a table with one row an item: pandas, Polars, DuckDB, Arrow, or anything else that speaks Arrow.
 
     A column is named, or found under one of its usual names; `label=None` says that there are no labels yet.
     The features are the columns named, or all others, which must then be numbers. A null is a missing value.
     Rows of one query need not be together: they are brought together, queries in order of first appearance.
-    Columns named 1, 2, … F give numbered features.
+    Columns named 1, 2, … F give numbered features. `group` says whose an item is, such as its seller, for fairness.
 
     >>> table = pa.table({"query": ["b", "a", "b"], "label": [1, 0, 2], "length": [3.5, None, 2.0]})
     >>> data = from_table(table)
@@ -51,7 +53,7 @@ def from_table(
     (Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2), [1.0, 2.0, 0.0], ('length',))
     """
     held = table_of("The table", arrow_table(table))
-    return dataset_of(held, choose_columns(held, query, label, features, document, weight, list_weight))
+    return dataset_of(held, choose_columns(held, query, label, features, document, weight, list_weight, group))
 
 
 def arrow_table(table: Any) -> pa.Table:
@@ -101,7 +103,20 @@ def dataset_of(table: Table, columns: Columns) -> Dataset:
         item_weights=values(columns.weight),
         list_weights=_one_a_list(columns.list_weight, values(columns.list_weight), grouping),
         feature_names=None if numbered else tuple(columns.features),
+        groups=None if columns.group is None else _groups(table, columns.group, grouping),
     )
+
+
+def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
+    """Whose each item is; unlike a document id it must be there."""
+    groups = arrow_ids(f"group column {name!r}", _whole_column(table, name))
+    if groups.null_count:
+        raise DataError(
+            f"{table.name}: column {name!r} must name the group of every row. It is missing at row "
+            f"{groups.is_null().index(True)}, counted from 0 ({groups.null_count} in all): give those items a group of "
+            "their own, such as 'unknown'."
+        )
+    return groups if grouping.order is None else groups.take(pa.array(grouping.order))
 
 
 def filled(table: Table, names: list[str], position: Integers | None = None) -> NDArray[np.float32]:

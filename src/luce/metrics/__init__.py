@@ -1,11 +1,13 @@
 """How good is a ranking: METRICS, evaluation over lists, and tests of the difference between rankers."""
 
 from luce.metrics.evaluate import evaluate, measure
+from luce.metrics.extreme import LABEL_METRICS, evaluate_labels, label_metric, measure_labels, propensities
 from luce.metrics.metric import METRICS, Metric, metric, parse_metrics
 from luce.metrics.results import Results
 from luce.metrics.significance import Comparison, Significance, compare, holm, paired_t_test, randomisation_test
 
 __all__ = [
+    "LABEL_METRICS",
     "METRICS",
     "Comparison",
     "Metric",
@@ -13,10 +15,14 @@ __all__ = [
     "Significance",
     "compare",
     "evaluate",
+    "evaluate_labels",
     "holm",
+    "label_metric",
     "measure",
+    "measure_labels",
     "metric",
     "paired_t_test",
     "parse_metrics",
+    "propensities",
     "randomisation_test",
 ]

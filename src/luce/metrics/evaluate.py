@@ -26,9 +26,12 @@ def measure(
     *,
     gain: str = "exponential",
     max_grade: float | None = None,
+    groups: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, Floats]:
     """The value of each metric for each list, NaN for a list with nothing to measure; `evaluate` on plain arrays.
+
+    `groups` (N,) are integers that tell items of different groups apart, where a metric is about groups.
 
     >>> measure([3.0, 2.0, 1.0, 1.0], [0, 2, 1, 0], [0, 3, 4], "mrr, ndcg")
     {'mrr': array([0.5, nan]), 'ndcg': array([0.659..., nan])}
@@ -40,12 +43,17 @@ def measure(
         raise DataError("labels must be finite, or NaN where not observed. Got an infinite one.")
     offsets = check_offsets(offsets, len(labels))
     scores = check_rows("scores", scores, len(labels))
+    members = None if groups is None else numbers("groups", groups, len(labels)).astype(np.int64)
     top = resolve_max_grade(wanted, labels, max_grade)
     ranked = ranked_lists(scores, labels, offsets, _depth(wanted), n_jobs)
     longest = int(np.diff(offsets).max(initial=0))
     table = discounts(min(longest, _depth(wanted)))
     values = {}
     for one in wanted:
+        if one.of_policy:
+            settings: dict[str, Any] = {"cutoff": one.cutoff, "gain": gain, "groups": members, "n_jobs": n_jobs}
+            values[str(one)] = one.kernel(scores, labels, offsets, **settings)
+            continue
         options = Options(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
         values[str(one)] = np.empty(len(offsets) - 1)
         over_lists(one.kernel, frozen(offsets), ranked, options, values[str(one)], n_jobs=n_jobs)
@@ -91,7 +99,10 @@ def evaluate(
     _check_settings(empty, confidence, n_bootstrap)
     top = resolve_max_grade(wanted, dataset.labels, max_grade)
     names = [str(one) for one in wanted]
-    found = measure(scores, dataset.labels, dataset.offsets, names, gain=gain, max_grade=top, n_jobs=n_jobs)
+    groups = dataset.group_numbers()
+    found = measure(
+        scores, dataset.labels, dataset.offsets, names, gain=gain, max_grade=top, groups=groups, n_jobs=n_jobs
+    )
     values = np.stack(list(found.values()), axis=1)
     n_empty = np.isnan(values).sum(axis=0)
     if empty != "skip":
@@ -152,6 +163,11 @@ def _check_settings(empty: Any, confidence: float, n_bootstrap: int) -> None:
         raise OptionError(
             f"empty must be 'skip', 0 or 1: what to do with lists with nothing to measure. Got {empty!r}."
         )
+    check_resampling(confidence, n_bootstrap)
+
+
+def check_resampling(confidence: float, n_bootstrap: int) -> None:
+    """An error for intervals that cannot be."""
     if not 0 < confidence < 1:
         raise OptionError(f"confidence must be between 0 and 1, such as 0.95. Got {confidence!r}.")
     if not isinstance(n_bootstrap, int | np.integer) or n_bootstrap < 0:

@@ -1,14 +1,17 @@
 """METRICS, the one table of metrics, and the reading of names such as `ndcg@10`."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from luce.errors import OptionError, unknown_name
 from luce.metrics import cascade, listwise, pairwise
+from luce.metrics.exposure import of_policy
 
 NOTHING_RELEVANT = "no label is above 0"
+EXPOSURE = "E_d = E[1 / log2(1 + r)] up to r = k, from 1,000 rankings drawn from the scores"
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Metric:
         bounds: the least and the greatest value.
         empty_when: which lists have nothing to measure.
         kernel: called as kernel(first, last, offsets, ranked, options, values); NaN for an empty list.
+        of_policy: rankings drawn from the scores are measured, not their order; an item with −∞ is never placed. The
+            kernel is then called as kernel(scores, labels, offsets, cutoff=, gain=, groups=, n_jobs=) for the values.
         higher_is_better: whether a better order gives a higher value.
         takes_cutoff: whether a cutoff may follow the name.
         options: which of `gain` and `max_grade` it reads.
@@ -36,7 +41,8 @@ class Metric:
     formula: str
     bounds: tuple[float, float]
     empty_when: str
-    kernel: Callable[..., None]
+    kernel: Callable[..., Any]
+    of_policy: bool = False
     higher_is_better: bool = True
     takes_cutoff: bool = True
     options: tuple[str, ...] = ()
@@ -48,6 +54,7 @@ class Metric:
             "name": self.name,
             "summary": self.summary,
             "formula": self.formula,
+            "measured on": "rankings drawn from the scores" if self.of_policy else "the order of the scores",
             "higher is better": self.higher_is_better,
             "takes a cutoff": self.takes_cutoff,
             "reads": ", ".join(self.options) or "no option",
@@ -170,13 +177,45 @@ _TABLE = (
         kernel=pairwise.kendall_tau,
         takes_cutoff=False,
     ),
+    Metric(
+        name="disparity",
+        summary="Disparity of treatment (2021): how far exposure is from proportional to merit, over pairs of items.",
+        formula=f"Σ_{{d, e}} (E_d ρ_e − E_e ρ_d)² / (n(n − 1)), {EXPOSURE}, ρ = Gain(y)",
+        bounds=(0, math.inf),
+        empty_when="no label is above 0, or there is one item",
+        kernel=partial(of_policy, "disparity"),
+        of_policy=True,
+        higher_is_better=False,
+        options=("gain",),
+    ),
+    Metric(
+        name="parity-gap",
+        summary="Distance from demographic parity: each group of items seen as much as its number of items.",
+        formula=f"Σ_g (share of exposure of g − share of items of g)², {EXPOSURE}",
+        bounds=(0, 2),
+        empty_when="there are not two groups",
+        kernel=partial(of_policy, "parity-gap"),
+        of_policy=True,
+        higher_is_better=False,
+    ),
+    Metric(
+        name="merit-gap",
+        summary="Distance from exposure in proportion to merit, group by group.",
+        formula=f"Σ_g (share of exposure of g − share of merit of g)², {EXPOSURE}, merit Gain(y)",
+        bounds=(0, 2),
+        empty_when="no label is above 0, or there are not two groups",
+        kernel=partial(of_policy, "merit-gap"),
+        of_policy=True,
+        higher_is_better=False,
+        options=("gain",),
+    ),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _TABLE}
 
 
-def metric(name: str) -> Metric:
-    """The metric of a name, with its cutoff; capitals and spaces do not matter.
+def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
+    """The metric of a name in a table, with its cutoff; capitals and spaces do not matter.
 
     >>> ndcg = metric("NDCG@10")
     >>> str(ndcg), ndcg.cutoff, ndcg.higher_is_better
@@ -188,9 +227,9 @@ def metric(name: str) -> Metric:
     if not isinstance(name, str):
         raise OptionError(f"A metric is named by a string such as 'ndcg@10'. Got {name!r}.")
     base, at, cutoff = (part.strip() for part in name.partition("@"))
-    found = METRICS.get(base.lower())
+    found = table.get(base.lower())
     if found is None:
-        raise unknown_name("metric", base.lower(), METRICS)
+        raise unknown_name("metric", base.lower(), table)
     if not at:
         return found
     if not found.takes_cutoff:
@@ -202,8 +241,8 @@ def metric(name: str) -> Metric:
     return replace(found, cutoff=int(cutoff))
 
 
-def parse_metrics(metrics: str | Iterable[str]) -> tuple[Metric, ...]:
-    """The metrics of one string with commas, or of several names; each once, in their order.
+def parse_metrics(metrics: str | Iterable[str], table: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
+    """The metrics of one string with commas, or of several names, in a table; each once, in their order.
 
     >>> [str(one) for one in parse_metrics("ndcg@10, err")]
     ['ndcg@10', 'err']
@@ -211,7 +250,7 @@ def parse_metrics(metrics: str | Iterable[str]) -> tuple[Metric, ...]:
     names: Any = metrics.split(",") if isinstance(metrics, str) else metrics
     if not isinstance(names, Iterable):
         raise OptionError(f"metrics must be names such as 'ndcg@10, err'. Got {metrics!r}.")
-    found = {str(one): one for one in map(metric, names)}
+    found = {str(one): one for one in (metric(name, table) for name in names)}
     if not found:
         raise OptionError("metrics must name at least one metric, such as 'ndcg@10'. Got none.")
     return tuple(found.values())

@@ -1,12 +1,13 @@
 """Every metric as a sum over places or pairs, so that a swap of two neighbours changes it by a few products."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from luce.arrays import Floats, Integers, frozen
 from luce.compiled import compiled
+from luce.errors import OptionError
 from luce.kernels.line_search import CASCADE, COUNT, PAIRS, SUM, Places
 from luce.metrics.evaluate import measure, resolve_max_grade
 from luce.metrics.gains import discounts, exponent, gain
@@ -50,7 +51,15 @@ FORMS: dict[str, Form] = {
 """By the name of the metric. Falling discounts need not begin at the length of the list: a shift changes nothing."""
 
 
-def places_of(metric: Metric, labels: Floats, offsets: Integers, *, n_jobs: int | None = None) -> Places:
+def places_of(
+    metric: Metric,
+    labels: Floats,
+    offsets: Integers,
+    *,
+    gain: str = "exponential",
+    max_grade: float | None = None,
+    n_jobs: int | None = None,
+) -> Places:
     """The sum over places that differs from the metric by a constant a list; of scale 0 where no order is better.
 
     The scale of a list is what the metric itself says of its best order and of its worst, beside what the sum says.
@@ -60,17 +69,20 @@ def places_of(metric: Metric, labels: Floats, offsets: Integers, *, n_jobs: int 
     >>> places.worths, places.scales, places.discounts
     (array([0., 1., 1.]), array([0.5]), array([1., 0., 0., 0.]))
     """
+    if metric.name not in FORMS:
+        raise OptionError(f"{metric} is no sum over the places of one order: it cannot be searched for along a weight.")
     form, offsets = FORMS[metric.name], frozen(offsets)
     longest = int(np.diff(offsets).max(initial=0))
     depth = longest if metric.cutoff is None else min(metric.cutoff, longest)
     table = np.zeros(longest + 1)
     table[:depth] = form.discounts(depth)
-    top = resolve_max_grade([metric], labels, None)
+    top = resolve_max_grade([metric], labels, max_grade)
+    worth = LINEAR_GAIN if form.worth == GAIN and gain == "linear" else form.worth
     worths, spans = np.empty(len(labels)), np.empty(len(offsets) - 1)
-    over_lists(_fill_worths, offsets, form.worth, frozen(labels), top or 0.0, worths, n_jobs=n_jobs)
+    over_lists(_fill_worths, offsets, worth, frozen(labels), top or 0.0, worths, n_jobs=n_jobs)
     over_lists(_fill_spans, offsets, form.kind, worths, table, spans, n_jobs=n_jobs)
-    name = str(metric)
-    best, worst = (measure(s * labels, labels, offsets, name, max_grade=top, n_jobs=n_jobs)[name] for s in (1, -1))
+    name, settings = str(metric), dict[str, Any](gain=gain, max_grade=top, n_jobs=n_jobs)
+    best, worst = (measure(s * labels, labels, offsets, name, **settings)[name] for s in (1, -1))
     with np.errstate(divide="ignore", invalid="ignore"):
         scales = (best - worst) / spans
     return Places(form.kind, worths, np.where(np.isfinite(scales), scales, 0.0), table, max(depth, 1))

@@ -12,8 +12,10 @@ from luce.objectives.expected import (
     policy_gradient,
     stochastic_lambdaloss,
 )
+from luce.objectives.fair_policy import fair_policy
 from luce.objectives.grades import mcrank
 from luce.objectives.likelihood import listmle, p_listmle, pl_lb, pl_partition, pl_topk
+from luce.objectives.logistic import bce
 from luce.objectives.objective import Evaluation, Objective
 from luce.objectives.options import Option
 from luce.objectives.ordered_partitions import pmop_exact, pmop_fd, pmop_gibbs, pmop_mh
@@ -26,17 +28,18 @@ from luce.objectives.pairwise import (
     rankregress,
     ranksvm,
 )
-from luce.objectives.softmax import attrank, c_kl, kl, listnet
+from luce.objectives.softmax import attrank, c_kl, kl, listnet, softmax
 from luce.randomness import Draw
 
 _TABLE = (
     *(listmle, p_listmle, pl_partition, pl_lb, pl_topk),
     *(pmop_fd, pmop_exact, pmop_gibbs, pmop_mh),
-    *(listnet, attrank, kl, c_kl),
+    *(listnet, attrank, kl, c_kl, softmax),
     *(rankcosine, cosine, c_cosine),
-    *(squared_gain, squared_label, c_squared, mcrank),
+    *(squared_gain, squared_label, c_squared, mcrank, bce),
     *(ranknet, ranksvm, rankregress, pairties_davidson, pairties_rao_kupper, lambdarank, lambdaloss),
     *(policy_gradient, placement_policy_gradient, pl_rank_1, pl_rank_2, pl_rank_3, stochastic_lambdaloss),
+    *(fair_policy,),
 )
 OBJECTIVES: dict[str, Objective] = {entry.name: entry for entry in _TABLE}
 

@@ -177,12 +177,12 @@ def _estimate(
     )
     noise = found.gradient_variance
     return found._replace(
-        gradient=_at(order, found.gradient, lists.scores),
-        gradient_variance=None if noise is None else _at(order, noise, lists.scores),
+        gradient=at_rows(order, found.gradient, lists.scores),
+        gradient_variance=None if noise is None else at_rows(order, noise, lists.scores),
     )
 
 
-def _at(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
+def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     """The values at these rows, 0 elsewhere."""
     result = np.zeros(len(like))
     result[rows] = values
@@ -206,7 +206,7 @@ def stochastic_lambdaloss(lists: Lists, *, variant: str, mu: float, samples: Any
     n_samples = samples_at(samples, lists.draw.step)
     for sample in range(n_samples):
         noisy = gumbel_scores(lists.scores[order], offsets, sample=sample, draw=lists.draw, n_jobs=lists.n_jobs)
-        found = lambdaloss.compute(lists._replace(scores=_at(order, noisy, lists.scores)), variant=variant, mu=mu)
+        found = lambdaloss.compute(lists._replace(scores=at_rows(order, noisy, lists.scores)), variant=variant, mu=mu)
         loss += found.loss / n_samples
         gradient += found.gradient / n_samples
         if found.curvature is not None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, list_of_row
+from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import DataError
 from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, ordered_likelihood
 from luce.kernels.partition_likelihood import partition_likelihood, partition_lower_bound
 from luce.objectives.objective import Evaluation, Lists, record
-from luce.objectives.options import Option, between, whole
+from luce.objectives.options import Option, between, switch, whole
 
 FAMILY = "Plackett-Luce likelihood"
 PLACE_WEIGHTS = ("halving", "dcg", "reciprocal")
@@ -30,7 +30,7 @@ def _ordered(lists: Lists, **settings: Any) -> Evaluation:
     )
 
 
-def _strict_order(lists: Lists, *, depth: int | None, permutations: int) -> Floats:
+def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
     """log P of the first places of an order; equal labels among or at the end of them are an error."""
     order = np.lexsort((-lists.labels, list_of_row(lists.offsets)))
     y, q = lists.labels[order], list_of_row(lists.offsets)
@@ -51,15 +51,16 @@ def _strict_order(lists: Lists, *, depth: int | None, permutations: int) -> Floa
     paper="Xia et al. 2008; Lan et al. 2014; PLRank 2019 (l-ListMLE: depth 10)",
     choices={
         "depth": whole(None, 1, "how many places of the order count; None = all"),
+        "whole_grades": switch(False, "go on to the end of the grade that depth cuts, instead of cutting it at random"),
         "permutations": whole(1, 1, "over how many shuffles of equal labels to average"),
     },
     random=True,
     curvature=True,
     log_probability=_strict_order,
 )
-def listmle(lists: Lists, *, depth: int | None, permutations: int) -> Evaluation:
+def listmle(lists: Lists, *, depth: int | None, whole_grades: bool, permutations: int) -> Evaluation:
     """Minus the log-likelihood of the order that the labels give, equal labels in a seeded random order."""
-    return _ordered(lists, depth=depth or ALL, permutations=permutations)
+    return _ordered(lists, depth=depth or ALL, whole_grades=whole_grades, permutations=permutations)
 
 
 def _is_place_weights(value: Any) -> bool:
@@ -70,6 +71,20 @@ def _is_place_weights(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return array.ndim == 1 and array.size > 0 and bool(np.isfinite(array).all()) and bool(array.min() >= 0)
+
+
+def weights_of_places(alpha: Any, offsets: Integers) -> dict[str, Any]:
+    """The option `alpha` of p-listmle, as the kernels take it.
+
+    >>> weights_of_places("reciprocal", np.array([0, 2, 5]))
+    {'place_weights': array([1. , 0.5 , 0.33333333])}
+    """
+    if isinstance(alpha, str) and alpha == "halving":
+        return {"halving": True}
+    if not isinstance(alpha, str):
+        return {"place_weights": np.asarray(alpha, dtype=np.float64)}
+    places = np.arange(1, np.diff(offsets).max(initial=0) + 1)
+    return {"place_weights": 1 / (np.log2(1 + places) if alpha == "dcg" else places)}
 
 
 @record(
@@ -91,14 +106,7 @@ def _is_place_weights(value: Any) -> bool:
 )
 def p_listmle(lists: Lists, *, alpha: Any, permutations: int) -> Evaluation:
     """ListMLE with a weight for each place, so that errors at the top of the list cost most."""
-    if isinstance(alpha, str) and alpha == "halving":
-        return _ordered(lists, halving=True, permutations=permutations)
-    if isinstance(alpha, str):
-        places = np.arange(1, np.diff(lists.offsets).max(initial=0) + 1)
-        weights = 1 / (np.log2(1 + places) if alpha == "dcg" else places)
-    else:
-        weights = np.asarray(alpha, dtype=np.float64)
-    return _ordered(lists, place_weights=weights, permutations=permutations)
+    return _ordered(lists, **weights_of_places(alpha, lists.offsets), permutations=permutations)
 
 
 @record(

@@ -57,7 +57,7 @@ def linear_gains(
     >>> linear_gains(np.array([1.0, 0.0, 3.0]), np.array([0, 2, 3]), "precision@2")
     (array([0.5, 0. , 0. ]), array([1., 1.]))
     """
-    kind, weights = _parts(metric, int(np.diff(offsets).max(initial=0)))
+    kind, weights = parts_of(metric, int(np.diff(offsets).max(initial=0)))
     gains = np.empty(len(labels))
     cutoff = len(weights) if isinstance(metric, str) and "@" in metric else 0
     settings = kind, gain == "linear", cutoff
@@ -70,8 +70,8 @@ def linear_gains(
     return gains, weights
 
 
-def _parts(metric: Any, longest: int) -> tuple[int, Floats]:
-    """The kind of gains, and the discounts."""
+def parts_of(metric: Any, longest: int) -> tuple[int, Floats]:
+    """The kind of gains, one of LINEAR, and the discounts of a metric for lists of up to so many items."""
     if not isinstance(metric, str):
         return DCG, np.asarray(metric, dtype=np.float64)
     named = metric_named(metric)

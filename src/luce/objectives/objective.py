@@ -39,6 +39,7 @@ class Lists(NamedTuple):
     draw: Draw
     curvature: bool
     n_jobs: int | None
+    groups: Integers | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +87,8 @@ class Objective:
 
     def with_options(self, **options: Any) -> "Objective":
         """The same objective with these options, each checked."""
+        if not options:
+            return self
         for name, value in options.items():
             if name not in self.choices:
                 raise unknown_name(f"option of {self.name}", name, self.choices)
@@ -105,16 +108,18 @@ class Objective:
         draw: Draw | None = None,
         curvature: bool = False,
         n_jobs: int | None = None,
+        groups: ArrayLike | None = None,
     ) -> Evaluation:
         """The loss (Q,) of each list and the gradient (N,); without offsets all rows are one list.
 
-        A label of NaN means not observed: the item is left out of its list and gets gradient 0.
+        A label of NaN means not observed: the item is left out of its list and gets gradient 0. `groups` (N,) are
+        integers that tell whose each item is, where fairness to groups is a goal.
 
         >>> from luce.objectives import objective
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
         """
-        lists = self.lists(scores, labels, offsets, item_weights, nuisance, draw, curvature, n_jobs)
+        lists = self.lists(scores, labels, offsets, item_weights, nuisance, draw, curvature, n_jobs, groups)
         return self.compute(lists, **self.options)
 
     def lists(
@@ -127,6 +132,7 @@ class Objective:
         draw: Draw | None = None,
         curvature: bool = False,
         n_jobs: int | None = None,
+        groups: ArrayLike | None = None,
     ) -> Lists:
         """What `value_and_gradient` was given, checked."""
         s = self._checked_scores(scores)
@@ -142,7 +148,8 @@ class Objective:
         weights = None if item_weights is None else self._checked_weights(item_weights, len(s))
         start = list(self.nuisance.values()) if nuisance is None else nuisance
         extra = check_rows("nuisance", start, len(self.nuisance))
-        return Lists(s, y, bounds, weights, extra, draw, curvature, n_jobs)
+        members = None if groups is None else check_rows("groups", groups, len(s)).astype(np.int64)
+        return Lists(s, y, bounds, weights, extra, draw, curvature, n_jobs, members)
 
     def informative(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
         """For each list whether it teaches this objective anything: (Q,) booleans.
@@ -225,6 +232,11 @@ def _not_finite(scores: Floats) -> DataError:
         check_rows("scores", scores)
     row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
     return DataError(f"scores must be finite. Got {scores[row]} at row {row}.")
+
+
+def relevance(labels: Floats) -> Floats:
+    """1 where a label is above 0, else 0; NaN where it is not observed."""
+    return np.where(np.isnan(labels), np.nan, labels > 0)
 
 
 def record(

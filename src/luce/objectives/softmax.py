@@ -2,7 +2,7 @@
 
 from luce.kernels.cross_entropy import cross_entropy
 from luce.kernels.label_targets import Target
-from luce.objectives.objective import Evaluation, Lists, record
+from luce.objectives.objective import Evaluation, Lists, record, relevance
 
 
 def _against(lists: Lists, value: str, norm: str) -> Evaluation:
@@ -70,3 +70,16 @@ def kl(lists: Lists) -> Evaluation:
 def c_kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
     return _against(lists, "gain", "dcg")
+
+
+@record(
+    "softmax",
+    family="softmax",
+    formula="−Σ_{i : y_i > 0} log softmax(s)_i",
+    paper="the usual loss of a multi-class network; with several relevant items a sum over them",
+    curvature=True,
+    uses_ties=True,
+)
+def softmax(lists: Lists) -> Evaluation:
+    """Minus the log of the probability that each relevant item would be picked first."""
+    return _against(lists._replace(labels=relevance(lists.labels)), "label", "one")

@@ -5,13 +5,15 @@ from typing import Any
 
 from luce.errors import DataError, OptionError
 from luce.rankers.checkpoint import Checkpoint
+from luce.rankers.labels import LabelRanker
 from luce.rankers.linear import LinearRanker
 from luce.rankers.neural import NeuralRanker
 from luce.rankers.presets import PRESETS, preset_of
 from luce.rankers.ranker import Ranker
 from luce.rankers.storage import open_model
+from luce.rankers.trees import Machines, TreeRanker
 
-RANKERS: dict[str, type[Ranker]] = {kind.kind: kind for kind in (LinearRanker, NeuralRanker)}
+RANKERS: dict[str, type[Ranker]] = {kind.kind: kind for kind in (LinearRanker, NeuralRanker, TreeRanker, LabelRanker)}
 
 
 def preset(name: str, **changes: Any) -> Ranker:
@@ -45,4 +47,16 @@ def load(path: str | os.PathLike[str], *, module: Any = None) -> Ranker:
     return RANKERS[manifest["kind"]]._restored(manifest, arrays, **({} if module is None else {"module": module}))
 
 
-__all__ = ["PRESETS", "RANKERS", "Checkpoint", "LinearRanker", "NeuralRanker", "Ranker", "load", "preset"]
+__all__ = [
+    "PRESETS",
+    "RANKERS",
+    "Checkpoint",
+    "LabelRanker",
+    "LinearRanker",
+    "Machines",
+    "NeuralRanker",
+    "Ranker",
+    "TreeRanker",
+    "load",
+    "preset",
+]

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
@@ -14,13 +15,14 @@ from luce.metrics import metric as metric_of
 from luce.objectives import Objective
 from luce.optimisers.convergence import Curve
 from luce.rankers.checkpoint import Checkpoint
+from luce.rankers.explanation import Explainable
 from luce.rankers.linear_problem import Parameters
 from luce.rankers.linear_search import SEARCHES, Task
-from luce.rankers.ranker import Callback, Ranker
+from luce.rankers.ranker import Callback
 from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, POSITIVE, or_none, whole
 
 
-class LinearRanker(Ranker):
+class LinearRanker(Explainable):
     """Scores are a weighted sum of features; the weights minimise Σ_q w_q loss_q + ½·l2·‖weights‖².
 
     Parameters:
@@ -172,6 +174,10 @@ class LinearRanker(Ranker):
         scores = parameters.scores(features, self.n_jobs)
         combine = self._objective().ranking_score
         return scores if combine is None else combine(scores)
+
+    def _contributions(self, features: Any) -> tuple[Floats, float]:
+        values = features.toarray() if sparse.issparse(features) else features
+        return values * self.weights_, float(self.intercept_.sum())
 
     @property
     def weights_(self) -> Floats:

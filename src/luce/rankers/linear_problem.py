@@ -38,7 +38,7 @@ class LinearProblem:
         self.n_intercepts = grades if goal.one_output_per_grade or not goal.shift_invariant else 0
 
     def _take(self, lists: Dataset) -> None:
-        self.dataset = lists
+        self.dataset, self.groups = lists, lists.group_numbers()
         self.list_weights = np.ones(lists.n_lists) if lists.list_weights is None else lists.list_weights
         self.row_weights = None if lists.list_weights is None else lists.list_weights[list_of_row(lists.offsets)]
 
@@ -72,6 +72,7 @@ class LinearProblem:
             nuisance=given.nuisance,
             draw=self.draw,
             n_jobs=self.n_jobs,
+            groups=self.groups,
         )
         slopes = evaluation.gradient.reshape(self.dataset.n_rows, -1).T
         if self.row_weights is not None:

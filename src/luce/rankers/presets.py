@@ -33,6 +33,11 @@ class Preset:
 
 _L_BFGS = {"optimiser": "lbfgs", "max_iterations": 100, "tolerance": 1e-5}
 _SAMPLED = {"optimiser": "gradient-descent", "max_iterations": 1_000, "learning_rate": 0.1}
+_TREES = {"trees": 1_000, "leaves": 30, "learning_rate": 0.1, "split": "ones"}
+_PLRANK = {**_TREES, "leaf": "exact", "redraw": False}
+_MART = {**_TREES, "leaf": "diagonal"}
+_LIGHTGBM = {"trees": 1_000, "leaves": 31, "min_rows_in_leaf": 20, "learning_rate": 0.1}
+_TAGS = {"hidden": (256,), "rows_per_batch": 128, "optimiser": "adam", "learning_rate": (1e-4, 1e-3, 1e-2)}
 _2011, _2019 = "Tran, Phung and Venkatesh 2011", "PLRank 2019"
 
 PRESETS = {
@@ -80,6 +85,69 @@ PRESETS = {
             _2019,
             "NDCG@10 itself maximised, one weight at a time with an exact line search.",
             settings={"optimiser": "coordinate-ascent", "metric": "ndcg@10"},
+        ),
+        *(
+            Preset(
+                "plrank" if count == 1 else f"plrank-{count}",
+                "trees",
+                "listmle",
+                _2019,
+                f"Trees with the Plackett-Luce loss of the top ten; {count} order{'s' * (count > 1)} of equal labels.",
+                {"depth": 10, "permutations": count},
+                _PLRANK,
+            )
+            for count in (1, 3, 6)
+        ),
+        Preset(
+            "mcrank",
+            "trees",
+            "mcrank",
+            _2019,
+            "Trees that tell the grade, one for each grade and round; the score is the expected grade.",
+            settings={**_MART, "trees": 2_500},
+        ),
+        *(
+            Preset(name, "trees", goal, _2019, f"Trees with {loss}.", settings=_MART)
+            for name, goal, loss in (
+                ("lambdamart", "lambdarank", "pairs weighted by what their swap does to NDCG"),
+                ("mart-1", "squared-gain", "the squared distance to the gain (Eq. 11)"),
+                ("mart-2", "squared-label", "the squared distance to the label (Eq. 12)"),
+                ("c-mart-1", "c-squared", "the squared distance to the gain over the ideal DCG (Eq. 10)"),
+                ("cosmart", "cosine", "the cosine of gains and scores"),
+                ("c-cosmart", "c-cosine", "the cosine of gains and scores, gains over the ideal DCG"),
+                ("klmart", "kl", "the cross-entropy of gains and scores"),
+                ("c-klmart", "c-kl", "the cross-entropy of gains and scores, gains over the ideal DCG"),
+            )
+        ),
+        *(
+            Preset(
+                f"lightgbm-{name}",
+                "trees",
+                "lambdarank",
+                "Ke et al. 2017",
+                f"LightGBM's own {objective} with its defaults, stopped by our metrics; the loss is our lambdarank.",
+                settings={**_LIGHTGBM, "native": objective},
+            )
+            for name, objective in (("lambdarank", "lambdarank"), ("xendcg", "rank_xendcg"))
+        ),
+        *(
+            Preset(
+                f"tags-{goal}",
+                "labels",
+                goal,
+                "Ma et al. 2020",
+                f"Labels ranked by two layers of 256 with {goal}, Adam, the learning rate chosen by validation.",
+                settings=_TAGS,
+            )
+            for goal in ("pl-partition", "pl-lb", "ranknet", "ranksvm")
+        ),
+        Preset(
+            "leml",
+            "labels",
+            "squared-label",
+            "Yu et al. 2014, in the setting of Ma et al. 2020",
+            "Labels ranked by a linear map of rank 256, least squares.",
+            settings={**_TAGS, "activation": "identity"},
         ),
     )
 }

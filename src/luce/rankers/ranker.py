@@ -29,7 +29,7 @@ from luce.data.features import (
 )
 from luce.data.scaling import Fill
 from luce.errors import DataError, LuceError
-from luce.metrics import measure
+from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
@@ -57,6 +57,8 @@ class Ranker(BaseEstimator):
     kind: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()
     """What its kind is built on, for the versions in the model file."""
+    takes: ClassVar[str] = "lists"
+    """What it learns from: judged lists of items, or rows that are tagged with labels."""
     round_name: ClassVar[str] = "iteration"
     free_to_change: ClassVar[tuple[str, ...]] = ("n_jobs", "patience")
     """Parameters that a training may go on with other values of."""
@@ -114,16 +116,22 @@ class Ranker(BaseEstimator):
         X is a dataset or features as `fit` takes them; `qid` is needed only when the score of an item depends on the
         rest of its list: features normalised within lists, attention over the list.
         """
+        dataset, position = self._given(X, qid)
+        scores = finite(self._scores(self._transformed(dataset), dataset.offsets))
+        return scores if position is None else scores[position]
+
+    def _given(self, X: Any, qid: Any) -> tuple[Dataset, Integers | None]:
+        """What is to be scored as a dataset, and the place there of each given row; None where it is the same."""
         check_is_fitted(self)
         if isinstance(X, Dataset):
             self._check_features(X)
-            return finite(self._scores(self._transformed(X), X.offsets))
+            return X, None
         if qid is None and self._needs_lists:
             raise DataError(f"This ranker {self._needs_lists}: give qid, or a Dataset.")
         queries = one_list(X) if qid is None else qid
-        scores = self.predict(from_arrays(X, None, queries))
-        position = group_rows(queries).position
-        return scores if position is None else scores[position]
+        dataset = from_arrays(X, None, queries)
+        self._check_features(dataset)
+        return dataset, group_rows(queries).position
 
     def rank(self, X: Any, qid: Any = None, *, top: int | None = None) -> pa.Table:
         """The items of each list, best first: query, rank, document (where there are ids), score, and the row it was.
@@ -147,7 +155,7 @@ class Ranker(BaseEstimator):
         check_is_fitted(self)
         dataset = as_dataset(X, y, qid, "score")
         figure = self._figure(self.predict(dataset), dataset)
-        return figure if metric_of(self.metric).higher_is_better else -figure
+        return figure if self._metric().higher_is_better else -figure
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Store the ranker in one `.luce` file; `luce.load(path)` brings it back."""
@@ -207,6 +215,9 @@ class Ranker(BaseEstimator):
     def _objective(self) -> Objective:
         return objective_of(self.objective)
 
+    def _metric(self) -> Metric:
+        return metric_of(self.metric)
+
     def _validation(self) -> dict[str, float]:
         """The validation figure of what was kept, by its metric."""
         best = next((step for step in self.history_ if step["iteration"] == self.best_iteration_), {})
@@ -260,7 +271,7 @@ class Ranker(BaseEstimator):
     def _check_settings(self) -> None:
         """Every setting, before any work."""
         check_settings(self, self.rules)
-        metric_of(self.metric)
+        self._metric()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -269,29 +280,45 @@ class Ranker(BaseEstimator):
         tags.input_tags.sparse = not any(kind is not None and kind.within_lists for kind in self._transform_kinds)
         return tags
 
-    def _figure(self, scores: Floats, dataset: Dataset) -> float:
-        """The mean of the metric over the lists that have something to measure."""
-        top = max(self.max_grade_, float(np.fmax.reduce(dataset.labels, initial=0.0)))
-        found = measure(scores, dataset.labels, dataset.offsets, self.metric, max_grade=top, n_jobs=self.n_jobs)
-        values = found[str(metric_of(self.metric))]
-        if np.isnan(values).all():
+    def _figure(
+        self, scores: Floats, dataset: Dataset, top: float = 0.0, total: Callable[[Floats], Floats] = np.asarray
+    ) -> float:
+        """The mean of the metric over the lists that have something to measure, here and wherever `total` adds up;
+        `top` is the highest grade anywhere."""
+        top = max(top, self.max_grade_, highest_grade(dataset))
+        settings: dict[str, Any] = {"max_grade": top, "groups": dataset.group_numbers(), "n_jobs": self.n_jobs}
+        found = measure(scores, dataset.labels, dataset.offsets, self.metric, **settings)
+        values = found[str(self._metric())]
+        measured = values[~np.isnan(values)]
+        value, count = total(np.array([measured.sum(), len(measured)]))
+        if not count:
             raise DataError(f"No list has anything for {self.metric} to measure: {dataset!r}.")
-        return float(np.nanmean(values))
+        return float(value / count)
 
     def _keeper(
-        self, checkpoint: Checkpoint | str | os.PathLike[str] | None, dataset: Dataset, number: int = 0
+        self,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None,
+        dataset: Dataset,
+        number: int = 0,
+        elsewhere: Sequence[Mapping[str, Any]] = (),
     ) -> Checkpoint | None:
-        """The checkpoint of one training: it goes on only with the same data and the same settings."""
+        """The checkpoint of one training: it goes on only with the same data, here and elsewhere, and settings."""
         if checkpoint is None:
             return None
         whole = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        data = {"rows": dataset.n_rows, "lists": dataset.n_lists, "features": dataset.n_features}
-        data |= {"labels and lists": zlib.crc32(dataset.offsets, zlib.crc32(dataset.labels))}
-        settings = {k: v for k, v in self._plain_parameters().items() if k not in self.free_to_change}
-        goal = self._objective()
+        data: dict[str, Any] = {"rows": dataset.n_rows, "lists": dataset.n_lists, "features": dataset.n_features}
+        data |= self._mark_of(dataset) | ({"elsewhere": elsewhere} if elsewhere else {})
+        return whole.of(json.loads(json.dumps({**self._described(self.free_to_change), "data": data})), number)
+
+    def _described(self, free: Sequence[str]) -> dict[str, Any]:
+        """All settings but those that are free to change."""
+        settings = {k: v for k, v in self._plain_parameters().items() if k not in free}
         chain = [repr(make_transform(each) if isinstance(each, str) else each) for each in self.transforms]
-        training = {"kind": self.kind, "objective": str(goal), **settings, "transforms": chain, "data": data}
-        return whole.of(json.loads(json.dumps(training)), number)
+        return {"kind": self.kind, "objective": str(self._objective()), **settings, "transforms": chain}
+
+    def _mark_of(self, dataset: Dataset) -> dict[str, int]:
+        """What tells data of the same size apart."""
+        return {"labels and lists": zlib.crc32(dataset.offsets, zlib.crc32(dataset.labels))}
 
     def _check_features(self, dataset: Dataset) -> None:
         names = getattr(self, "feature_names_in_", None)
@@ -305,6 +332,11 @@ class Ranker(BaseEstimator):
     feature_names_in_: NDArray[Any]
 
 
+def highest_grade(dataset: Dataset) -> float:
+    """The highest label, at least 0."""
+    return float(np.fmax.reduce(dataset.labels, initial=0.0))
+
+
 def _plain(value: Any) -> Any:
     """NumPy's numbers as Python's, also inside a sequence."""
     if isinstance(value, list | tuple):
@@ -315,6 +347,8 @@ def _plain(value: Any) -> Any:
 def _is_plain(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(_is_plain(item) for item in value)
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _is_plain(item) for name, item in value.items())
     return isinstance(value, str | int | float | None)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.errors import DataError
+from luce.errors import DataError, OptionError
 from luce.files import replacing
 
 FORMAT = 1
@@ -21,7 +21,13 @@ def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: d
     """Write a model file; a file that was there before stays whole until the new one is complete."""
     from safetensors.numpy import save
 
-    text = json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False)
+    try:
+        text = json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False)
+    except TypeError as error:
+        raise OptionError(
+            "A model file holds data alone, and an option of this ranker or of its objective is something else, such "
+            f"as a function: {error}. Name what the option can be named by, or train without it."
+        ) from error
     tensors = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
     with replacing(path) as partial, zipfile.ZipFile(partial, "w") as archive:
         for name, content in zip(ENTRIES, (text.encode(), tensors), strict=True):

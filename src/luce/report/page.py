@@ -13,7 +13,7 @@ from luce.report.example import example
 from luce.report.learning import learning
 from luce.report.repeat import repeat
 from luce.report.results import results
-from luce.report.wording import count, decimal, number, p_value, plain
+from luce.report.wording import count, decimal, number, p_value, plain, share
 
 SECTIONS: dict[str, Callable[[Report], dict[str, Any] | None]] = {
     "results": results,
@@ -35,7 +35,7 @@ def environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(decimal=decimal, number=number, count=count, p_value=p_value, plain=plain)
+    templates.filters.update(decimal=decimal, number=number, count=count, p_value=p_value, plain=plain, share=share)
     return templates
 
 

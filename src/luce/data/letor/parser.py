@@ -81,7 +81,7 @@ def parse(text, lowest_allowed, highest_allowed, out):
     problem = FINE
     while at < len(text):
         out.starts[row] = at
-        at = _skip_blanks(text, at)
+        at = skip_blanks(text, at)
         if text[at] == NEWLINE or text[at] == COMMENT:
             at = _line_end(text, at) + 1
             lines += 1
@@ -89,7 +89,7 @@ def parse(text, lowest_allowed, highest_allowed, out):
         problem, at, doubt = _label(text, at, row, doubt, out)
         if problem != FINE:
             break
-        at = _skip_blanks(text, at)
+        at = skip_blanks(text, at)
         problem, first, last = _query(text, at)
         if problem != FINE:
             break
@@ -97,7 +97,7 @@ def parse(text, lowest_allowed, highest_allowed, out):
             run = _note(out.runs, run, row, first, last)
         query, query_end = first, last
         at = max(at, last)
-        problem, at, end, doubt, low, high, in_order = _features(
+        problem, at, end, doubt, low, high, in_order = features(
             text, at, entry, doubt, lowest_allowed, highest_allowed, out
         )
         if problem != FINE:
@@ -142,13 +142,13 @@ def _query(text, at):
 
 
 @compiled
-def _features(text, at, entry, doubt, lowest_allowed, highest_allowed, out):
+def features(text, at, entry, doubt, lowest_allowed, highest_allowed, out):
     """Read index:value pairs up to the comment or the line end."""
     lowest, highest, previous = 1 << 40, 0, -1
     in_order = True
     problem = FINE
     while True:
-        at = _skip_blanks(text, at)
+        at = skip_blanks(text, at)
         first = at
         index = 0
         digit = text[at] - 48
@@ -189,11 +189,11 @@ def _document(text, at):
     """Places of the document id in the comment: what follows `docid =`, else the first word."""
     if text[at] != COMMENT:
         return at, at
-    first = _skip_blanks(text, at + 1)
+    first = skip_blanks(text, at + 1)
     if spells(text, first, b"docid"):
-        sign = _skip_blanks(text, first + 5)
+        sign = skip_blanks(text, first + 5)
         if text[sign] == ord("="):
-            first = _skip_blanks(text, sign + 1)
+            first = skip_blanks(text, sign + 1)
     end = first
     while not (text[end] == SPACE or text[end] == NEWLINE or text[end] == TAB or text[end] == RETURN):
         end += 1
@@ -210,7 +210,7 @@ def _note(table, number, what, first, end):
 
 
 @compiled
-def _skip_blanks(text, at):
+def skip_blanks(text, at):
     while text[at] == SPACE or text[at] == TAB or text[at] == RETURN:
         at += 1
     return at

@@ -93,11 +93,11 @@ def _text(dataset: Dataset, rows: slice, base: int) -> pa.Buffer:
     """The lines of some rows, one after the other."""
     lists = np.searchsorted(dataset.offsets, np.arange(rows.start, rows.stop), side="right") - 1
     queries = dataset.query_ids.take(pa.array(lists))
-    parts = [_strings(dataset.labels[rows]), " qid:", _strings(queries), " ", _features(dataset, rows, base)]
+    parts = [strings(dataset.labels[rows]), " qid:", strings(queries), " ", _features(dataset, rows, base)]
     if dataset.document_ids is not None:
-        documents = _strings(dataset.document_ids[rows])
-        parts.append(pc.if_else(pc.equal(documents, ""), "", _joined(" #docid = ", documents)))
-    return _joined(*parts, "\n").buffers()[2]
+        documents = strings(dataset.document_ids[rows])
+        parts.append(pc.if_else(pc.equal(documents, ""), "", joined(" #docid = ", documents)))
+    return joined(*parts, "\n").buffers()[2]
 
 
 def _features(dataset: Dataset, rows: slice, base: int) -> pa.Array:
@@ -115,18 +115,18 @@ def _features(dataset: Dataset, rows: slice, base: int) -> pa.Array:
     else:
         ends = np.arange(len(features) + 1) * dataset.n_features
         columns, values = np.tile(np.arange(dataset.n_features), len(features)), features.ravel()
-    pairs = _joined(_strings(columns + base), ":", _strings(values))
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), pairs), _joint(" "))
+    pairs = joined(strings(columns + base), ":", strings(values))
+    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), pairs), joint(" "))
 
 
-def _strings(values: Any) -> pa.Array:
+def strings(values: Any) -> pa.Array:
     return pc.cast(values if isinstance(values, pa.Array) else pa.array(values), pa.large_string())
 
 
-def _joined(*parts: Any) -> pa.Array:
-    pieces = [_joint(part) if isinstance(part, str) else part for part in parts]
-    return pc.binary_join_element_wise(*pieces, _joint(""))
+def joined(*parts: Any) -> pa.Array:
+    pieces = [joint(part) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*pieces, joint(""))
 
 
-def _joint(text: str) -> pa.Scalar:
+def joint(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())

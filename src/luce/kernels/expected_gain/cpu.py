@@ -34,7 +34,7 @@ def expected_gain(
     longest, noisy = longest_list(first, last, offsets), gradient_variance.size > 0
     depth = min(len(discounts), longest)
     room, chunk = make_urn(longest), make_chunk(longest, depth, CHEAPEST)
-    all_sums, scratch, width = _make_sums(longest), np.empty((2, depth + 1)), len(chunk.near)
+    all_sums, scratch, width = make_sums(longest), np.empty((2, depth + 1)), len(chunk.near)
     for q in range(first, last):
         rows = slice(offsets[q], offsets[q + 1])
         own, places = scores[rows], min(depth, count_live(scores[rows]))
@@ -42,7 +42,7 @@ def expected_gain(
             value[q] = np.sum(discounts[:places]) * gains[rows.start] if places > 0 else 0.0
             samples[q] = 0
             continue
-        aim, sums = Aim(gains[rows], discounts[:places], estimator), _cleared(all_sums, len(own), noisy)
+        aim, sums = Aim(gains[rows], discounts[:places], estimator), cleared(all_sums, len(own), noisy)
         urn, n_racers, tail = open_urn(room, own, places, CHEAPEST)
         for done in range(0, samples[q], width):
             stream, now = Stream(seed, step, numbers[q], first_sample + done), min(width, samples[q] - done)
@@ -71,13 +71,13 @@ def given_gain(
     longest, noisy = longest_list(first, last, offsets), gradient_variance.size > 0
     depth = min(len(discounts), longest)
     room, chunk = make_urn(longest), make_chunk(0, depth, CHEAPEST)
-    all_sums, scratch = _make_sums(longest), np.empty((2, depth + 1))
+    all_sums, scratch = make_sums(longest), np.empty((2, depth + 1))
     for q in range(first, last):
         rows = slice(offsets[q], offsets[q + 1])
         own, places = scores[rows], min(depth, count_live(scores[rows]))
         if places == 0:
             continue
-        aim, sums = Aim(gains[rows], discounts[:places], estimator), _cleared(all_sums, len(own), noisy)
+        aim, sums = Aim(gains[rows], discounts[:places], estimator), cleared(all_sums, len(own), noisy)
         urn = fill_urn(room, own)
         for sample in range(rankings.shape[1]):
             for k in range(places):
@@ -110,12 +110,12 @@ def _all_alike(values):
 
 
 @compiled
-def _make_sums(longest):
+def make_sums(longest):
     return Sums(np.empty(longest), np.empty(longest), np.empty((TIERS, 5)), np.empty(2), np.zeros(1, np.int64))
 
 
 @compiled
-def _cleared(room, n, noisy):
+def cleared(room, n, noisy):
     sums = Sums(room.given[:n], room.squares[: n if noisy else 0], room.common, room.earned, room.deepest)
     sums.given[:], sums.squares[:], sums.earned[:], sums.common[:], sums.deepest[:] = 0.0, 0.0, 0.0, 0.0, 0
     return sums
@@ -138,15 +138,15 @@ def _add(aim, urn, samples, chunk, scratch, sums):
 def _average(q, rows, n, sums, value, gradient, value_variance, gradient_variance):
     value[q] = sums.earned[0] / n
     if len(sums.squares):
-        value_variance[q] = _variance(sums.earned[1], value[q], n)
+        value_variance[q] = variance_of_mean(sums.earned[1], value[q], n)
     for j in range(len(sums.given)):
         mean = sums.given[j] / n
         gradient[rows.start + j] = mean
         if len(sums.squares):
-            gradient_variance[rows.start + j] = _variance(sums.squares[j], mean, n)
+            gradient_variance[rows.start + j] = variance_of_mean(sums.squares[j], mean, n)
 
 
 @compiled
-def _variance(squares, mean, n):
+def variance_of_mean(squares, mean, n):
     """Of a mean of n numbers whose squares have this sum; NaN of one."""
     return max(squares / n - mean * mean, 0.0) / (n - 1) if n > 1 else np.nan

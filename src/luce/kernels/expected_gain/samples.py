@@ -128,23 +128,23 @@ def add_far(aim, ranking, scores, scratch, sums):
     later, direct = _earn(aim, ranking, following, sums)
     waiting = np.ones(n, np.bool_)
     waiting[ranking] = False
-    scale, mass = _far_masses(ranking, scores, waiting)
+    scale, mass = far_masses(ranking, scores, waiting)
     a, b = 0.0, 0.0  # times e^scale
     for k in range(depth):
         item = ranking[k]
         shrink = np.exp(scale[k] - scale[max(k - 1, 0)])
         a, b = a * shrink, b * shrink
         left = mass[k + 1] * np.exp(scale[k + 1] - scale[k]) / mass[k]
-        _give(item, following[k + later] * left + np.exp(scores[item] - scale[k]) * (gains[item] * a - b), sums)
+        give(item, following[k + later] * left + np.exp(scores[item] - scale[k]) * (gains[item] * a - b), sums)
         a += direct * aim.discounts[k] / mass[k]
         b += following[k] / mass[k]
     for j in range(n):
         if waiting[j]:
-            _give(j, np.exp(scores[j] - scale[depth - 1]) * (gains[j] * a - b), sums)
+            give(j, np.exp(scores[j] - scale[depth - 1]) * (gains[j] * a - b), sums)
 
 
 @compiled
-def _far_masses(ranking, scores, waiting):
+def far_masses(ranking, scores, waiting):
     """The mass left before each place, and after the last, as mass · e^scale."""
     depth = len(ranking)
     scale, mass = np.full(depth + 1, -np.inf), np.zeros(depth + 1)
@@ -162,7 +162,7 @@ def _far_masses(ranking, scores, waiting):
 
 
 @compiled
-def _give(item, amount, sums):
+def give(item, amount, sums):
     sums.given[item] += amount
     if sums.squares.size:
         sums.squares[item] += amount * amount

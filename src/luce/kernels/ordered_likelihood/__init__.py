@@ -21,6 +21,7 @@ def ordered_likelihood(
     offsets: Integers,
     *,
     depth: int = ALL,
+    whole_grades: bool = False,
     permutations: int = 1,
     place_weights: Floats | None = None,
     halving: bool = False,
@@ -31,8 +32,9 @@ def ordered_likelihood(
 ) -> tuple[Floats, Floats, Floats | None]:
     """Loss (Q,), gradient (N,) and, if asked for, the diagonal of the second derivative (N,).
 
-    All are averages over `permutations` shuffles of the tied labels. `place_weights` are α, 0 beyond their end;
-    `halving` makes them (2^(n−j) − 1) / (2^(n−1) − 1), whatever the length n of the list.
+    All are averages over `permutations` shuffles of the tied labels. With `whole_grades` the places go on to the end
+    of the label that `depth` cuts. `place_weights` are α, 0 beyond their end; `halving` makes them
+    (2^(n−j) − 1) / (2^(n−1) − 1), whatever the length n of the list.
 
     >>> loss, gradient, _ = ordered_likelihood(np.array([20.0, 0, -1]), np.array([2.0, 1, 0]), np.array([0, 3]))
     >>> loss.round(7)
@@ -49,7 +51,7 @@ def ordered_likelihood(
         nothing if place_weights is None else place_weights,
         draw.list_numbers(len(loss)),
     )
-    settings = draw.seed, draw.step, permutations, depth, halving
+    settings = draw.seed, draw.step, permutations, depth, whole_grades, halving
     over_lists(
         cpu.ordered_likelihood,
         frozen(offsets),

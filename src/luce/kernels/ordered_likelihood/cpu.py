@@ -26,6 +26,7 @@ def ordered_likelihood(
     step,
     permutations,
     depth,
+    whole_grades,
     halving,
     loss,
     gradient,
@@ -43,7 +44,7 @@ def ordered_likelihood(
         sets = sort_into_sets(labels[rows], 0, len(s), order, ends, slots)
         if sets < 2:
             continue  # no item stands above another: nothing was observed
-        deep = _places(ends, sets, depth, halving)
+        deep = places_that_count(ends, sets, depth, whole_grades, halving)
         if deep == 0:
             loss[q] = np.nan
             continue
@@ -55,7 +56,7 @@ def ordered_likelihood(
         for sample in range(permutations):
             shuffle_ties(order, ends, sets, deep, seed, step, numbers[q], sample, words)
             if weighted:
-                _weights(places, halving, place_weights, item_weights[rows], w)
+                weights_of_places(places, halving, place_weights, item_weights[rows], w)
             if near:
                 loss[q] += one_scale.add_order(worth, places, w, weighted, share, mass, chance, slope, bend)
             else:
@@ -67,16 +68,21 @@ def ordered_likelihood(
 
 
 @compiled
-def _places(ends, sets, depth, halving):
+def places_that_count(ends, sets, depth, whole_grades, halving):
     """How many places count; 0 if those above the lowest label are asked for and some of them are tied."""
     if depth < 0:
         return sets - 1 if ends[sets - 2] == sets - 1 else 0
     deep = min(np.int64(ends[sets - 1]), depth)
+    if whole_grades:
+        m = 0
+        while ends[m] < deep:
+            m += 1
+        deep = np.int64(ends[m])
     return min(deep, HALVINGS) if halving else deep
 
 
 @compiled
-def _weights(order, halving, place_weights, item_weights, weight):
+def weights_of_places(order, halving, place_weights, item_weights, weight):
     """The weight of each place: its own times that of the item there."""
     if halving:
         power, last = 1.0, 2.0 ** (1.0 - len(order))

@@ -21,13 +21,13 @@ def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, 
     for q in range(first, last):
         sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         if sets > 1:
-            _sums(scores, order, ends, sets, ordered, share, below)
+            sums_from_below(scores, order, ends, sets, ordered, share, below)
             loss[q] = _integrals(ends, sets, ordered, below, tolerance, rate, scratch, second.size > 0)
             _spread(order, ends, sets, share, below, rate, gradient, second)
 
 
 @compiled
-def _sums(scores, order, ends, sets, ordered, share, below):
+def sums_from_below(scores, order, ends, sets, ordered, share, below):
     """lse(R_m) of every set, from the last to the first, and each item's share of its own R_m."""
     rest = -np.inf
     for m in range(sets - 1, -1, -1):
@@ -107,7 +107,7 @@ def partition_lower_bound(first, last, offsets, scores, labels, weights, loss, g
     for q in range(first, last):
         sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         if sets > 1:
-            _sums(scores, order, ends, sets, ordered, share, below)
+            sums_from_below(scores, order, ends, sets, ordered, share, below)
             loss[q] = _bound(order, ends, sets, ordered, share, below, weights, gradient, second)
 
 

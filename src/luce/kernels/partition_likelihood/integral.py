@@ -31,18 +31,18 @@ def integrate(n, tolerance, rate, scratch, curvature):
     """log P for the n items whose log a are in scratch[0]; writes E[q_i], ∂²log P/∂s_i² and, at [2, 0], Σ_ij H_ij."""
     low, high, chains, peak = grid(scratch[0, :n], tolerance)
     step = np.log(2.0) / chains
-    kept, tiny, tiny_sum = _classify(n, low, high, rate, scratch)
+    kept, tiny, tiny_sum = classify(n, low, high, rate, scratch)
     log_a, x, w, first = scratch[0, :kept], scratch[1, :kept], scratch[2, :kept], scratch[3, :kept]
     squares, own, begin = scratch[4, :kept], scratch[5, :kept], scratch[6, :kept]
     # Where Π w cannot underflow it may be formed as it is: w ≥ x / (1 + x), so that −log w ≤ log 2 + max(0, −log x).
     direct = kept * (0.7 + max(0.0, -span(log_a)[0] - low)) < 600.0
     outer = np.empty(np.int64((high - low) / step) + 2)
-    _outer(low, step, tiny, tiny_sum - peak, direct, outer)
-    _begin(log_a, low, begin, first, squares, own)
+    outer_part(low, step, tiny, tiny_sum - peak, direct, outer)
+    begin_chains(log_a, low, begin, first, squares, own)
     total = total_q = total_square = total_own = 0.0
     for chain in range(chains):
         node, z = chain, low + chain * step
-        product = _start(np.exp(step), begin, x, w)
+        product = start_chain(np.exp(step), begin, x, w)
         while z < high:
             weight = outer[node] * product if direct else np.exp(outer[node] + sum_of_logarithms(w))
             total += weight
@@ -60,7 +60,7 @@ def integrate(n, tolerance, rate, scratch, curvature):
 
 
 @compiled
-def _classify(n, low, high, rate, scratch):
+def classify(n, low, high, rate, scratch):
     """Items that need nodes go to the front, the rest get their rate; returns their number, the tiny and Σ log a.
 
     Items that change nothing, w = 1 and q = 0, fill the last vector.
@@ -84,7 +84,7 @@ def _classify(n, low, high, rate, scratch):
 
 
 @summing
-def _outer(low, step, tiny, shift, direct, outer):
+def outer_part(low, step, tiny, shift, direct, outer):
     """What the integrand is beside the product of w, at every node, divided by its peak; or the logarithm of that."""
     for node in range(len(outer)):
         z = low + node * step
@@ -95,7 +95,7 @@ def _outer(low, step, tiny, shift, direct, outer):
 
 
 @summing
-def _begin(log_a, z, begin, first, squares, own):
+def begin_chains(log_a, z, begin, first, squares, own):
     """a e^z of every item at the first node of all; no node has been added."""
     for i in range(len(log_a)):
         begin[i] = exp(log_a[i] + z)
@@ -103,7 +103,7 @@ def _begin(log_a, z, begin, first, squares, own):
 
 
 @summing
-def _start(factor, begin, x, w):
+def start_chain(factor, begin, x, w):
     """x and w of a chain's first node, and what the next chain begins with; returns Π w."""
     product = 1.0
     for i in range(len(w)):
@@ -146,7 +146,7 @@ def _advance_twice(weight, x, w, first, squares, own):
 
 @compiled
 def _scatter(n, total, first, squares, own, rate, curvature):
-    """Give the items that had nodes their rates, in the order in which `_classify` met them."""
+    """Give the items that had nodes their rates, in the order in which `classify` met them."""
     k = 0
     for i in range(n):
         if rate[0, i] == -1.0:

@@ -1,0 +1,60 @@
+"""What the default of the tree ranker was chosen from: an objective, its options, and settings that differ."""
+
+from typing import Any
+
+Candidate = tuple[str, dict[str, Any], dict[str, Any]]
+
+OBJECTIVES: dict[str, Candidate] = {
+    "pl-partition": ("pl-partition", {}, {}),
+    "listmle fixed 1": ("listmle", {}, {"redraw": False}),
+    "listmle redrawn 1": ("listmle", {}, {}),
+    "listmle redrawn 10": ("listmle", {"permutations": 10}, {}),
+    "listmle@10 fixed 1": ("listmle", {"depth": 10}, {"redraw": False}),
+    "listmle@10 redrawn 1": ("listmle", {"depth": 10}, {}),
+    "listmle@10 fixed 3": ("listmle", {"depth": 10, "permutations": 3}, {"redraw": False}),
+    "listmle@10 redrawn 3": ("listmle", {"depth": 10, "permutations": 3}, {}),
+    "listmle@10 fixed 6": ("listmle", {"depth": 10, "permutations": 6}, {"redraw": False}),
+    "listmle@10 redrawn 6": ("listmle", {"depth": 10, "permutations": 6}, {}),
+    "listmle@10 whole grades": ("listmle", {"depth": 10, "whole_grades": True}, {}),
+    "lambdarank": ("lambdarank", {}, {}),
+    "lambdaloss": ("lambdaloss", {}, {}),
+    "pl-rank-3": ("pl-rank-3", {}, {}),
+}
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "leaves 15": {"leaves": 15},
+    "leaves 10": {"leaves": 10},
+    "leaves 7": {"leaves": 7},
+    "leaves 5": {"leaves": 5},
+    "rate 0.05": {"learning_rate": 0.05},
+    "rows 10": {"min_rows_in_leaf": 10},
+    "rows 50": {"min_rows_in_leaf": 50},
+    "l2 1": {"l2": 1.0},
+    "features 0.5": {"feature_fraction": 0.5},
+    "lists 0.5": {"list_fraction": 0.5},
+    "diagonal splits": {"split": "diagonal"},
+    "diagonal leaves": {"leaf": "diagonal"},
+    "diagonal both": {"leaf": "diagonal", "split": "diagonal"},
+}
+
+SETTINGS["rows 10, l2 1"] = SETTINGS["rows 10"] | SETTINGS["l2 1"]
+
+USUAL = {"leaves": 31, "learning_rate": 0.1, "min_rows_in_leaf": 20, "l2": 0.0}
+"""What every candidate has where it says nothing else."""
+
+FEW = {"leaves": 7}
+
+CANDIDATES: dict[str, Candidate] = {
+    **OBJECTIVES,
+    **{f"pl-partition, {name}": ("pl-partition", {}, settings) for name, settings in SETTINGS.items()},
+    **{
+        f"{name}, leaves 7": (goal, options, settings | FEW)
+        for name, (goal, options, settings) in OBJECTIVES.items()
+        if name in ("pl-rank-3", "listmle redrawn 1", "listmle@10 redrawn 3", "lambdarank")
+    },
+    **{
+        f"pl-partition, leaves 7, {name}": ("pl-partition", {}, settings | FEW)
+        for name, settings in SETTINGS.items()
+        if "leaves" not in settings
+    },
+}

@@ -1,0 +1,177 @@
+"""`luce explain`: what features are worth to a model, and what put the items of one list where they are."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from luce.cli.options import Data, Json, Reading, Seed, Threads
+from luce.cli.output import progress, say, show_json, show_table, write_table
+from luce.cli.reading import read_data
+from luce.errors import DataError, OptionError
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
+Number = Annotated[int | None, typer.Option("--list", help="Explain this list, by its number from 0.")]
+Query = Annotated[str | None, typer.Option(help="Explain the list of this query instead, by its id.")]
+Top = Annotated[int | None, typer.Option(min=1, help="How many to show. [default: 10 items, 20 features]")]
+Chosen = Annotated[str, typer.Option("--metric", help="Metric that features are worth; `luce metrics` lists them.")]
+Repeats = Annotated[int, typer.Option(min=1, help="How often the values of each feature are shuffled.")]
+Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to, every feature in it.")]
+Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
+
+COLUMNS = 5
+"""Features that get a column in the terminal."""
+
+
+class Answer(NamedTuple):
+    """What was found: for the page, for CSV, for JSON, for the terminal, and in a sentence."""
+
+    found: Any
+    rows: list[dict[str, Any]]
+    facts: dict[str, Any]
+    table: tuple[str | None, list[str], list[list[str]], int]
+    summary: str
+    settings: dict[str, str]
+
+
+def explain(
+    model: Model,
+    data: Data,
+    list_number: Number = None,
+    query: Query = None,
+    top: Top = None,
+    metric: Chosen = "ndcg@10",
+    repeats: Repeats = 5,
+    csv: Csv = None,
+    report: Page = Path("explain.html"),
+    seed: Seed = 0,
+    threads: Threads = None,
+    read: Reading = None,
+    json: Json = False,
+) -> None:
+    """Show what each feature is worth, or with --list what put the items of one list there: a table and a page.
+
+    A feature is worth what the metric loses when its values are shuffled; of trees the gain and number of its splits
+    are told too. In a list, each feature adds something to how far an item is above or below the mean score; that is
+    known of trees and linear models.
+
+    Example: luce explain model.luce test.txt
+
+    Example: luce explain model.luce test.txt --list 17 --top 5 --report why.html
+    """
+    from luce.rankers import load
+    from luce.report.explanation import write_explanation
+
+    if list_number is not None and query is not None:
+        raise OptionError("--list and --query both name a list: give one of them.")
+    ranker = load(model)
+    if ranker.takes != "lists":
+        raise OptionError(f"{model} ranks the labels of rows; luce explain is about rankings of lists.")
+    if threads is not None:
+        ranker.set_params(n_jobs=threads)
+    dataset = read_data(data, read, *ranker.features)
+    if list_number is None and query is None:
+        answer = _importance(ranker, dataset, metric, repeats, seed, top or 20)
+    else:
+        answer = _contributions(ranker, dataset, _number(dataset, list_number, query, data), top or 10)
+    if csv is not None:
+        write_table(answer.rows, csv)
+    if json:
+        show_json(answer.facts)
+    else:
+        show_table(*answer.table)
+    page = write_explanation(
+        report,
+        answer.found,
+        title=f"Explained: {model.name} on {data.name}",
+        summary=answer.summary,
+        command="luce " + " ".join(sys.argv[1:]),
+        settings=answer.settings,
+    )
+    say(f"[bold]Report:[/] {page}")
+
+
+def _number(dataset: Any, number: int | None, query: str | None, data: Path) -> int:
+    """The number of the list that was asked for."""
+    if number is None:
+        found = [place for place, known in enumerate(dataset.query_ids.to_pylist()) if str(known) == query]
+        if not found:
+            some = ", ".join(str(known) for known in dataset.query_ids[:5].to_pylist())
+            raise OptionError(f"There is no query {query!r} in {data}. Its {dataset.n_lists:,} queries begin: {some}.")
+        number = found[0]
+    if not 0 <= number < dataset.n_lists:
+        raise OptionError(f"There is no list {number} in {data}: its lists are 0 to {dataset.n_lists - 1:,}.")
+    if not dataset.sizes[number]:
+        raise DataError(f"List {number} of {data} has no items.")
+    return number
+
+
+def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int, top: int) -> Answer:
+    from luce.rankers import TreeRanker
+    from luce.rankers.importance import permutation_importance
+    from luce.report.explanation import importance_rows
+
+    with progress("Shuffling features") as tell:
+        lost = permutation_importance(ranker, dataset, metric, repeats=repeats, seed=seed, callback=tell)
+    trees = isinstance(ranker, TreeRanker)
+    found = [lost, *map(ranker.importance, ("gain", "split"))] if trees else [lost]
+    rows, best = importance_rows(found), lost.order[0]
+    summary = f"No feature is missed when its values are shuffled, by {lost.measure}."
+    if lost.values[best] > 0:
+        figure = f"{lost.measure} gets worse by {lost.values[best]:.4f} without {lost.names[best]}"
+        summary = f"{figure}: of {len(lost.names):,} features the one that is missed most."
+    settings = {"metric": lost.measure, "repeats": str(repeats), "seed": str(seed)}
+    facts = {"metric": lost.measure, "repeats": repeats, "features": rows}
+    return Answer(found, rows, facts, _importance_table(rows[:top], lost.measure, trees), summary, settings)
+
+
+def _importance_table(rows: list[dict[str, Any]], metric: str, trees: bool) -> Any:
+    from luce.report.wording import decimal, number
+
+    heads = ["feature", f"{metric} lost", "± error"]
+    columns: dict[str, Any] = {metric: decimal, f"{metric} error": decimal}
+    if trees:
+        heads, columns = [*heads, "gain", "splits"], {**columns, "gain": number, "split": number}
+    cells = [
+        [row["feature"], *("–" if row[name] is None else word(row[name]) for name, word in columns.items())]
+        for row in rows
+    ]
+    return None, heads, cells, 1
+
+
+def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Answer:
+    from luce.rankers.explanation import Explainable
+    from luce.report.explanation import explained_list
+
+    if not isinstance(ranker, Explainable):
+        raise OptionError(
+            f"A {ranker.kind} model does not tell what each feature adds to a score; trees and linear models do. "
+            "Without --list, luce explain tells what its features are worth."
+        )
+    found = explained_list(ranker, dataset, list_number, top)
+    items = [(item._asdict(), item.parts) for item in found.items]
+    rows = [{k: v for k, v in item.items() if k != "parts"} | part._asdict() for item, parts in items for part in parts]
+    told = [item | {"parts": [part._asdict() for part in parts]} for item, parts in items]
+    first = found.items[0]
+    reasons = [part for part in sorted(first.parts, key=lambda part: -part.contribution)[:2] if part.contribution > 0]
+    words = " and ".join(f"{part.feature} ({part.contribution:+.4f})" for part in reasons)
+    summary = f"{first.document} is the first of {found.size:,} items of query {found.query}"
+    summary += f", mostly by {words}." if words else "; no feature sets it apart."
+    return Answer(found, rows, found._asdict() | {"items": told}, _list_table(found), summary, {})
+
+
+def _list_table(found: Any) -> Any:
+    """Items down, the features that move them most across."""
+    from luce.report.explanation import short
+    from luce.report.wording import decimal, number
+
+    columns = found.by_feature(COLUMNS)
+    heads = ["rank", "item", "score", "grade", *(short(name) for name, _ in columns)]
+    cells = [
+        [str(item.rank), item.document, decimal(item.score), number(item.label)]
+        + [decimal(parts[place].contribution) for _, parts in columns]
+        for place, item in enumerate(found.items)
+    ]
+    title = f"Query {found.query} (list {found.number}), {found.size:,} items, mean score {decimal(found.mean)}"
+    return title, heads, cells, 2

@@ -1,0 +1,102 @@
+"""`luce exposure`: who gets how much attention from a model, against merit."""
+
+import sys
+from math import isnan
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from luce.cli.evaluate import scored
+from luce.cli.options import Gain, Json, Reading, Threads
+from luce.cli.output import say, show_json, show_table, write_table
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote, or a TREC run.")]
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Judged lists: LETOR text, CSV, Parquet, Arrow, .luce-data.")
+]
+Places = Annotated[int, typer.Option(min=1, help="Places that are seen; the first most.")]
+Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the tables to.")]
+Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
+
+
+def exposure(
+    model: Model,
+    data: Data,
+    places: Places = 10,
+    gain: Gain = "exponential",
+    csv: Csv = None,
+    report: Page = Path("exposure.html"),
+    threads: Threads = None,
+    read: Reading = None,
+    json: Json = False,
+) -> None:
+    """Show who gets how much attention, against merit: by grade and, where the data name groups, by group.
+
+    The scores are read as a Plackett-Luce policy: rankings are drawn from them, and a place is seen 1 / log2(1 + rank).
+
+    Example: luce exposure model.luce test.parquet --read group=seller
+
+    Example: luce exposure model.luce test.txt --places 5
+    """
+    from luce.metrics import evaluate
+    from luce.report.exposure import attention, write_exposure
+
+    scores, dataset, _ = scored(model, data, read)
+    metrics = [f"disparity@{places}"]
+    if dataset.groups is not None:
+        metrics += [f"parity-gap@{places}", f"merit-gap@{places}"]
+    found = attention(scores, dataset, places, gain, threads)
+    results = evaluate(scores, dataset, metrics, gain=gain, n_jobs=threads)
+    tables = {"grade": found.by_grade, "group": found.by_group}
+    rows = [{"by": by, **share._asdict()} for by, shares in tables.items() for share in shares]
+    if csv is not None:
+        write_table(rows, csv)
+    if json:
+        show_json({"lists": found.n_lists, "attention": rows, **results.to_dict()})
+    else:
+        _print(tables, results)
+    page = write_exposure(
+        report,
+        found,
+        results,
+        title=f"Attention: {model.name} on {data.name}",
+        summary=_finding(found.by_group or found.by_grade, "group" if found.by_group else "grade"),
+        command="luce " + " ".join(sys.argv[1:]),
+        settings={"places": str(places), "gain": gain},
+    )
+    say(f"[bold]Report:[/] {page}")
+
+
+def _print(tables: dict[str, Any], results: Any) -> None:
+    from luce.report.wording import decimal, number, share
+
+    columns = "items", "share of items", "of merit", "of attention", "± error", "attention / merit", "exposure an item"
+    for by, shares in tables.items():
+        rows = [
+            [
+                row.name,
+                f"{row.items:,}",
+                *map(share, row[2:5]),
+                "–" if isnan(row.error) else share(row.error),
+                number(row.ratio),
+                decimal(row.per_item),
+            ]
+            for row in shares
+        ]
+        if rows:
+            show_table(None, [by, *columns], rows)
+            print()
+    print(results)
+
+
+def _finding(shares: list[Any], by: str) -> str:
+    """The row whose attention is farthest from its merit, in a sentence."""
+    from luce.report.wording import share
+
+    worst = max(shares, key=lambda row: abs(row.of_attention - row.of_merit))
+    less = "less" if worst.of_attention < worst.of_merit else "more"
+    return (
+        f"The items of {by} {worst.name} get {share(worst.of_attention)} of the attention, {less} than their "
+        f"{share(worst.of_merit)} of the merit: no other {by} is farther from its share."
+    )

@@ -1,0 +1,200 @@
+"""`luce tradeoff`: what fairness costs in relevance, from policies trained along the mix of both."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from luce.cli.options import Data, Gain, Json, Reading, Seed, Threads
+from luce.cli.output import progress, say, show_json, show_table, write_table
+from luce.cli.rankers import Settings, make_ranker, settings_of
+from luce.cli.reading import read_data
+from luce.errors import DataError, OptionError
+
+Steps = Annotated[int, typer.Option(min=2, help="How many mixes, from relevance alone to fairness alone.")]
+Relevance = Annotated[
+    str, typer.Option(help="What is to be high: dcg, ndcg, precision or recall, with a cutoff or not.")
+]
+Fairness = Annotated[str, typer.Option(help="What is to be low: disparity, parity-gap or merit-gap.")]
+Model = Annotated[str, typer.Option(help="Kind of ranker: neural or linear.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Trainings of each mix, from different first weights and draws.")]
+Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the frontier to.")]
+Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
+
+TRAINING: dict[str, dict[str, Any]] = {
+    "neural": {"epochs": 30, "learning_rate": 0.01},
+    "linear": {"optimiser": "gradient-descent", "max_iterations": 60, "learning_rate": 1.0, "l2": 0.0},
+}
+"""Settings that --set may change."""
+
+HELD_OUT, SAMPLES = 0.3, 1_000
+
+
+def tradeoff(
+    data: Data,
+    steps: Steps = 9,
+    relevance: Relevance = "ndcg@10",
+    fairness: Fairness = "disparity@10",
+    model: Model = "neural",
+    setting: Settings = None,
+    seeds: Seeds = 1,
+    gain: Gain = "exponential",
+    csv: Csv = None,
+    report: Page = Path("tradeoff.html"),
+    seed: Seed = 0,
+    threads: Threads = None,
+    read: Reading = None,
+    json: Json = False,
+) -> None:
+    """Train policies along the mix of relevance and fairness, and draw the frontier on held-out lists.
+
+    Fairness is weighed in units of what the policy of relevance alone has of it, so that half and half means that.
+    Three lists in ten are held out.
+
+    Example: luce tradeoff judged.txt --steps 9
+
+    Example: luce tradeoff judged.parquet --read group=seller --fairness merit-gap@10 --set epochs=60 --seeds 3
+    """
+    from luce.data import split
+
+    _check(relevance, fairness, model)
+    settings = TRAINING[model] | settings_of(setting, [model])[model]
+    train, held_out = split(read_data(data, read), (1 - HELD_OUT, HELD_OUT), seed)
+    _check_merit(train, held_out, fairness)
+    goals, values = [], []
+    mixes = [step / (steps - 1) for step in range(steps)]
+    with progress("Training") as told:
+        unit = 1.0
+        for step, mix in enumerate(mixes):
+            goals.append(goal_of(mix, unit, relevance, fairness))
+            found = []
+            for number in range(seeds):
+                told((step + number / seeds) / steps, goals[-1])
+                options = [f"goal={goals[-1]}", f"gain={gain}"]
+                ranker = make_ranker(model, "fair-policy", options, settings, seed + number, threads).fit(train)
+                found.append(_measured(ranker.predict(held_out), held_out, relevance, fairness, gain, threads))
+                if step == number == 0:
+                    unit = _unit(_measured(ranker.predict(train), train, relevance, fairness, gain, threads)[1])
+            values.append([sum(each) / seeds for each in zip(*found, strict=True)])
+    points = _points(mixes, goals, values)
+    rows = [point._asdict() for point in points]
+    if csv is not None:
+        write_table(rows, csv)
+    title = f"{data.name}: {train.n_lists:,} lists trained on, {held_out.n_lists:,} held out"
+    if json:
+        show_json({"relevance": relevance, "fairness": fairness, "unit": unit, "points": rows})
+    else:
+        _print(points, relevance, fairness, title)
+    _write(report, points, relevance, fairness, data, {"ranker": repr(ranker), "unit of fairness": f"{unit:.6g}"})
+
+
+def goal_of(mix: float, unit: float, relevance: str, fairness: str) -> str:
+    """The formula of a mix; the unit is what counts as one of fairness.
+
+    >>> goal_of(0.25, 2.0, "ndcg@10", "disparity@10"), goal_of(1.0, 2.0, "ndcg@10", "disparity@10")
+    ('0.75*ndcg@10 - 0.125*disparity@10', '-0.5*disparity@10')
+    """
+    parts = [f"{1 - mix:.6g}*{relevance}"] if mix < 1 else []
+    if mix > 0:
+        parts.append(f"- {mix / unit:.6g}*{fairness}" if parts else f"-{mix / unit:.6g}*{fairness}")
+    return " ".join(parts)
+
+
+def _check(relevance: str, fairness: str, model: str) -> None:
+    """Every name, before any data is read."""
+    from luce.errors import unknown_name
+    from luce.metrics import metric
+    from luce.metrics.fairness import FAIRNESS
+    from luce.objectives.goals import parse_goal
+
+    if model not in TRAINING:
+        raise unknown_name("model of a tradeoff", model, TRAINING)
+    parse_goal({relevance: 1.0, fairness: -1.0})
+    if metric(fairness).name not in FAIRNESS:
+        raise unknown_name("measure of fairness", fairness, FAIRNESS)
+    if metric(relevance).name in FAIRNESS or not metric(relevance).higher_is_better:
+        raise OptionError(
+            f"--relevance must be dcg, ndcg, precision or recall, which are to be high. Got {relevance!r}."
+        )
+
+
+def _check_merit(train: Any, held_out: Any, fairness: str) -> None:
+    from luce.metrics import metric
+    from luce.metrics.exposure import check_groups
+    from luce.metrics.fairness import FAIRNESS
+
+    for part, words in ((train, "training"), (held_out, "held-out")):
+        if not (part.labels > 0).any():
+            raise DataError(f"There is no merit in the {words} lists, {part!r}: no label is above 0.")
+    if FAIRNESS[metric(fairness).name].needs_groups:
+        check_groups(fairness, train.group_numbers())
+
+
+def _measured(
+    scores: Any, dataset: Any, relevance: str, fairness: str, gain: str, threads: int | None
+) -> tuple[Any, Any]:
+    """Of each list the expected relevance and the unfairness; NaN where there is nothing to measure."""
+    import numpy as np
+
+    from luce.metrics import measure
+    from luce.objectives import objective
+
+    labels, offsets = dataset.labels, dataset.offsets
+    goal = objective("pl-rank-3", metric=relevance, gain=gain, samples=SAMPLES)
+    good = -goal.value_and_gradient(scores, labels, offsets, n_jobs=threads).loss
+    settings: dict[str, Any] = {"gain": gain, "groups": dataset.group_numbers(), "n_jobs": threads}
+    (unfair,) = measure(scores, labels, offsets, fairness, **settings).values()
+    return np.where(goal.informative(labels, offsets), good, np.nan), unfair
+
+
+def _unit(unfairness: Any) -> float:
+    """The mean unfairness of relevance alone; 1 where it has none."""
+    import numpy as np
+
+    mean = float(np.nanmean(unfairness)) if not np.isnan(unfairness).all() else 0.0
+    return mean if mean > 0 else 1.0
+
+
+def _points(mixes: list[float], goals: list[str], values: list[Any]) -> list[Any]:
+    """Means over lists. Their errors are those of differences between mixes: how lists differ as such is taken off."""
+    import numpy as np
+
+    from luce.report.tradeoff import Point
+
+    columns = []
+    for name, column in zip(("relevance", "fairness"), zip(*values, strict=True), strict=True):
+        table = np.array(column)  # (mixes, lists)
+        table = table[:, ~np.isnan(table).any(axis=0)]
+        if not table.shape[1]:
+            raise DataError(f"No held-out list has anything for --{name} to measure. Give more lists.")
+        within = table - table.mean(axis=0)
+        spread = within.std(axis=1) * np.sqrt(len(mixes) / (len(mixes) - 1))
+        columns += [table.mean(axis=1), spread / np.sqrt(max(table.shape[1] - 1, 1))]
+    return [Point(*row) for row in zip(mixes, goals, *(column.tolist() for column in columns), strict=True)]
+
+
+def _print(points: list[Any], relevance: str, fairness: str, title: str) -> None:
+    columns = ["share of fairness", f"expected {relevance}", "± error", f"{fairness} (lower is better)", "± error"]
+    rows = [[f"{p.mix:.1%}", *(f"{value:.4f}" for value in p[2:])] for p in points]
+    show_table(title, columns, rows, numeric=0)
+
+
+def _write(
+    report: Path, points: list[Any], relevance: str, fairness: str, data: Path, settings: dict[str, str]
+) -> None:
+    from luce.report.tradeoff import write_tradeoff
+
+    first, last = points[0], points[-1]
+    page = write_tradeoff(
+        report,
+        points,
+        relevance,
+        fairness,
+        title=f"What fairness costs: {data.name}",
+        summary=f"From relevance alone to fairness alone, {fairness} goes from {first.unfairness:.4g} to "
+        f"{last.unfairness:.4g}, and expected {relevance} from {first.relevance:.4f} to {last.relevance:.4f}.",
+        command="luce " + " ".join(sys.argv[1:]),
+        settings=settings,
+    )
+    say(f"[bold]Report:[/] {page}")

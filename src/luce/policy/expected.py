@@ -1,0 +1,49 @@
+"""The mean of a metric over the rankings of a policy, from what the metric says of one ranking of each list.
+
+Every metric of one order is a sum over places but for a factor and a constant a list (`metrics.places`). So its mean is
+its value for some ranking, plus the factor times what the sum is on average above that of this ranking.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from luce.arrays import Floats, Integers, list_of_row, numbers
+from luce.errors import OptionError
+from luce.kernels.placements import Expectation, expected_sums, order_sums
+from luce.metrics import METRICS, measure
+from luce.metrics import metric as metric_named
+from luce.metrics.places import FORMS, places_of
+
+
+def expected_metric(
+    scores: Floats,
+    labels: ArrayLike,
+    offsets: Integers,
+    name: str,
+    gain: str,
+    max_grade: float | None,
+    settings: dict[str, Any],
+) -> Expectation:
+    """(Q,); `settings` say how the lists are sampled that are too long to be exact."""
+    metric = metric_named(name)
+    if metric.name not in FORMS:
+        raise OptionError(
+            f"{metric.name} is of a policy as a whole, and not a mean over its rankings: luce.evaluate measures it. "
+            f"Means: {', '.join(one for one in METRICS if one in FORMS)}."
+        )
+    given = numbers("labels", labels, len(scores))
+    observed = ~np.isnan(given)
+    scores, given = scores[observed], given[observed]
+    offsets = np.concatenate([[0], np.cumsum(observed)])[offsets]
+    judging: dict[str, Any] = {"gain": gain, "max_grade": max_grade, "n_jobs": settings["n_jobs"]}
+    order = np.lexsort((-scores, list_of_row(offsets)))
+    decided = np.empty(len(scores))
+    decided[order] = -np.arange(len(scores), dtype=np.float64)
+    decided[scores == -np.inf] = -np.inf
+    value = measure(decided, given, offsets, str(metric), **judging)[str(metric)]
+    places = places_of(metric, given, offsets, **judging)
+    mean = expected_sums(scores, offsets, places, **settings)
+    base = order_sums(decided, offsets, places, n_jobs=settings["n_jobs"])
+    return Expectation(value + (mean.value - base), mean.standard_error)

@@ -1,0 +1,218 @@
+"""The policy: scores that stand for chances instead of an order."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from luce.arrays import Floats, Integers, check_offsets, frozen, numbers
+from luce.errors import DataError, OptionError
+from luce.kernels import placements
+from luce.kernels.placements import Expectation
+from luce.kernels.sampled_rankings import Rankings, check_scores, sample_rankings
+from luce.metrics.gains import discounts as dcg_discounts
+from luce.policy.expected import expected_metric
+from luce.randomness import Draw
+
+SAMPLES = 1_000
+"""Rankings drawn of each list that is too long to be exact."""
+
+
+class Policy:
+    """A Plackett-Luce distribution over the rankings of each of Q lists with N items in all.
+
+    Items are placed one after another, from the first place down, each of those left with a probability proportional
+    to e^{score / temperature}: P(y) = Π_k e^{s(y_k)/T} / Σ e^{s/T} over the items not placed before k. At a low
+    temperature it is close to the order of the scores, at a high one to chance. An item of score −∞ is never placed.
+
+    Means over the rankings come as (value, standard_error). They are exact, with a standard error of 0, where a list is
+    short or only its first places count; for other lists they are estimates from `samples` rankings.
+
+    Args:
+        scores: (N,), higher is better; −∞ for an item that is never placed.
+        offsets: (Q+1,), list q owns the rows offsets[q]:offsets[q+1]; without them all rows are one list.
+        temperature: above 0.
+
+    >>> policy = Policy([2.0, 1.0, 0.0, 0.5, 0.0], offsets=[0, 3, 5])
+    >>> policy
+    Policy(5 rows, 2 lists, temperature 1)
+    >>> policy.sample(3, seed=1)[0]  # positions in the first list, best first
+    array([[0, 1, 2],
+           [2, 0, 1],
+           [0, 2, 1]], dtype=int32)
+    """
+
+    def __init__(self, scores: ArrayLike, offsets: ArrayLike | None = None, temperature: float = 1.0) -> None:
+        given = numbers("scores", scores)
+        check_scores(given)
+        if not _is_number(temperature) or not 0 < temperature < np.inf:
+            raise OptionError(f"The temperature of a policy must be a number above 0. Got {temperature!r}.")
+        with np.errstate(over="ignore"):
+            scaled = given / temperature
+        if np.isinf(scaled[np.isfinite(given)]).any():
+            raise OptionError(
+                f"Scores divided by a temperature of {temperature!r} are beyond float64: take a higher one."
+            )
+        bounds = [0, len(given)] if offsets is None else offsets
+        self.scores: Floats = frozen(given.copy())
+        self.offsets: Integers = frozen(check_offsets(bounds, len(given)).copy())
+        self.temperature = float(temperature)
+        self._scaled = frozen(scaled)
+
+    @classmethod
+    def of(cls, ranker: Any, data: Any, temperature: float = 1.0) -> Self:
+        """The policy that a ranker's predictions make of the lists of a dataset.
+
+        >>> import luce
+        >>> data = luce.from_arrays([[1.0], [3.0], [2.0]], [0, 2, 1], ["q", "q", "q"])
+        >>> luce.Policy.of(luce.LinearRanker().fit(data), data, temperature=0.5)
+        Policy(3 rows, 1 list, temperature 0.5)
+        """
+        if not hasattr(data, "offsets"):
+            raise DataError(f"Policy.of takes a Dataset, which tells lists apart. Got {type(data).__name__}.")
+        return cls(ranker.predict(data), data.offsets, temperature)
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest list."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    def __repr__(self) -> str:
+        rows, lists = len(self.scores), self.n_lists
+        words = f"{rows} row{'s' * (rows != 1)}, {lists} list{'s' * (lists != 1)}"
+        return f"Policy({words}, temperature {self.temperature:g})"
+
+    def sample(self, n: int = 1, depth: int | None = None, seed: int = 0, *, n_jobs: int | None = None) -> Rankings:
+        """Rankings (Q, n, K) drawn at random: positions of items in their list, best first, −1 where none is left.
+
+        K is `depth`, or the length of the longest list where that is less. The same seed gives the same rankings,
+        however many threads there are, and more rankings begin with the same ones.
+
+        >>> Policy([0.0, 1000.0, -np.inf]).sample(1, depth=5)[0, 0]
+        array([ 1,  0, -1], dtype=int32)
+        """
+        samples = _whole("The number of rankings", n)
+        draw = Draw(_seed(seed))
+        return sample_rankings(
+            self._scaled, self.offsets, samples=samples, depth=self._depth(depth), draw=draw, n_jobs=n_jobs
+        )
+
+    def log_prob(self, rankings: ArrayLike, *, n_jobs: int | None = None) -> Floats:
+        """log P of rankings: (Q, n) of those that `sample` gives, (Q, n, K), or (Q,) of one for each list, (Q, K).
+
+        A ranking may hold only the first items, with −1 from where it ends: then it is the probability of beginning so.
+        −∞ for a ranking that places an item which never is. A policy of one list takes a single ranking (K,) too.
+
+        >>> policy = Policy(np.log([2.0, 1.0, 1.0]))
+        >>> np.exp(policy.log_prob([0, 2, 1])), np.exp(policy.log_prob([1]))
+        (np.float64(0.25), np.float64(0.25))
+        >>> policy.log_prob([1, 1, 0])
+        Traceback (most recent call last):
+        luce.errors.DataError: A ranking of list 0 must hold different items, ... Got [1, 1, 0].
+        """
+        try:
+            given = np.asarray(rankings)
+        except ValueError as error:
+            raise DataError("rankings must be of one length; fill up shorter ones with −1.") from error
+        single = given.ndim == 1 and self.n_lists == 1
+        whole = given[None, None] if single else given[:, None] if given.ndim == 2 else given
+        found = placements.log_probabilities(self._scaled, self.offsets, whole, n_jobs=n_jobs)
+        return found.reshape(given.shape[:-1])[()]
+
+    def placement_probabilities(
+        self, depth: int | None = None, *, samples: int = SAMPLES, seed: int = 0, n_jobs: int | None = None
+    ) -> Expectation:
+        """P(item d is at place k): (N, K), K = `depth`, or the length of the longest list where that is less.
+
+        >>> Policy(np.log([2.0, 1.0, 1.0])).placement_probabilities(2).value
+        array([[0.5       , 0.33333333],
+               [0.25      , 0.33333333],
+               [0.25      , 0.33333333]])
+        """
+        settings = _settings(samples, seed, n_jobs)
+        return placements.placement_probabilities(self._scaled, self.offsets, self._depth(depth), **settings)
+
+    def exposure(
+        self,
+        discounts: ArrayLike | None = None,
+        *,
+        samples: int = SAMPLES,
+        seed: int = 0,
+        n_jobs: int | None = None,
+    ) -> Expectation:
+        """How much each item is seen on average: (N,), Σ_k θ_k P(item d is at place k).
+
+        discounts: θ, one for each of the first places; by default 1 / log2(1 + rank) for all, as in dcg.
+
+        >>> Policy(np.log([2.0, 1.0, 1.0])).exposure([1, 0.6]).value
+        array([0.7 , 0.45, 0.45])
+        """
+        row = dcg_discounts(self.longest) if discounts is None else numbers("discounts", discounts)
+        if not np.isfinite(row).all():
+            raise DataError(f"discounts must be finite, one for each place from the first on. Got {row.tolist()}.")
+        return placements.exposures(self._scaled, self.offsets, row, **_settings(samples, seed, n_jobs))
+
+    def expected(
+        self,
+        metric: str,
+        labels: ArrayLike,
+        *,
+        gain: str = "exponential",
+        max_grade: float | None = None,
+        samples: int = SAMPLES,
+        seed: int = 0,
+        n_jobs: int | None = None,
+    ) -> Expectation:
+        """The mean of a metric over the rankings of each list: (Q,), NaN for a list with nothing to measure.
+
+        Any metric of METRICS that measures one order, such as "dcg@5" or "err". Items without a label (NaN) are left
+        out; `gain` and `max_grade` are as in `luce.evaluate`. Exact for lists of up to 16 items, for longer ones where
+        few places count, and always for arp, kendall-tau, disagreement and sharp-ndcg.
+
+        >>> Policy(np.log([2.0, 1.0, 1.0])).expected("mrr", labels=[0, 1, 0])
+        Expectation(value=array([0.55555556]), standard_error=array([0.]))
+        """
+        settings = _settings(samples, seed, n_jobs)
+        return expected_metric(self._scaled, labels, self.offsets, metric, gain, max_grade, settings)
+
+    def entropy(
+        self, depth: int | None = None, *, samples: int = SAMPLES, seed: int = 0, n_jobs: int | None = None
+    ) -> Expectation:
+        """−Σ_y P(y) log P(y) over the rankings of each list, or over all ways to fill its first `depth` places: (Q,).
+
+        >>> np.exp(Policy([0.0, 0.0, 0.0]).entropy().value)  # six rankings, all as likely
+        array([6.])
+        """
+        settings = _settings(samples, seed, n_jobs)
+        return placements.entropies(self._scaled, self.offsets, self._depth(depth), **settings)
+
+    def _depth(self, depth: int | None) -> int | None:
+        return None if depth is None else _whole("The depth of a ranking", depth)
+
+
+def _settings(samples: int, seed: int, n_jobs: int | None) -> dict[str, Any]:
+    return {"samples": _whole("samples", samples), "draw": Draw(_seed(seed)), "n_jobs": n_jobs}
+
+
+def _seed(seed: Any) -> int:
+    if not _is_integer(seed) or not 0 <= seed < 2**63:
+        raise OptionError(f"seed must be an integer from 0 to 2^63 − 1. Got {seed!r}.")
+    return int(seed)
+
+
+def _whole(name: str, value: Any) -> int:
+    if not _is_integer(value) or value < 1:
+        raise OptionError(f"{name} must be an integer ≥ 1. Got {value!r}.")
+    return int(value)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_integer(value) or isinstance(value, float | np.floating)

@@ -1,0 +1,138 @@
+"""What each feature is worth to a ranker: by the metric that is lost when its values are shuffled, or by its trees."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.random import default_rng
+from scipy import sparse
+
+from luce.arrays import Floats, Integers, frozen, list_of_row
+from luce.data import Dataset
+from luce.errors import DataError, OptionError
+from luce.metrics import measure
+from luce.metrics import metric as metric_of
+from luce.rankers.ranker import Ranker
+from luce.rankers.settings import is_whole
+
+
+class Importance(NamedTuple):
+    """The worth of each feature, by one measure.
+
+    Attributes:
+        measure: "gain", "split", or the metric whose loss is told.
+        names: of the features, numbers from 1 where they have none.
+        values: (F,), the greater the more important.
+        errors: (F,), the standard error of each value over lists; None where nothing was drawn or sampled.
+    """
+
+    measure: str
+    names: tuple[str, ...]
+    values: Floats
+    errors: Floats | None = None
+
+    @property
+    def order(self) -> Integers:
+        """The numbers of the features, the most important first; equal ones as they come."""
+        return np.argsort(-self.values, kind="stable")
+
+    def table(self) -> pa.Table:
+        """feature, value and, where there is one, error: the most important first.
+
+        >>> Importance("gain", ("price", "age"), np.array([1.0, 3.0])).table().to_pylist()
+        [{'feature': 'age', 'value': 3.0}, {'feature': 'price', 'value': 1.0}]
+        """
+        order = self.order
+        columns = {"feature": pa.array([self.names[i] for i in order]), "value": pa.array(self.values[order])}
+        return pa.table(columns if self.errors is None else columns | {"error": pa.array(self.errors[order])})
+
+
+def permutation_importance(
+    ranker: Ranker,
+    dataset: Dataset,
+    metric: str = "ndcg@10",
+    *,
+    repeats: int = 5,
+    within_lists: bool = False,
+    seed: int = 0,
+    callback: Callable[[float], None] | None = None,
+) -> Importance:
+    """How much of a metric is lost when the values of one feature are shuffled and all others stay.
+
+    It works for every ranker of lists, and measures on any data: take some that the ranker was not trained on. A
+    feature that others can stand in for loses little. Values are shuffled over all rows, or with `within_lists` inside
+    each list, where a feature that is the same for all items of a query loses nothing.
+
+    The value is the mean over lists, weighted as `evaluate` does, and over `repeats` shuffles, of what is lost; where
+    lower is better, of what is gained. Lists with nothing to measure do not count. `callback` hears of the share done.
+
+    >>> import luce
+    >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]] * 9, [0, 2, 1] * 9, np.repeat(np.arange(9), 3))
+    >>> found = permutation_importance(luce.LinearRanker().fit(data), data, "kendall-tau")
+    >>> found.measure, found.table()["feature"].to_pylist()
+    ('kendall-tau', ['1', '2'])
+    """
+    if ranker.takes != "lists":
+        raise OptionError(
+            f"Features are shuffled to see what the rankings of lists lose; {type(ranker).__name__} ranks labels."
+        )
+    for name, value, least in (("repeats", repeats, 1), ("seed", seed, 0)):
+        if not (is_whole(value) and value >= least):
+            raise OptionError(f"{name} must be an integer ≥ {least}. Got {value!r}.")
+    count, names = ranker.features
+    values = _measured(ranker, dataset, metric)
+    before = values(dataset)
+    weights = np.where(np.isnan(before), 0.0, 1.0 if dataset.list_weights is None else dataset.list_weights)
+    if not weights.any():
+        raise DataError(f"No list has anything for {metric} to measure: {dataset!r}.")
+    orders = [_shuffled(dataset.offsets, within_lists, [seed, repeat]) for repeat in range(repeats)]
+    sign = 1.0 if metric_of(metric).higher_is_better else -1.0
+    found = np.empty((count, 2))
+    for column in range(count):
+        lost = [before - values(shown) for shown in _with_shuffled(dataset, column, orders)]
+        found[column] = _over_lists(sign * np.mean(lost, axis=0), weights)
+        if callback is not None:
+            callback((column + 1) / count)
+    return Importance(str(metric_of(metric)), names or tuple(map(str, range(1, count + 1))), *found.T)
+
+
+def _measured(ranker: Ranker, dataset: Dataset, metric: str) -> Callable[[Dataset], Floats]:
+    """The metric of each list when the ranker sees these features, grades on one scale throughout."""
+    name = str(metric_of(metric))
+    top = max(ranker.max_grade_, float(np.fmax.reduce(dataset.labels, initial=0.0)))
+    settings: dict[str, Any] = {"max_grade": top, "groups": dataset.group_numbers(), "n_jobs": ranker.n_jobs}
+    return lambda shown: measure(ranker.predict(shown), shown.labels, shown.offsets, name, **settings)[name]
+
+
+def _shuffled(offsets: Integers, within_lists: bool, seed: list[int]) -> Integers:
+    """Another row for each row, of all or of its own list."""
+    random = default_rng(seed)
+    if not within_lists:
+        return random.permutation(int(offsets[-1]))
+    return np.lexsort((random.random(int(offsets[-1])), list_of_row(offsets)))
+
+
+def _with_shuffled(dataset: Dataset, column: int, orders: Sequence[Integers]) -> Iterator[Dataset]:
+    """The dataset with the values of one feature in each of some orders."""
+    parts = {name: getattr(dataset, name) for name in ("labels", "offsets", "query_ids", "feature_names")}
+    if dataset.is_sparse:
+        features = sparse.csc_array(dataset.features)
+        here = slice(*features.indptr[column : column + 2])
+        rows = features.indices[here].copy()
+        for order in orders:
+            features.indices[here] = np.argsort(order)[rows]
+            yield Dataset.unchecked(features=sparse.csr_array(features), **parts)
+        return
+    features = np.array(dataset.features)
+    for order in orders:
+        features[:, column] = dataset.features[order, column]
+        yield Dataset.unchecked(features=frozen(features), **parts)
+
+
+def _over_lists(values: Floats, weights: Floats) -> tuple[float, float]:
+    """The mean over the lists that have a weight, and its standard error."""
+    values, weights = values[weights > 0], weights[weights > 0]
+    mean = float(values @ weights / weights.sum())
+    spread = float(np.sqrt(np.sum((weights * (values - mean)) ** 2)) / weights.sum())
+    return mean, spread if len(weights) > 1 else np.nan

@@ -1,0 +1,118 @@
+"""The values of leaves: Newton's step over all items of a leaf at once, or as if each stood for itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from luce.arrays import Floats
+from luce.data import Dataset
+from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sums
+from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST
+from luce.objectives import Draw, Objective
+from luce.objectives.likelihood import weights_of_places
+from luce.rankers.trees.forest import Tree
+from luce.rankers.trees.machines import ALONE, Machines
+
+FLAT = 1e-10
+"""A second derivative below this part of the pull is rounding: lists are wholly inside the leaf, or outside."""
+
+
+def _of_listmle(goal: Objective, **lists: Any) -> Floats:
+    return ordered_leaf_sums(**lists, **{**goal.options, "depth": goal.options["depth"] or ALL})
+
+
+def _of_p_listmle(goal: Objective, **lists: Any) -> Floats:
+    places = weights_of_places(goal.options["alpha"], lists["offsets"])
+    return ordered_leaf_sums(**lists, **places, permutations=goal.options["permutations"])
+
+
+def _of_pl_topk(goal: Objective, **lists: Any) -> Floats:
+    return ordered_leaf_sums(**lists, depth=TO_THE_LOWEST)
+
+
+def _of_pl_partition(goal: Objective, *, item_weights: None, draw: Draw, **lists: Any) -> Floats:
+    return partition_leaf_sums(**lists, **goal.options)
+
+
+LEAF_SUMS: dict[str, Callable[..., Floats]] = {
+    "listmle": _of_listmle,
+    "p-listmle": _of_p_listmle,
+    "pl-topk": _of_pl_topk,
+    "pl-partition": _of_pl_partition,
+}
+"""The objectives whose second derivative along a leaf is known exactly, and what computes it."""
+
+
+def exact_curvature(
+    goal: Objective,
+    scores: Floats,
+    dataset: Dataset,
+    leaves: Leaves,
+    n_leaves: int,
+    list_weights: Floats | None,
+    draw: Draw,
+    n_jobs: int,
+    machines: Machines = ALONE,
+) -> Floats:
+    """The second derivative of the loss along each leaf; 0 where it is nothing but rounding."""
+    own = LEAF_SUMS[goal.name](
+        goal,
+        scores=scores,
+        labels=dataset.labels,
+        offsets=dataset.offsets,
+        leaves=leaves,
+        n_leaves=n_leaves,
+        item_weights=dataset.item_weights,
+        list_weights=list_weights,
+        draw=draw,
+        n_jobs=n_jobs,
+    )
+    pulled, second = machines.total(own)
+    return np.where(second > FLAT * pulled, second, 0.0)
+
+
+def newton_steps(slope: Floats, second: Floats, l2: float) -> Floats:
+    """−g / (h + l2) of each leaf; 0 where the loss does not bend.
+
+    >>> newton_steps(np.array([1.0, 1.0]), np.array([0.5, 0.0]), 0.0)
+    array([-2.,  0.])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(second > 0, -slope / (second + l2), 0.0)
+
+
+def monotone(tree: Tree, values: Floats, second: Floats, constraints: Floats) -> Floats:
+    """The values moved as little as it takes for the score to rise (1) or fall (−1) with a feature.
+
+    Going down, a split by such a feature keeps its two sides apart at the middle of their means.
+    """
+    left, right = tree.whole("left_child").tolist(), tree.whole("right_child").tolist()
+    direction = constraints[tree.whole("split_feature")].tolist()
+    weight = np.maximum(second, np.finfo(float).tiny)
+    below = _means(left, right, values, weight)
+    low, high = np.full(len(left), -np.inf), np.full(len(left), np.inf)
+    result = values.copy()
+    for node in range(len(left)):
+        sides = [left[node], right[node]] if direction[node] >= 0 else [right[node], left[node]]
+        middle = 0.5 * sum(np.clip(below[side], low[node], high[node]) for side in sides)
+        for side, is_upper in zip(sides, (False, True), strict=True):
+            bounds = [low[node], high[node]]
+            if direction[node]:
+                bounds[0 if is_upper else 1] = middle
+            if side < 0:
+                result[~side] = np.clip(values[~side], *bounds)
+            else:
+                low[side], high[side] = bounds
+    return result
+
+
+def _means(left: list[int], right: list[int], values: Floats, weight: Floats) -> dict[int, float]:
+    """The mean value below each node and leaf, leaves by ~number."""
+    mean = {~leaf: float(value) for leaf, value in enumerate(values)}
+    total = {~leaf: float(each) for leaf, each in enumerate(weight)}
+    for node in range(len(left) - 1, -1, -1):
+        a, b = left[node], right[node]
+        total[node] = total[a] + total[b]
+        mean[node] = (mean[a] * total[a] + mean[b] * total[b]) / total[node]
+    return mean

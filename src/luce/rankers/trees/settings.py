@@ -1,0 +1,102 @@
+"""What the settings of a tree ranker may be, and what they are called in LightGBM."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from luce.errors import OptionError, unknown_name
+from luce.rankers.settings import COMMON, NOT_NEGATIVE, POSITIVE, Rule, is_number, is_whole, or_none, whole
+
+NATIVE = ("lambdarank", "rank_xendcg")
+"""LightGBM's own objectives for ranking."""
+
+_FRACTION = Rule("above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1)
+
+
+def _one_of(*names: str) -> Rule:
+    return Rule(" or ".join(map(repr, names)), lambda value: isinstance(value, str) and value in names)
+
+
+def _all(value: Any, accepts: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(accepts, value))
+
+
+RULES = COMMON | {
+    "trees": whole(1),
+    "leaves": Rule("an integer from 2 to 131,072", lambda value: is_whole(value) and 2 <= value <= 131_072),
+    "max_depth": or_none(whole(1)),
+    "min_rows_in_leaf": whole(1),
+    "learning_rate": POSITIVE,
+    "leaf": or_none(_one_of("exact", "diagonal")),
+    "split": _one_of("ones", "diagonal"),
+    "l2": NOT_NEGATIVE,
+    "redraw": Rule("True or False", lambda value: isinstance(value, bool)),
+    "list_fraction": _FRACTION,
+    "feature_fraction": _FRACTION,
+    "categorical": Rule(
+        "columns, by number from 0 or by name",
+        lambda value: _all(value, lambda one: is_whole(one) or isinstance(one, str)),
+    ),
+    "monotone": or_none(
+        Rule("−1, 0 or 1 for each feature", lambda value: _all(value, lambda one: is_whole(one) and one in (-1, 0, 1)))
+    ),
+    "native": or_none(_one_of(*NATIVE)),
+    "engine": or_none(
+        Rule(
+            "parameters of LightGBM by name",
+            lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
+        )
+    ),
+}
+
+
+def engine_settings(ranker: Any, n_features: int, outputs: int, seed: int, n_jobs: int) -> dict[str, Any]:
+    """The parameters of LightGBM for a tree ranker."""
+    settings = {
+        "objective": ranker.native or "none",
+        "num_leaves": ranker.leaves,
+        "learning_rate": ranker.learning_rate,
+        "max_depth": -1 if ranker.max_depth is None else ranker.max_depth,
+        "min_data_in_leaf": ranker.min_rows_in_leaf,
+        "min_data_in_bin": min(3, ranker.min_rows_in_leaf),  # LightGBM's 3, where leaves may not be smaller
+        "feature_fraction": ranker.feature_fraction,
+        "num_threads": n_jobs,
+        "seed": seed % 2**31,
+        "force_row_wise": True,  # LightGBM would time both ways, and sum as the faster does
+    }
+    if ranker.split == "diagonal" or ranker.native is not None:
+        settings["lambda_l2"] = ranker.l2
+    if outputs > 1:
+        settings["num_class"] = outputs
+    if ranker.monotone is not None:
+        if len(ranker.monotone) != n_features:
+            raise OptionError(
+                f"monotone must say −1, 0 or 1 for each of {n_features} features. Got {ranker.monotone!r}."
+            )
+        settings["monotone_constraints"] = [int(sign) for sign in ranker.monotone]
+    return {**settings, **(ranker.engine or {})}
+
+
+def seeds_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The seeds that LightGBM draws with under these parameters, while it grows a tree."""
+    drawing = {
+        "feature_fraction_seed": parameters["feature_fraction"] < 1 or parameters.get("feature_fraction_bynode", 1) < 1,
+        "extra_seed": bool(parameters.get("extra_trees", False)),
+    }
+    return tuple(name for name, draws in drawing.items() if draws)
+
+
+def columns_of(wanted: Sequence[int | str], n_features: int, names: NDArray[Any] | None) -> list[int]:
+    """The numbers of columns that were given by number or by name."""
+    known = [] if names is None else names.tolist()
+    columns = []
+    for one in wanted:
+        if isinstance(one, str):
+            if one not in known:
+                raise unknown_name("feature", one, known)
+            one = known.index(one)
+        if not 0 <= one < n_features:
+            raise OptionError(f"categorical must name columns from 0 to {n_features - 1}. Got {one}.")
+        columns.append(int(one))
+    return columns

@@ -1,0 +1,201 @@
+"""Why a ranker ranks as it does: what features are worth, what put the items of one list there; pictures and a page."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luce.arrays import Floats
+from luce.data.ragged import Dataset
+from luce.files import replacing
+from luce.rankers.explanation import Explainable
+from luce.rankers.importance import Importance
+from luce.report.page import environment
+from luce.report.repeat import versions
+from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
+from luce.report.wording import decimal, number, plain
+
+FEATURES, PARTS, LETTERS = 20, 6, 24
+"""Features of a picture of importance or of a table, and of one item, the others put together; letters of a name."""
+
+
+class Part(NamedTuple):
+    """What one feature adds to the score of an item; its value is NaN where it is missing or made from others."""
+
+    feature: str
+    value: float
+    contribution: float
+
+
+class Explained(NamedTuple):
+    """An item of a list, with what sets it apart from the mean item there, feature by feature."""
+
+    rank: int
+    document: str
+    row: int
+    score: float
+    label: float
+    parts: list[Part]
+
+    def shown(self, most: int = PARTS) -> list[Part]:
+        """The largest parts, up or down, and what the others come to."""
+        largest = sorted(self.parts, key=lambda part: -abs(part.contribution))
+        if len(largest) <= most + 1:
+            return largest
+        rest = sum(part.contribution for part in largest[most:])
+        return [*largest[:most], Part(f"{len(largest) - most:,} others", np.nan, rest)]
+
+
+class ExplainedList(NamedTuple):
+    """The top of one list: its number, its query, how many items it has, their mean score, and the items."""
+
+    number: int
+    query: str
+    size: int
+    mean: float
+    items: list[Explained]
+
+    def by_feature(self, most: int) -> list[tuple[str, list[Part]]]:
+        """The features that move these items most, each with its part in every item, and what the others come to."""
+        added = np.array([[part.contribution for part in item.parts] for item in self.items])
+        largest = np.argsort(-np.abs(added).sum(axis=0), kind="stable")
+        most = len(largest) if len(largest) == most + 1 else most
+        rows = [(self.items[0].parts[i].feature, [item.parts[i] for item in self.items]) for i in largest[:most]]
+        if len(largest) > most:
+            name = f"{len(largest) - most:,} others"
+            rows.append((name, [Part(name, np.nan, float(rest)) for rest in added[:, largest[most:]].sum(axis=1)]))
+        return rows
+
+
+def explained_list(ranker: Explainable, dataset: Dataset, list_number: int, top: int = 10) -> ExplainedList:
+    """What sets the top items of a list that is not empty apart from its mean item: score = mean + Σ contributions.
+
+    >>> import luce
+    >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
+    >>> found = explained_list(luce.LinearRanker().fit(data), data, 0, top=1)
+    >>> found.items[0].row, found.items[0].parts[0].value, found.items[0].parts[0].contribution > 0
+    (1, 3.0, True)
+    """
+    one = dataset.take([list_number])
+    scores, why = ranker.predict(one), ranker.explain(one).within_lists(one.offsets)
+    start = dataset.rows(list_number).start
+    given = {dataset.feature_name(column): column for column in range(dataset.n_features)}
+    columns = [given.get(name, -1) for name in why.names]
+    values = one.features.toarray() if one.is_sparse else one.features
+    items = []
+    for place, row in enumerate(np.argsort(-scores, kind="stable")[:top].tolist()):
+        known = (float(values[row, column]) if column >= 0 else np.nan for column in columns)
+        parts = list(map(Part, why.names, known, why.contributions[row].tolist()))
+        document = None if one.document_ids is None else one.document_ids[row].as_py()
+        name = f"row {start + row}" if document is None else str(document)
+        items.append(Explained(place + 1, name, start + row, float(scores[row]), float(one.labels[row]), parts))
+    return ExplainedList(list_number, str(one.query_ids[0].as_py()), len(scores), float(why.base[0]), items)
+
+
+def write_explanation(
+    path: str | os.PathLike[str],
+    found: ExplainedList | Sequence[Importance],
+    *,
+    title: str,
+    summary: str,
+    command: str,
+    settings: Mapping[str, Any],
+) -> Path:
+    """Write one self-contained HTML page about a list or about the worth of features, and give back its path."""
+    sections: dict[str, Any] = {"repeat": {"command": command, "settings": settings, "versions": versions()}}
+    if isinstance(found, ExplainedList):
+        reach = max((abs(part.contribution) for item in found.items for part in item.shown()), default=0.0)
+        pictures = [item_picture(item, reach) for item in found.items]
+        sections = {
+            "contributions": {"list": found, "rows": found.by_feature(FEATURES), "pictures": pictures},
+            **sections,
+        }
+    else:
+        pictures = [importance_picture(each) for each in found]
+        table = {"rows": importance_rows(found), "measures": [each.measure for each in found]}
+        sections = {"importance": {**table, "pictures": pictures}, **sections}
+    page = environment().get_template("page.html.j2").render(title=title, summary=summary, sections=sections)
+    with replacing(path) as partial:
+        partial.write_text(page, encoding="utf-8", newline="\n")
+    return Path(path)
+
+
+def importance_rows(found: Sequence[Importance]) -> list[dict[str, Any]]:
+    """A row for each feature, most important by the first measure first: what each measure says of it, and its error.
+
+    A measure that does not know a feature, such as one made by a transform, says None.
+    """
+    rows: dict[str, dict[str, Any]] = {each.names[i]: {} for each in found for i in each.order}
+    columns = [each.measure for each in found] + [f"{each.measure} error" for each in found if each.errors is not None]
+    for name, row in rows.items():
+        row.update({"feature": name} | dict.fromkeys(columns))
+    for each in found:
+        for i, name in enumerate(each.names):
+            rows[name][each.measure] = float(each.values[i])
+            if each.errors is not None:
+                rows[name][f"{each.measure} error"] = float(each.errors[i])
+    return list(rows.values())
+
+
+def importance_picture(found: Importance) -> Picture:
+    """A bar for each of the most important features, with two standard errors both ways where they are known."""
+    chosen = found.order[:FEATURES]
+    values, names = found.values[chosen], [short(found.names[i]) for i in chosen]
+    spread = np.zeros(len(chosen)) if found.errors is None else 2 * np.nan_to_num(found.errors[chosen])
+    title = {"gain": "Gain of its splits", "split": "Number of its splits"}.get(found.measure, f"{found.measure} lost")
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        axes.barh(np.arange(len(values)), values, height=0.62, color=ACCENT)
+        axes.hlines(np.arange(len(values)), values - spread, values + spread, color=INK, linewidth=1.2)
+        axes.axvline(0, color=MUTED, linewidth=0.8)
+        _features_down(axes, names)
+        axes.set_title(plain(title, 40), weight="bold")
+        axes.set_xlabel("two standard errors each way" if found.errors is not None else "in all trees")
+
+    spoken = "; ".join(f"{name} {decimal(value)}" for name, value in zip(names, values, strict=True))
+    description = f"{title}, most important first: {spoken}."
+    return picture(f"importance-{found.measure}", description, 84 + 17 * len(names), draw)
+
+
+def item_picture(item: Explained, reach: float) -> Picture:
+    """A bar to the right for each feature that puts the item above the mean of its list, to the left for the others."""
+    parts = item.shown()
+    values: Floats = np.array([part.contribution for part in parts])
+    told_values = ["" if np.isnan(part.value) else f" = {number(part.value)}" for part in parts]
+    names = [short(part.feature, LETTERS - len(value)) + value for part, value in zip(parts, told_values, strict=True)]
+    title = f"{item.rank}. {item.document}"
+    told = f"score {decimal(item.score)}, grade {number(item.label)}"
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        colours = [ACCENT if value > 0 else MUTED for value in values]
+        axes.barh(np.arange(len(values)), values, height=0.62, color=colours)
+        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.set_xlim(-1.05 * reach or -1.0, 1.05 * reach or 1.0)
+        _features_down(axes, names)
+        axes.set_title(plain(title, 40), weight="bold")
+        axes.set_xlabel(told)
+
+    spoken = "; ".join(f"{name}: {decimal(value)}" for name, value in zip(names, values, strict=True))
+    return picture(f"item-{item.rank}", f"{title}, {told}. {spoken}.", 78 + 17 * len(names), draw)
+
+
+def _features_down(axes: Any, names: Sequence[str]) -> None:
+    axes.set_yticks(range(len(names)), names, fontsize=9)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.grid(axis="x")
+    axes.locator_params(axis="x", nbins=5)
+
+
+def short(name: str, longest: int = LETTERS) -> str:
+    """One line of a name, its middle left out where it is long: names often differ in the end.
+
+    >>> short("term_frequency_of_the_body_mean", 20), short("price")
+    ('term_frequ…body_mean', 'price')
+    """
+    line = plain(name, 1_000)
+    kept = max(longest - 1, 2)
+    return line if len(line) <= longest else f"{line[: kept - kept // 2]}…{line[-(kept // 2) :]}"

@@ -1,0 +1,178 @@
+"""Who gets how much attention, against merit: shares by grade and by group, as a table, pictures and a page."""
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luce.arrays import Floats, Integers, list_of_row
+from luce.data.ragged import Dataset
+from luce.errors import DataError
+from luce.files import replacing
+from luce.metrics import Results
+from luce.metrics.exposure import exposures_of, merits_of
+from luce.report.page import environment
+from luce.report.repeat import versions
+from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
+from luce.report.wording import decimal, number, plain, share
+
+FEW_GRADES, BINS, MOST_GROUPS = 10, 5, 20
+"""So many grades get a row each, more are put into bins of about equally many items; the largest groups get a row."""
+
+
+class Share(NamedTuple):
+    """What some of the items get: means over lists of their shares of the list, with the standard error over lists.
+
+    ratio: attention over merit, 1 where it is in proportion. per_item: the mean exposure of an item.
+    """
+
+    name: str
+    items: int
+    of_items: float
+    of_merit: float
+    of_attention: float
+    error: float
+    ratio: float
+    per_item: float
+
+
+class Attention(NamedTuple):
+    """Shares by grade, and by group where items have groups; the number of lists that count."""
+
+    by_grade: list[Share]
+    by_group: list[Share]
+    n_lists: int
+
+
+def attention(
+    scores: Floats,
+    dataset: Dataset,
+    cutoff: int | None = 10,
+    gain: str = "exponential",
+    n_jobs: int | None = None,
+) -> Attention:
+    """Shares of the attention that rankings drawn from the scores give; lists without any merit do not count.
+
+    >>> data = Dataset(np.zeros((2, 1)), [2, 1], [0, 2])
+    >>> [(row.name, row.of_merit, row.of_attention) for row in attention(np.zeros(2), data).by_grade]
+    [('1', 0.25, 0.5), ('2', 0.75, 0.5)]
+    """
+    exposures = exposures_of(scores, dataset.labels, dataset.offsets, cutoff, n_jobs)
+    merits = merits_of(np.nan_to_num(dataset.labels), gain)
+    lists, seen = list_of_row(dataset.offsets), ~np.isnan(exposures)
+    deserved, given = (np.bincount(lists, np.where(seen, each, 0.0), dataset.n_lists) for each in (merits, exposures))
+    counted = (deserved > 0) & (given > 0)
+    if not counted.any():
+        raise DataError(
+            f"There is no merit to hold attention against: no list of {dataset!r} has a label above 0 and an item that "
+            "can be placed. Labels are grades, higher is better."
+        )
+    rows = np.flatnonzero(seen & counted[lists])
+    numbers = (np.cumsum(counted) - 1)[lists[rows]]
+    weights = np.ones(int(counted.sum())) if dataset.list_weights is None else dataset.list_weights[counted]
+    columns = np.ones(len(rows)), merits[rows], exposures[rows]
+    grades, groups = _grades(dataset.labels[rows]), None if dataset.groups is None else _groups(dataset, rows)
+    by_grade = _shares(*grades, numbers, columns, weights)
+    return Attention(by_grade, [] if groups is None else _shares(*groups, numbers, columns, weights), len(weights))
+
+
+def _grades(labels: Floats) -> tuple[Integers, list[str]]:
+    """The bin of each label, and the names of the bins, from the lowest up."""
+    distinct, which = np.unique(labels, return_inverse=True)
+    if len(distinct) <= FEW_GRADES:
+        return which, [number(grade) for grade in distinct]
+    edges = np.unique(np.quantile(labels, np.linspace(0, 1, BINS + 1)))
+    bins = np.clip(np.searchsorted(edges, labels, side="right") - 1, 0, len(edges) - 2)
+    return bins, [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
+
+
+def _groups(dataset: Dataset, rows: Integers) -> tuple[Integers, list[str]]:
+    """The same for groups, the largest first, the small ones together where there are many."""
+    import pyarrow as pa
+
+    coded = dataset.groups.take(pa.array(rows)).dictionary_encode()
+    which, names = coded.indices.to_numpy(), [str(name) for name in coded.dictionary.to_pylist()]
+    by_size = np.argsort(-np.bincount(which, minlength=len(names)), kind="stable")
+    places = np.empty(len(names), dtype=np.int64)
+    places[by_size] = np.arange(len(names))
+    shown = [names[i] for i in by_size[:MOST_GROUPS]]
+    if len(names) > MOST_GROUPS:
+        shown.append(f"{len(names) - MOST_GROUPS:,} others")
+    return np.minimum(places[which], MOST_GROUPS), shown
+
+
+def _shares(
+    bins: Integers, names: Sequence[str], lists: Integers, columns: tuple[Floats, Floats, Floats], weights: Floats
+) -> list[Share]:
+    n_lists, result = len(weights), []
+    totals = [np.bincount(lists, column, n_lists) for column in columns]
+    for place, name in enumerate(names):
+        here = bins == place
+        parts = [
+            np.bincount(lists[here], column[here], n_lists) / total
+            for column, total in zip(columns, totals, strict=True)
+        ]
+        items, merit, seen = (float(weights @ part / weights.sum()) for part in parts)
+        error = float(np.sqrt(np.sum((weights * (parts[2] - seen)) ** 2)) / weights.sum()) if n_lists > 1 else np.nan
+        ratio, count = seen / merit if merit > 0 else np.nan, int(here.sum())
+        result.append(Share(name, count, items, merit, seen, error, ratio, float(columns[2][here].mean())))
+    return result
+
+
+def write_exposure(
+    path: str | os.PathLike[str],
+    found: Attention,
+    results: Results,
+    *,
+    title: str,
+    summary: str,
+    command: str,
+    settings: Mapping[str, Any],
+) -> Path:
+    """Write one self-contained HTML page about the attention that a policy gives, and give back its path."""
+    tables = {"Grade": found.by_grade, "Group": found.by_group}
+    pictures = [shares_picture(f"shares-{name.lower()}", name, rows) for name, rows in tables.items() if rows]
+    level = f"{number(100 * results.confidence)} %"
+    measured = {
+        metric: f"{decimal(mean)} ({decimal(results.intervals[metric][0])} to {decimal(results.intervals[metric][1])})"
+        for metric, mean in results.means.items()
+    }
+    sections: dict[str, Any] = {
+        "attention": {"tables": {name: rows for name, rows in tables.items() if rows}, "pictures": pictures},
+        "unfairness": {"facts": measured, "level": level},
+        "repeat": {"command": command, "settings": settings, "versions": versions()},
+    }
+    page = environment().get_template("page.html.j2").render(title=title, summary=summary, sections=sections)
+    with replacing(path) as partial:
+        partial.write_text(page, encoding="utf-8", newline="\n")
+    return Path(path)
+
+
+def shares_picture(name: str, of: str, rows: Sequence[Share]) -> Picture:
+    """A ring for the share of merit, a dot for the share of attention with its error, a line between them."""
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for place, row in enumerate(rows):
+            axes.hlines(place, row.of_merit, row.of_attention, color=MUTED, linewidth=1.2)
+            spread = 2 * row.error if row.error == row.error else 0.0
+            axes.hlines(
+                place, row.of_attention - spread, row.of_attention + spread, color=ACCENT, linewidth=3.5, alpha=0.35
+            )
+            axes.plot(
+                row.of_merit, place, "o", markerfacecolor="none", markeredgecolor=INK, markersize=7, clip_on=False
+            )
+            axes.plot(row.of_attention, place, "o", color=ACCENT, markersize=6)
+        axes.set_yticks(range(len(rows)), [plain(row.name, 18) for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.6)
+        axes.set_xlim(left=0)
+        axes.grid(axis="x")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        axes.set_title(f"By {of.lower()}: attention (dot), merit (ring)", weight="bold")
+        axes.set_xlabel("share of the list, mean over lists")
+
+    spoken = "; ".join(f"{row.name}: merit {share(row.of_merit)}, attention {share(row.of_attention)}" for row in rows)
+    return picture(name, f"Shares by {of.lower()}: {spoken}.", 88 + 26 * len(rows), draw)

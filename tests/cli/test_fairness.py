@@ -1,0 +1,169 @@
+"""`luce exposure` and `luce tradeoff`: figures, files and pages, and errors that say what to do."""
+
+import csv
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import luce
+from luce.cli import app
+from luce.cli.tradeoff import goal_of
+from luce.metrics.exposure import exposures_of, merits_of
+from luce.report.exposure import attention
+
+
+def call(*words, fails=False):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert (result.exit_code != 0) == fails, f"{result.output} {result.exception!r}"
+    return str(result.exception) if fails else result.stdout
+
+
+def made(seed=0, n_lists=120, size=8, groups=True):
+    """Lists whose grades can be told from two features but for some noise, of two sellers."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n_lists * size, 4))
+    truth = features[:, 0] + 0.5 * features[:, 1] + 0.3 * rng.normal(size=len(features))
+    labels, sellers = np.digitize(truth, [0.5, 1.5]), np.where(features[:, 2] > 0, "north", "<south>")
+    return luce.Dataset(features, labels, np.arange(n_lists + 1) * size, groups=sellers if groups else None)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fairness")
+    luce.write(made(), folder / "market.parquet")
+    luce.write(made(groups=False), folder / "plain.txt")
+    ranker = luce.LinearRanker("listnet", max_iterations=20).fit(made())
+    ranker.save(folder / "model.luce")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_exposure_shows_shares_of_attention_and_merit(place, tmp_path):
+    words = ["exposure", place / "model.luce", place / "market.parquet", "--places", 3]
+    text = call(*words, "--csv", "shares.csv")
+    found = json.loads(call(*words, "--json"))
+    data = made()
+    scores = luce.load(place / "model.luce").predict(data)
+    exposures, merits = exposures_of(scores, data.labels, data.offsets, 3), merits_of(data.labels)
+    totals = [np.add.reduceat(each, data.offsets[:-1]) for each in (merits, exposures)]
+    kept = totals[0] > 0
+    assert found["lists"] == kept.sum()
+    of = {"grade": data.labels, "group": np.array(data.groups.to_pylist())}
+    for row in found["attention"]:
+        here = of[row["by"]] == (float(row["name"]) if row["by"] == "grade" else row["name"])
+        for key, values, total in zip(("of_merit", "of_attention"), (merits, exposures), totals, strict=True):
+            shares = np.add.reduceat(values * here, data.offsets[:-1])[kept] / total[kept]
+            assert row[key] == pytest.approx(shares.mean(), rel=1e-9)
+        assert row["error"] == pytest.approx(shares.std() / np.sqrt(len(shares)), rel=1e-9)
+        assert row["items"] == np.count_nonzero(here & np.repeat(kept, 8))
+    for by in ("grade", "group"):
+        rows = [row for row in found["attention"] if row["by"] == by]
+        assert sum(row["of_attention"] for row in rows) == pytest.approx(1)
+        assert sum(row["of_items"] for row in rows) == pytest.approx(1)
+    assert set(found["metrics"]) == {"disparity@3", "parity-gap@3", "merit-gap@3"}
+    with open("shares.csv") as file:
+        assert [row["name"] for row in csv.DictReader(file)] == [row["name"] for row in found["attention"]]
+    assert "north" in text and "disparity@3" in text
+    page = (tmp_path / "exposure.html").read_text()
+    assert page.count("<svg") == 2 and "&lt;south&gt;" in page and "<south>" not in page
+    assert "of the attention" in page and "http" not in page.split("Versions")[0].replace("http-equiv", "")
+
+
+def test_one_list_has_no_error(place):
+    data = made()
+    luce.write(data.take([data.labels.argmax() // 8]), place / "one.parquet")
+    text = call("exposure", place / "model.luce", place / "one.parquet")
+    assert "nan" not in text and "–" in text
+
+
+def test_exposure_without_groups(place, tmp_path):
+    call("exposure", place / "model.luce", place / "plain.txt", "--report", "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "By grade" in page and "By group" not in page and "merit-gap" not in page
+
+
+def test_many_grades_are_binned_and_small_groups_put_together():
+    rng = np.random.default_rng(0)
+    labels, groups = rng.random(600), rng.integers(0, 40, 600)
+    data = luce.Dataset(np.zeros((600, 1)), labels, np.arange(61) * 10, groups=groups)
+    found = attention(rng.normal(size=600), data)
+    assert len(found.by_grade) == 5 and sum(row.items for row in found.by_grade) == 600
+    assert len(found.by_group) == 21 and found.by_group[-1].name == "20 others"
+    assert sum(row.of_attention for row in found.by_group) == pytest.approx(1)
+
+
+def test_list_weights_count(place):
+    data = made(3, n_lists=4)
+    weights, scores = np.array([1.0, 0, 3, 0.5]), np.random.default_rng(0).normal(size=data.n_rows)
+    weighted = luce.Dataset(data.features, data.labels, data.offsets, list_weights=weights)
+    alone = [attention(scores[data.rows(q)], data.take([q])).by_grade for q in range(4)]
+    shares = [sum(row.of_attention for row in rows if row.name == "0") for rows in alone]
+    found = attention(scores, weighted).by_grade[0].of_attention
+    assert found == pytest.approx(np.average(shares, weights=weights), rel=1e-9)
+
+
+def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
+    words = ["tradeoff", place / "market.parquet", "--steps", 4, "--relevance", "ndcg@4", "--fairness", "parity-gap@4"]
+    words += ["--set", "epochs=12", "--set", "learning-rate=0.03", "--set", "hidden=8", "--threads", 1]
+    found = json.loads(call(*words, "--json", "--csv", "frontier.csv"))
+    points = found["points"]
+    assert [point["mix"] for point in points] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert points[0]["goal"] == "1*ndcg@4" and points[3]["goal"] == f"-{1 / found['unit']:.6g}*parity-gap@4"
+    for name in ("relevance", "unfairness"):
+        for one, next_one in pairwise(points):
+            noise = np.hypot(one[f"{name}_error"], next_one[f"{name}_error"])
+            assert next_one[name] < one[name] + 3 * noise
+        noise = np.hypot(points[0][f"{name}_error"], points[-1][f"{name}_error"])
+        assert points[-1][name] < points[0][name] - 4 * noise
+    with open("frontier.csv") as file:
+        assert [float(row["relevance"]) for row in csv.DictReader(file)] == [point["relevance"] for point in points]
+    page = (tmp_path / "tradeoff.html").read_text()
+    assert page.count("<svg") == 1 and "What fairness costs" in page and points[1]["goal"] in page
+
+
+def test_tradeoff_of_a_linear_ranker_and_several_seeds(place):
+    words = ["tradeoff", place / "plain.txt", "--steps", 2, "--model", "linear", "--seeds", 2, "--threads", 1]
+    text = call(*words, "--set", "max-iterations=10", "--report", "page.html")
+    assert "84 lists trained on, 36 held out" in text and "disparity@10 (lower is better)" in text
+
+
+def test_the_formula_of_a_mix():
+    assert goal_of(0.0, 3.0, "dcg@5", "disparity") == "1*dcg@5"
+    assert goal_of(0.5, 0.25, "dcg@5", "disparity") == "0.5*dcg@5 - 2*disparity"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (
+            ["plain.txt", "--fairness", "merit-gap@10"],
+            r"merit-gap@10 needs the group of each item.*--read group=seller",
+        ),
+        (["plain.txt", "--fairness", "disprity"], "no term of a goal 'disprity'. Did you mean 'disparity'"),
+        (["plain.txt", "--fairness", "ndcg"], "There is no measure of fairness 'ndcg'"),
+        (["plain.txt", "--relevance", "arp"], "--relevance must be dcg, ndcg, precision or recall"),
+        (["plain.txt", "--relevance", "err"], "err is not linear"),
+        (["plain.txt", "--model", "forest"], "There is no model of a tradeoff 'forest'"),
+        (["plain.txt", "--set", "epoch=3"], "Did you mean 'epochs'"),
+        (["nothing.txt"], "There is no merit in the training lists"),
+    ],
+)
+def test_tradeoff_refuses_with_reasons(place, words, error):
+    luce.write(luce.Dataset(np.eye(8), [0] * 8, np.arange(0, 9, 2)), place / "nothing.txt")
+    assert re.search(error, call("tradeoff", place / words[0], *words[1:], fails=True))
+
+
+def test_exposure_refuses_with_reasons(place):
+    luce.write(luce.Dataset(np.ones((4, 4)), [0] * 4, [0, 4]), place / "nothing.txt")
+    found = call("exposure", place / "model.luce", place / "nothing.txt", fails=True)
+    assert "no merit to hold attention against" in found
+    found = call("exposure", place / "model.luce", place / "market.parquet", "--read", "group=shop", fails=True)
+    assert "no column 'shop' for group=" in found

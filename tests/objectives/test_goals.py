@@ -1,0 +1,65 @@
+"""Goals: formulas read and refused, each mistake in words that help."""
+
+import pytest
+
+from luce.errors import OptionError
+from luce.objectives import objective
+from luce.objectives.goals import parse_goal
+
+
+def read(goal):
+    return [(term.weight, str(term.what)) for term in parse_goal(goal)]
+
+
+@pytest.mark.parametrize(
+    ("goal", "terms"),
+    [
+        ("ndcg@10", [(1, "ndcg@10")]),
+        ("-disparity", [(-1, "disparity")]),
+        (" 0.7*ndcg@10 − 0.3 * disparity@5 ", [(0.7, "ndcg@10"), (-0.3, "disparity@5")]),
+        ("+2e-3*DCG @ 5+.5*arp", [(0.002, "dcg@5"), (0.5, "arp")]),
+        ("ndcg@10-disparity@10", [(1, "ndcg@10"), (-1, "disparity@10")]),
+        ("precision@3 - 2*parity-gap@3 - merit-gap", [(1, "precision@3"), (-2, "parity-gap@3"), (-1, "merit-gap")]),
+        ("ndcg + 2*ndcg - disparity", [(3, "ndcg"), (-1, "disparity")]),
+        ("ndcg + disparity - 1*disparity", [(1, "ndcg")]),
+        ({"ndcg@5": 2, "disparity": -0.5}, [(2, "ndcg@5"), (-0.5, "disparity")]),
+    ],
+)
+def test_formulas(goal, terms):
+    assert read(goal) == terms
+
+
+@pytest.mark.parametrize(
+    ("goal", "words"),
+    [
+        (
+            "ndcg@10 - 0.3*disprity",
+            r"There is no term of a goal 'disprity'. Did you mean 'disparity'\? Known: arp, dcg",
+        ),
+        ("0.7*err - disparity", "err is not linear in what the items bring. A goal is made of dcg"),
+        ("dcg-disparity", "no term of a goal 'dcg-disparity'. If that is a minus sign, put spaces: 'dcg - …'"),
+        ("ndcg@0", "cutoff of ndcg must be an integer ≥ 1"),
+        ("arp@5", "arp takes no cutoff"),
+        ("0.7 ndcg@10", r"cannot be read from '0.7 ndcg@10' on: it is a sum such as"),
+        ("ndcg@10 0.3*disparity", r"cannot be read from 'ndcg@10 0.3\*disparity' on"),
+        ("ndcg@10 -", r"cannot be read from '-' on"),
+        ("ndcg@10 * 0.3", "cannot be read from"),
+        ("nan*ndcg", "cannot be read from"),
+        ("1e999*ndcg - disparity", "The weight of ndcg in a goal must be a finite number. Got inf"),
+        ({"ndcg": float("nan")}, "The weight of ndcg in a goal must be a finite number. Got nan"),
+        ({"ndcg": "1"}, "The weight of ndcg in a goal must be a finite number. Got '1'"),
+        ({3: 1.0}, "There is no term of a goal '3'"),
+        ("", "A goal needs a term"),
+        ("  ", "A goal needs a term"),
+        ({}, "A goal needs a term"),
+        ("0*ndcg", "A goal needs a term with a weight that is not 0"),
+    ],
+)
+def test_mistakes_are_named(goal, words):
+    with pytest.raises(OptionError, match=words):
+        objective("fair-policy", goal=goal)
+
+
+def test_what_is_no_goal_at_all():
+    with pytest.raises(OptionError, match="'goal' option of fair-policy must be a sum such as"):
+        objective("fair-policy", goal=0.7)

@@ -1,0 +1,203 @@
+"""Trees and their data: weights, categories, missing values, constraints, and what cannot be learned from."""
+
+import sys
+
+import lightgbm
+import numpy as np
+import pytest
+from scipy import sparse
+
+import luce
+from luce.errors import DataError, LuceError, LuceWarning, MissingPackageError, OptionError
+
+from .growing import learner_of, quick
+from .made import ndcg, parts, random_ndcg
+
+
+@pytest.fixture(scope="module")
+def data():
+    return parts()
+
+
+def few_values(dataset):
+    """Features of so few values that LightGBM gives each its bin, whatever the rows."""
+    return np.round(3 * np.nan_to_num(np.asarray(dataset.features)))
+
+
+def test_weights_count_as_repetition(data):
+    train = data["train"]
+    X = few_values(train)
+    plain = luce.Dataset(X, train.labels, train.offsets)
+    settings = {"trees": 3, "min_rows_in_leaf": 1, "engine": {"min_sum_hessian_in_leaf": 25.0}}
+    weights = np.ones(train.n_lists)
+    weights[:20] = 2
+    weighted = luce.Dataset(X, train.labels, train.offsets, list_weights=weights)
+    twice = luce.data.concatenate([plain, plain.take(np.arange(20))])
+    for objective in ("pl-partition", "squared-label"):
+        a, b = (quick(objective, **settings).fit(each).predict(data["test"].features) for each in (weighted, twice))
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    items = np.random.default_rng(0).uniform(0.5, 2, train.n_rows)
+    by_item = luce.Dataset(X, train.labels, train.offsets, item_weights=items)
+    assert not np.allclose(quick(trees=3).fit(by_item).predict(X), quick(trees=3).fit(plain).predict(X))
+    with pytest.raises(OptionError, match="pl-partition takes no item weights"):
+        quick("pl-partition").fit(by_item)
+
+
+def test_lists_that_teach_nothing_and_items_without_labels_change_nothing(data):
+    train = data["train"]
+    X = few_values(train)
+    plain = luce.Dataset(X, train.labels, train.offsets)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(train.n_rows)[:8]
+    dull = luce.Dataset(X[order], [1, 1, 1, 1, 0, np.nan, np.nan, 2], [0, 4, 6, 8])
+    settings = {"trees": 5, "min_rows_in_leaf": 1, "engine": {"min_sum_hessian_in_leaf": 10.0}}
+    with_them = quick("pl-partition", **settings).fit(luce.data.concatenate([plain, dull]))
+    without = quick("pl-partition", **settings).fit(plain)
+    np.testing.assert_allclose(with_them.predict(X), without.predict(X), atol=1e-9)
+    assert with_them.history_ == [pytest.approx(step) for step in without.history_]
+
+
+def test_sparse_features_give_the_same_trees(data):
+    train, test = data["train"], data["test"]
+    X, T = (np.nan_to_num(np.asarray(part.features)) for part in (train, test))
+    X[np.abs(X) < 0.5] = 0
+    T[np.abs(T) < 0.5] = 0
+    dense = quick().fit(luce.Dataset(X, train.labels, train.offsets))
+    thin = quick().fit(luce.Dataset(sparse.csr_array(X), train.labels, train.offsets))
+    np.testing.assert_allclose(thin.predict(sparse.csr_array(T)), dense.predict(T), atol=1e-9)
+
+
+def categories(n_lists, seed, n_categories=30):
+    """Lists whose first feature is a category: items of every third are relevant."""
+    rng = np.random.default_rng(seed)
+    n = 10 * n_lists
+    kind = rng.integers(0, n_categories, n)
+    labels = (kind % 3 == 0).astype(float)
+    noise = rng.normal(size=(n, 2))
+    return luce.Dataset(
+        np.column_stack([kind, noise]), labels, np.arange(0, n + 1, 10), feature_names=("kind", "a", "b")
+    )
+
+
+@pytest.mark.parametrize("named", [0, "kind"])
+def test_categories_missing_values_and_categories_never_seen(named, tmp_path):
+    train, more = categories(80, 1), categories(40, 2, 60)  # half of the categories are new
+    holes = np.array(more.features)
+    holes[::7, 0], holes[::5, 1] = np.nan, np.nan
+    judge = luce.Dataset(holes, more.labels, more.offsets, feature_names=more.feature_names)
+    ranker = quick("pl-partition", categorical=[named], leaves=4, trees=10, patience=50)
+    learner = learner_of(ranker, train, validation=judge)
+    assert "cat_threshold" in learner.trees[0].fields
+    assert ndcg(ranker.predict(train), train) > 0.99
+    np.testing.assert_array_equal(
+        lightgbm.Booster(model_str=learner.forest(10).text()).predict(holes), learner.scores[1][0]
+    )
+    ranker.save(tmp_path / "a.luce")
+    np.testing.assert_array_equal(luce.load(tmp_path / "a.luce").predict(judge), ranker.predict(judge))
+    with pytest.raises(OptionError, match="Did you mean 'kind'"):
+        quick(categorical=["kinds"]).fit(train)
+    with pytest.raises(OptionError, match=r"columns from 0 to 2. Got 3"):
+        quick(categorical=[3]).fit(train)
+
+
+@pytest.mark.parametrize("leaf", ["exact", "diagonal"])
+def test_monotone_constraints_hold(data, leaf):
+    train = data["train"]
+    signs = [1] * 15 + [-1] * 15 + [0] * 10
+    free, bound = (
+        quick("pl-partition", leaf=leaf, trees=40, leaves=16, monotone=chosen).fit(train) for chosen in (None, signs)
+    )
+    base = np.nan_to_num(np.asarray(train.features)[:50])
+    violations = {}
+    for name, ranker in (("free", free), ("bound", bound)):
+        worst = 0.0
+        for column in range(30):
+            scores = []
+            for value in np.linspace(-3, 3, 25):
+                moved = base.copy()
+                moved[:, column] = value
+                scores.append(ranker.predict(moved))
+            worst = min(worst, (np.diff(scores, axis=0) * signs[column]).min())
+        violations[name] = worst
+    assert violations["bound"] >= -1e-12
+    assert violations["free"] < -0.01
+    assert ndcg(bound.predict(train), train) > random_ndcg(train) + 0.1
+    with pytest.raises(OptionError, match="for each of 40 features"):
+        quick(monotone=[1, 0]).fit(train)
+    with pytest.raises(OptionError, match="cannot be kept monotone"):
+        quick("mcrank", monotone=signs).fit(train)
+
+
+def test_what_cannot_split_is_told():
+    lists = {"labels": [1, 0, 2, 0, 1, 2], "offsets": [0, 3, 6]}
+    for features, settings in (
+        (np.ones((6, 2)), {}),
+        (np.arange(6.0)[:, None], {"min_rows_in_leaf": 4}),
+        (np.ones((6, 2)), {"feature_fraction": 0.5}),
+        (np.full((6, 1), np.nan), {}),
+    ):
+        for objective in ("listmle", "mcrank", "squared-label"):
+            dataset = luce.Dataset(features, **lists)
+            ranker = quick(objective, **{"min_rows_in_leaf": 1, **settings})
+            with pytest.warns(LuceWarning, match="No tree can split .*All scores are equal"):
+                ranker.fit(dataset)
+            scores = ranker.predict(dataset)
+            assert np.ptp(scores) == 0
+            if objective == "squared-label":
+                assert scores[0] == pytest.approx(1.0)
+            assert ranker.history_ == []
+    with pytest.raises(DataError, match=r"No list of .* teaches listmle anything"):
+        quick().fit(luce.Dataset([[1.0], [2.0]], [1, 1], [0, 2]))
+    with pytest.raises(DataError, match="no item has a label"):
+        quick().fit(luce.Dataset([[1.0], [2.0]], [np.nan, np.nan], [0, 2]))
+
+
+def test_trees_that_can_grow_no_more_end_the_training():
+    dataset = luce.Dataset([[0.0], [1.0]] * 10, [0, 1] * 10, np.arange(0, 21, 2))
+    ranker = quick("ranksvm", trees=50, leaves=2, min_rows_in_leaf=1, learning_rate=1.0).fit(dataset)
+    assert 1 <= ranker.forest_.rounds == len(ranker.history_) < 50
+    assert ranker.predict([[0.0], [1.0]])[1] > ranker.predict([[0.0], [1.0]])[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"trees": 0}, "trees must be an integer ≥ 1. Got 0"),
+        ({"leaves": 1}, "leaves must be an integer from 2"),
+        ({"learning_rate": -1}, "learning_rate must be a number > 0"),
+        ({"leaf": "newton"}, "leaf must be 'exact' or 'diagonal', or None. Got 'newton'"),
+        ({"split": None}, "split must be 'ones' or 'diagonal'"),
+        ({"list_fraction": 0}, "list_fraction must be above 0 and at most 1"),
+        ({"monotone": [2]}, "monotone must be −1, 0 or 1 for each feature"),
+        ({"categorical": "kind"}, "categorical must be columns"),
+        ({"native": "regression"}, "native must be 'lambdarank' or 'rank_xendcg', or None"),
+        ({"engine": {"boosting": "dart"}}, "boosting='dart' cannot be used: .* dart rescales earlier trees"),
+        ({"engine": {"boost": "rf"}}, "boost='rf' cannot be used"),
+        ({"engine": {"bagging": 0.5}}, "lists are sampled whole: take list_fraction"),
+        ({"engine": {"linear_tree": True}}, "a leaf has one value"),
+        ({"engine": ["max_bin"]}, "engine must be parameters of LightGBM by name"),
+        ({"objective": "listnet", "leaf": "exact"}, "listnet has no exact leaves; those that have: listmle"),
+        ({"metric": "ndgc"}, "Did you mean 'ndcg'"),
+    ],
+)
+def test_bad_settings_are_named(data, settings, words):
+    with pytest.raises(LuceError, match=words):
+        quick(**settings).fit(data["train"])
+
+
+@pytest.mark.parametrize("version", ["3.3.5", "5.0.0", "4.3.0"])
+def test_a_lightgbm_that_was_never_tried_is_refused(data, version, monkeypatch):
+    monkeypatch.setattr(lightgbm, "__version__", version)
+    with pytest.raises(MissingPackageError, match=rf"from 4.4 on and before 5.0. Found {version}.*pip install"):
+        quick().fit(data["train"])
+
+
+def test_without_lightgbm_the_install_line_is_told(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'luce\[trees\]'"):
+        quick().fit(data["train"])
+
+
+def test_scores_that_run_away_are_told(data):
+    with pytest.raises(LuceError, match="lower learning_rate than 1e"):
+        quick("squared-label", learning_rate=1e200, trees=5).fit(data["train"])

@@ -1,0 +1,110 @@
+"""The pictures and the page of an explanation: what they say is what was found, in the house's colours."""
+
+import numpy as np
+import pytest
+
+import luce
+from luce.rankers.importance import Importance
+from luce.report import explanation
+from luce.report.explanation import Explained, ExplainedList, Part, explained_list, importance_rows, write_explanation
+
+WORDS = {"title": "T", "summary": "S", "command": "luce explain", "settings": {}}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Two features that make the grade, nine that do not, and one missing value."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60, 11))
+    labels = features[:, 0] + 0.5 * features[:, 1]
+    features[3, 0] = np.nan
+    names = ["<b>first</b>", *(f"a feature with a rather long name {i}" for i in range(10))]
+    return luce.Dataset(features, labels, np.arange(0, 61, 6), feature_names=names)
+
+
+@pytest.fixture(scope="module")
+def found(data):
+    return explained_list(luce.LinearRanker(n_jobs=1).fit(data), data, 4, top=3)
+
+
+def test_the_top_of_a_list(data, found):
+    ranker = luce.LinearRanker(n_jobs=1).fit(data)
+    scores, rows = ranker.predict(data)[24:30], 24 + np.argsort(-ranker.predict(data)[24:30], kind="stable")
+    assert (found.number, found.query, found.size) == (4, "5", 6)
+    assert found.mean == pytest.approx(scores.mean())
+    assert [item.row for item in found.items] == rows[:3].tolist()
+    assert [item.document for item in found.items] == [f"row {row}" for row in rows[:3]]
+    for place, item in enumerate(found.items):
+        assert item.rank == place + 1 and item.label == data.labels[item.row]
+        assert found.mean + sum(part.contribution for part in item.parts) == pytest.approx(item.score)
+        assert [part.value for part in item.parts] == data.features[item.row].tolist()
+
+
+def test_small_parts_are_put_together():
+    parts = [Part(str(i), 1.0, value) for i, value in enumerate([0.1, -5.0, 3.0, 0.2, -0.4])]
+    item = Explained(1, "d", 0, 0.0, 1.0, parts)
+    assert [part.feature for part in item.shown(2)] == ["1", "2", "3 others"]
+    assert item.shown(2)[-1].contribution == pytest.approx(-0.1)
+    assert [part.feature for part in item.shown(4)] == ["1", "2", "4", "3", "0"]
+    other = Explained(2, "e", 1, 0.0, 0.0, [part._replace(contribution=10.0 * (part.feature == "4")) for part in parts])
+    rows = ExplainedList(0, "q", 2, 0.0, [item, other]).by_feature(2)
+    assert [name for name, _ in rows] == ["4", "1", "3 others"]
+    assert [part.contribution for part in rows[0][1]] == [-0.4, 10.0]
+    assert [part.contribution for part in rows[2][1]] == pytest.approx([3.3, 0.0])
+    assert len(ExplainedList(0, "q", 2, 0.0, [item, other]).by_feature(4)) == 5
+
+
+def test_a_value_of_a_feature_that_a_transform_made_is_not_told(data):
+    ranker = luce.LinearRanker(transforms=("fill", "second-order"), n_jobs=1).fit(data)
+    parts = explained_list(ranker, data, 0, top=1).items[0].parts
+    assert len(parts) > 11
+    assert not np.isnan([part.value for part in parts[1:11]]).any()
+    assert np.isnan([part.value for part in parts[11:]]).all()
+
+
+def test_the_page_of_a_list(found, tmp_path):
+    page = write_explanation(tmp_path / "a.html", found, **WORDS).read_text("utf-8")
+    assert page.count("<svg") == 3 and "<b>" not in page and "&lt;b&gt;first" in page
+    assert "the top 3 of its 6 items" in page
+    for item in found.items:
+        assert f"score {item.score:.4f}".replace("-", "−") in page and f"row {item.row}" in page
+    first = found.items[0].shown(1)[0]
+    assert f"{first.contribution:.4f}".replace("-", "−") in page
+
+
+def importances():
+    names = "price", "age", "size"
+    lost = Importance("ndcg@10", names, np.array([0.1, -0.01, 0.3]), np.array([0.01, 0.02, np.nan]))
+    return [lost, Importance("gain", (*names, "price*age"), np.array([5.0, 1.0, 2.0, 4.0]))]
+
+
+def test_measures_stand_side_by_side():
+    rows = importance_rows(importances())
+    assert [row["feature"] for row in rows] == ["size", "price", "age", "price*age"]
+    assert rows[1] == {"feature": "price", "ndcg@10": 0.1, "gain": 5.0, "ndcg@10 error": 0.01}
+    assert rows[3] == {"feature": "price*age", "ndcg@10": None, "gain": 4.0, "ndcg@10 error": None}
+
+
+def test_the_page_of_features(tmp_path):
+    page = write_explanation(tmp_path / "a.html", importances(), **WORDS).read_text("utf-8")
+    assert page.count("<svg") == 2 and "ndcg@10 lost" in page and "± 0.0100" in page and "−0.0100" in page
+    assert "Gain and splits tell" in page
+    page = write_explanation(tmp_path / "a.html", importances()[:1], **WORDS).read_text("utf-8")
+    assert page.count("<svg") == 1 and "Gain" not in page
+
+
+def test_pictures_keep_to_the_page(found):
+    for made in (explanation.item_picture(found.items[0], 1.0), *map(explanation.importance_picture, importances())):
+        assert made.svg.startswith('<svg viewBox="0 0 360 ') and "var(--accent)" in made.svg and "http" not in made.svg
+    assert "size 0.3000; price 0.1000; age −0.0100" in explanation.importance_picture(importances()[0]).description
+
+
+def test_nothing_to_tell_apart_is_drawn_too():
+    still = Explained(1, "d", 0, 0.0, np.nan, [Part("a", np.nan, 0.0)])
+    assert "grade –" in explanation.item_picture(still, 0.0).description
+
+
+def test_at_most_twenty_features_are_drawn():
+    many = Importance("split", tuple(f"<{i}>" for i in range(30)), np.arange(30.0))
+    made = explanation.importance_picture(many)
+    assert made.svg.count("&lt;") - made.svg.partition(">")[0].count("&lt;") == 20 and "&lt;29&gt;" in made.svg
