@@ -97,6 +97,7 @@ def test_a_port_that_is_taken_or_elsewhere():
         Machines("203.0.113.7:9000,127.0.0.1:1", 0, timeout=5.0).__enter__()
 
 
+@pytest.mark.skipif(not hasattr(socket, "TCP_KEEPIDLE"), reason="this system has other names for it")
 def test_a_machine_that_vanishes_is_noticed_within_the_time():
     def options(_, machines):
         connection = machines._peers[0].connection

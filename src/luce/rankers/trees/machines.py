@@ -208,7 +208,7 @@ class Machines:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         probes, seconds = 4, max(int(self.timeout / 8), 1)
         timing = {"TCP_KEEPIDLE": 4 * seconds, "TCP_KEEPINTVL": seconds, "TCP_KEEPCNT": probes}
-        timing["TCP_USER_TIMEOUT"] = max(int(1_000 * self.timeout), 1)
+        timing |= {"TCP_KEEPALIVE": 4 * seconds, "TCP_USER_TIMEOUT": max(int(1_000 * self.timeout), 1)}
         for name, value in timing.items():
             if hasattr(socket, name):  # systems differ
                 connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -3,6 +3,7 @@
 import json
 import tempfile
 import zlib
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,7 @@ def meet(ranker: Any, lessons: Lessons, init: Any, machines: Machines) -> list[d
     dataset, judge, names = lessons.dataset, lessons.validation, getattr(ranker, "feature_names_in_", None)
     common = {
         **ranker._described(("n_jobs",)),
-        "the version of luce": version("luce"),
-        "the version of lightgbm": version("lightgbm"),
+        **_versions(),
         "the number of features": dataset.n_features,
         "the kind of features": f"{type(lessons.features).__name__} of {lessons.features.dtype}",
         "the names of features": None if names is None else names.tolist(),
@@ -46,6 +46,11 @@ def meet(ranker: Any, lessons: Lessons, init: Any, machines: Machines) -> list[d
         **ranker._mark_of(dataset),
     }
     return agree(machines, common, own)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {f"the version of {package}": version(package) for package in ("luce", "lightgbm")}
 
 
 def agree(machines: Machines, common: dict[str, Any], own: dict[str, Any]) -> list[dict[str, Any]]:
