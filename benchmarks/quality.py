@@ -254,7 +254,7 @@ def main() -> None:
         found[data_set] = {system.name: kept.values(data_set, system, lists) for system in chosen}
     show(found, chosen[0].name)
     others = [system.name for system in chosen if system.name.startswith((*LIGHTGBM, *PEERS))]
-    if others and not arguments.search:
+    if others and not (arguments.search or arguments.quick):
         show_verdict(found, others)
 
 
