@@ -26,6 +26,9 @@ import numpy as np
 import luce
 from luce.data.synthetic import web_search
 from luce.rankers import TreeRanker
+from luce.rankers.trees.collectives import Collectives
+from luce.rankers.trees.machines import ALONE
+from luce.rankers.trees.shards import meet
 from luce.threads import thread_count
 from measuring import show_machine, verdict
 
@@ -40,7 +43,9 @@ class Ours:
     def __init__(self, data: luce.Dataset, leaves: int, threads: int, permutations: int):
         goal = luce.objective("listmle", depth=10, permutations=permutations)
         self.ranker = TreeRanker(goal, leaves=leaves, n_jobs=threads)
-        self.learner = self.ranker._learner(self.ranker._lessons(data, None, None, None), None)
+        lessons = self.ranker._lessons(data, None, None, None)
+        shards = meet(self.ranker, lessons, None, ALONE)
+        self.learner = self.ranker._learner(lessons, None, Collectives(ALONE), shards)
         self.round, self.inside, self.clock = 0, 0.0, clock_of(threads)
         update = self.learner.engine._update
 
