@@ -18,7 +18,7 @@ def made(n_rows=50, n_features=7, n_labels=11, seed=0):
     return TaggedData(sparse.csr_array(features), rng.random((n_rows, n_labels)) < 0.2)
 
 
-def same(one, other):
+def assert_same(one, other):
     np.testing.assert_array_equal(one.labels.toarray(), other.labels.toarray())
     np.testing.assert_array_equal(
         *(each.features.toarray() if each.is_sparse else each.features for each in (one, other))
@@ -35,22 +35,22 @@ def read_text(tmp_path, text, **options):
 def test_what_is_written_is_read_back(tmp_path, name):
     data = made()
     write_tagged(data, tmp_path / name)
-    same(read_tagged(tmp_path / name), data)
+    assert_same(read_tagged(tmp_path / name), data)
 
 
 def test_many_pieces_on_several_threads(tmp_path, monkeypatch):
     monkeypatch.setattr("luce.data.streams.PIECE", 64)
     data = made(400)
     write_tagged(data, tmp_path / "a.txt")
-    same(read_tagged(tmp_path / "a.txt", n_jobs=3), data)
-    same(read_tagged(tmp_path / "a.txt", n_jobs=1), data)
+    assert_same(read_tagged(tmp_path / "a.txt", n_jobs=3), data)
+    assert_same(read_tagged(tmp_path / "a.txt", n_jobs=1), data)
 
 
 def test_a_dense_table_is_written_as_its_sparse_twin(tmp_path):
     data = made()
     dense = TaggedData(data.features.toarray(), data.labels)
     write_tagged(dense, tmp_path / "a.txt")
-    same(read_tagged(tmp_path / "a.txt"), dense)
+    assert_same(read_tagged(tmp_path / "a.txt"), dense)
 
 
 def test_rows_without_labels_or_features_and_all_labels_relevant(tmp_path):
@@ -133,8 +133,8 @@ def test_split_files_choose_rows(tmp_path):
     data = made(6)
     write_tagged(data, tmp_path / "a.txt")
     (tmp_path / "split.txt").write_text("3 1\n1 6\n")
-    same(read_tagged(tmp_path / "a.txt", split=tmp_path / "split.txt"), data.take([2, 0]))
-    same(read_tagged(tmp_path / "a.txt", split=tmp_path / "split.txt", column=1), data.take([0, 5]))
+    assert_same(read_tagged(tmp_path / "a.txt", split=tmp_path / "split.txt"), data.take([2, 0]))
+    assert_same(read_tagged(tmp_path / "a.txt", split=tmp_path / "split.txt", column=1), data.take([0, 5]))
     with pytest.raises(OptionError, match="column must be from 0 to 1"):
         read_tagged(tmp_path / "a.txt", split=tmp_path / "split.txt", column=2)
     for text, words in (
@@ -156,7 +156,7 @@ def test_matrices_of_any_kind_with_duplicates_once():
     np.testing.assert_array_equal(data.labels.toarray(), [[0, 0, 0, 0, 2], [0, 0, 1, 0, 0]])
     assert data.labels.nnz == 2
     for kind in (sparse.csr_matrix, sparse.csc_array, sparse.lil_matrix, np.asarray):
-        same(TaggedData(np.ones((2, 1)), kind(data.labels.toarray())), data)
+        assert_same(TaggedData(np.ones((2, 1)), kind(data.labels.toarray())), data)
     np.testing.assert_array_equal(data.label_counts, [0, 0, 1, 0, 1])
 
 
