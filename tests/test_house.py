@@ -20,7 +20,9 @@ LAYERS = [
     {"torch"},
     {"optimisers"},
     {"rankers", "policy"},
+    {"experiments"},
     {"report"},
+    {"reproductions"},
     {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

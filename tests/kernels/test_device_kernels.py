@@ -49,15 +49,18 @@ def chosen_labels(rng, n_labels, counts):
 
 
 def run_rows(way, scores, labels, starts, kind, pieces, upstream, factor):
-    """Loss and gradient, the labels being worked on in some pieces."""
-    module, n_labels = kernels("partition_likelihood", way), scores.shape[1]
+    """Loss and gradient, the labels being worked on in some pieces; 0 pieces: all at once."""
+    module, n_labels, longest = kernels("partition_likelihood", way), scores.shape[1], int(starts.diff().max())
     room = Room.make(scores, n_labels, len(labels))
     room.numbers.fill_(torch.nan)
-    cuts = [*range(0, n_labels, WIDTH if pieces else n_labels), n_labels]
     out = torch.full_like(scores, torch.nan)
+    if not pieces:
+        module.losses_and_slopes(scores, labels, starts, longest, kind, room, factor, out)
+        return room.losses, out
+    cuts = [*range(0, n_labels, WIDTH if pieces > 1 else n_labels), n_labels]
     for begin, end in pairwise(cuts):
         module.sum_rest(scores[:, begin:end].contiguous(), labels, starts, kind, room, begin)
-    module.finish_rows(starts, n_labels, int(starts.diff().max()), kind, room)
+    module.finish_rows(starts, n_labels, longest, kind, room)
     for begin, end in pairwise(cuts):
         part = scores[:, begin:end].clone(memory_format=torch.contiguous_format)
         module.write_slopes(part, labels, starts, room, upstream, factor, part, begin)
@@ -95,7 +98,7 @@ def test_rows_of_labels(way, kind, n_labels, counts, spread):
     else:
         loss, slope, *_ = objective("attrank").value_and_gradient(exact, flat, bounds)
     by_row = np.array([1.0, -2.0, 0.5], dtype=np.float32)
-    for pieces, upstream in ((False, None), (True, by_row)):
+    for pieces, upstream in ((0, None), (1, None), (2, by_row)):
         scale = np.ones(3) if upstream is None else by_row
         given = None if upstream is None else tensors(upstream)[0]
         found, gradient = run_rows(way, *tensors(scores, labels, starts), kind, pieces, given, 2.0)

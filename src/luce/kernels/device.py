@@ -10,6 +10,7 @@ from types import ModuleType
 from luce.errors import LuceWarning
 
 
+@cache
 def device_kernels(room: str, device: str, fits: bool = True) -> ModuleType:
     """The module `gpu` of a room of the kernels, or `plain`, on a CPU or where the work does not fit the first.
 

@@ -137,9 +137,9 @@ def row_value_and_gradient(
 ) -> tuple[Tensor, Tensor]:
     """The loss of rows and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
     problem, values = _problem(goal, relevant, scores.shape[1], reduction), scores.detach().contiguous()
-    room, gradient = problem.room(values), torch.empty_like(values)
-    work = problem.labels, problem.starts, room, None, problem.factor(values)
-    problem.kernels(values).write_slopes(values, *work, gradient)
+    room, gradient = Room.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
+    work = problem.labels, problem.starts, problem.longest, problem.kind, room, problem.factor(values)
+    problem.kernels(values).losses_and_slopes(values, *work, gradient)
     return problem.reduced(room.losses).to(scores.dtype), gradient
 
 

@@ -36,7 +36,7 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
 
 def one_device(*tensors: Tensor | None) -> str:
     """The kind of device that all tensors are on; nothing is copied between devices unasked."""
-    devices = {str(tensor.device): tensor.device.type for tensor in tensors if tensor is not None}
+    devices = {tensor.device for tensor in tensors if tensor is not None}
     if len(devices) > 1:
-        raise LuceError(f"All tensors must be on one device. They are on {' and '.join(sorted(devices))}.")
-    return next(iter(devices.values()))
+        raise LuceError(f"All tensors must be on one device. They are on {' and '.join(sorted(map(str, devices)))}.")
+    return str(devices.pop().type)

@@ -18,8 +18,28 @@ LANES, DEEP = tl.constexpr(1_024), tl.constexpr(WIDTH // 1_024)
 TILE = 2_048
 """Items times nodes of the integral that a program takes at a time, where one node alone is not larger."""
 
+WHOLE = 8
+"""Chunks of a row that one program takes after the other, from the scores to the gradient: one launch for three."""
+
 NONE = tl.constexpr(2147483647)
 """Above every label."""
+
+
+def losses_and_slopes(
+    scores: Tensor, labels: Tensor, starts: Tensor, longest: int, kind: int, room: Room, factor: float, out: Tensor
+) -> None:
+    """All at once: what `sum_rest`, `finish_rows` and `write_slopes` do one after the other."""
+    n_labels = scores.shape[1]
+    if room.chunks > WHOLE:
+        sum_rest(scores, labels, starts, kind, room)
+        finish_rows(starts, n_labels, longest, kind, room)
+        write_slopes(scores, labels, starts, room, None, factor, out)
+        return
+    size, wide, nodes = _shape(longest, room.chunks)
+    _whole_rows[(room.n_rows,)](
+        scores, out, labels, starts, room.numbers, factor, n_labels, room.chunks, room.n_picked, kind, size, wide,
+        nodes, num_warps=8,
+    )  # fmt: skip
 
 
 def sum_rest(scores: Tensor, labels: Tensor, starts: Tensor, kind: int, room: Room, first: int = 0) -> None:
@@ -32,12 +52,17 @@ def sum_rest(scores: Tensor, labels: Tensor, starts: Tensor, kind: int, room: Ro
 
 def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, room: Room) -> None:
     """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and slopes."""
-    size, wide = triton.next_power_of_2(max(longest, 16)), triton.next_power_of_2(room.chunks)
-    nodes = max(1, min(16, 4 * TILE // size))
+    size, wide, nodes = _shape(longest, room.chunks)
     _finish_rows[(room.n_rows,)](
         starts, room.numbers, n_labels, room.chunks, room.n_picked, kind, size, wide, nodes,
         num_warps=4 if size * nodes <= TILE else 8,
     )  # fmt: skip
+
+
+def _shape(longest: int, chunks: int) -> tuple[int, int, int]:
+    """Relevant labels, chunks and nodes of the integral that a program takes at a time."""
+    size = triton.next_power_of_2(max(longest, 16))
+    return size, triton.next_power_of_2(chunks), max(1, min(16, 4 * TILE // size))
 
 
 def write_slopes(
@@ -87,8 +112,27 @@ def _within(labels, begin, end, low, high):
 
 
 @triton.jit
+def _whole_rows(
+    scores, out, labels, starts, room, factor, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr,
+    wide: tl.constexpr, nodes: tl.constexpr,
+):  # fmt: skip
+    for chunk in range(chunks):
+        _sum_chunk(scores, labels, starts, room, n_labels, chunks, 0, chunk, kind == 0)
+    tl.debug_barrier()  # each step reads what other threads of the program have stored
+    _finish_row(starts, room, n_labels, chunks, n_picked, kind, size, wide, nodes)
+    tl.debug_barrier()
+    for chunk in range(chunks):
+        _write_chunk(scores, out, labels, starts, room, factor * 1.0, n_labels, chunks, n_picked, 0, chunk)
+
+
+@triton.jit
 def _sum_rest(scores, labels, starts, room, n_labels, chunks, first, without: tl.constexpr):
-    row, chunk, n_rows = tl.program_id(0), tl.program_id(1), tl.num_programs(0)
+    _sum_chunk(scores, labels, starts, room, n_labels, chunks, first, tl.program_id(1), without)
+
+
+@triton.jit
+def _sum_chunk(scores, labels, starts, room, n_labels, chunks, first, chunk, without: tl.constexpr):
+    row, n_rows = tl.program_id(0), tl.num_programs(0)
     done = chunk * LANES * DEEP
     columns = done + tl.arange(0, DEEP)[:, None] * LANES + tl.arange(0, LANES)[None, :]
     start = row.to(tl.int64) * n_labels
@@ -118,6 +162,14 @@ def _sum_rest(scores, labels, starts, room, n_labels, chunks, first, without: tl
 
 @triton.jit
 def _finish_rows(
+    starts, room, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
+    nodes: tl.constexpr,
+):  # fmt: skip
+    _finish_row(starts, room, n_labels, chunks, n_picked, kind, size, wide, nodes)
+
+
+@triton.jit
+def _finish_row(
     starts, room, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
     nodes: tl.constexpr,
 ):  # fmt: skip
@@ -170,10 +222,15 @@ def _write_slopes(
     scores, out, labels, starts, room, upstream, stride, factor, n_labels, chunks, n_picked, first,
     scaled: tl.constexpr,
 ):  # fmt: skip
-    row, chunk, n_rows = tl.program_id(0), tl.program_id(1), tl.num_programs(0)
     scale = factor * 1.0
     if scaled:
-        scale = tl.load(upstream + row * stride).to(tl.float32) * factor
+        scale = tl.load(upstream + tl.program_id(0) * stride).to(tl.float32) * factor
+    _write_chunk(scores, out, labels, starts, room, scale, n_labels, chunks, n_picked, first, tl.program_id(1))
+
+
+@triton.jit
+def _write_chunk(scores, out, labels, starts, room, scale, n_labels, chunks, n_picked, first, chunk):
+    row, n_rows = tl.program_id(0), tl.num_programs(0)
     done = chunk * LANES * DEEP
     columns = done + tl.arange(0, DEEP)[:, None] * LANES + tl.arange(0, LANES)[None, :]
     start = row.to(tl.int64) * n_labels

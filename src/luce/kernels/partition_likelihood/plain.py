@@ -66,6 +66,15 @@ def n_chunks(n_labels: int) -> int:
     return -(-n_labels // WIDTH)
 
 
+def losses_and_slopes(
+    scores: Tensor, labels: Tensor, starts: Tensor, longest: int, kind: int, room: Room, factor: float, out: Tensor
+) -> None:
+    """All at once: the room filled, and the gradient (B, N) times a factor in `out`."""
+    sum_rest(scores, labels, starts, kind, room)
+    finish_rows(starts, scores.shape[1], longest, kind, room)
+    write_slopes(scores, labels, starts, room, None, factor, out)
+
+
 def sum_rest(scores: Tensor, labels: Tensor, starts: Tensor, kind: int, room: Room, first: int = 0) -> None:
     """Sum up each chunk of a row without the relevant labels, whose scores are picked.
 
