@@ -23,8 +23,8 @@ BLOCK = 1 << 19
 def write_letor(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     """Write LETOR text, `label qid:query index:value … #docid = document`, compressed where the name says so.
 
-    What is read back has the same values to the last bit. A sparse dataset is written without its zeros. Weights and
-    names of features have no place in the format; a warning says that they are left out.
+    What is read back has the same values to the last bit. A sparse dataset is written without its zeros. Weights,
+    groups and names of features have no place in the format; a warning says that they are left out.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -62,6 +62,7 @@ def _check(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     lost = {
         "item weights": dataset.item_weights is not None,
         "list weights": dataset.list_weights is not None,
+        "groups of items": dataset.groups is not None,
         "feature names": names,
         "lists without rows": bool(np.any(dataset.sizes == 0)),
     }
