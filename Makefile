@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test check docs browser clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -21,5 +21,13 @@ check: test  ## the tests, the linter and the type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/installed  ## the documentation as a site, site/index.html
+	$(BIN)/python docs/write_pages.py
+	$(BIN)/python -m sphinx -W --keep-going -n -q -E -d build/doctrees docs site
+	@echo "Open site/index.html"
+
+browser: $(VENV)/installed  ## Chromium for the tests of the pages, where the system has none: they are skipped without
+	$(BIN)/playwright install chromium
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache

@@ -22,15 +22,15 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from boosted_peers import PEERS, Limits, Peer, installed
 from luce.data import Dataset, concatenate, parts, read, rotations, split
 from luce.data.splits import Fold
+from luce.experiments.kept import version_of
+from luce.experiments.peers import PEERS, is_installed, peer
 from luce.files import replacing
 from luce.metrics import measure
 from luce.objectives import objective
@@ -41,9 +41,9 @@ from quality_candidates import CANDIDATES, USUAL
 
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")
 OURS = "luce default"
-LIGHTGBM = ("lightgbm-lambdarank", "lightgbm-xendcg")
 DEFAULT = TreeRanker()
-LIMITS = Limits(DEFAULT.trees, DEFAULT.leaves, DEFAULT.learning_rate, DEFAULT.patience)
+LIMITS = {name: getattr(DEFAULT, name) for name in ("trees", "leaves", "learning_rate", "patience")}
+"""What all have alike."""
 REPEATS = 3
 """How often the search cuts a small data set into fifths."""
 Values = dict[str, np.ndarray]
@@ -93,9 +93,9 @@ def data_sets(folder: Path, search: bool, quick: bool) -> dict[str, Lists]:
     return {name: lists._replace(folds=lists.folds[:1]) if quick else lists for name, lists in found.items()}
 
 
-def tree_system(name: str, settings: Mapping[str, Any]) -> System:
-    ranker = TreeRanker(**{"n_jobs": 1, **settings})
+def system(name: str, ranker: Any) -> System:
     told = {key: str(value) for key, value in ranker.get_params(deep=False).items()}
+    told |= {package: version_of(package) for package in ranker.packages}
     return System(
         name,
         json.dumps(told, sort_keys=True),
@@ -103,33 +103,32 @@ def tree_system(name: str, settings: Mapping[str, Any]) -> System:
     )
 
 
-def systems(limits: Limits, here: Mapping[str, Peer]) -> Iterable[System]:
+def systems(limits: Mapping[str, Any]) -> Iterable[System]:
     """Our default first, then the presets, then the peers."""
-    shared = {"trees": limits.trees, "patience": limits.patience}
-    yield tree_system(OURS, shared)
+    shared = {"trees": limits["trees"], "patience": limits["patience"], "n_jobs": 1}
+    yield system(OURS, TreeRanker(**shared))
     for preset in PRESETS.values():
-        if preset.model == "trees" and preset.name not in LIGHTGBM:
-            yield tree_system(preset.name, {**preset.parameters(), **shared})
-    for leaves in (limits.leaves, USUAL["leaves"]):
-        yield from peers(limits._replace(leaves=leaves), here)
+        if preset.model == "trees" and preset.name not in PEERS:
+            yield system(preset.name, TreeRanker(**{**preset.parameters(), **shared}))
+    for leaves in (limits["leaves"], USUAL["leaves"]):
+        yield from peers({**limits, "leaves": leaves})
 
 
-def peers(limits: Limits, here: Mapping[str, Peer]) -> Iterable[System]:
-    """LightGBM, and those of the others that are here."""
-    for name in LIGHTGBM:
-        settings = {**PRESETS[name].parameters(), **limits._asdict()}
-        yield tree_system(f"{name}, {limits.leaves} leaves", settings)
-    for name, peer in here.items():
-        told = f"{version(peer.package)}, {limits}"
-        yield System(f"{name}, {limits.leaves} leaves", told, lambda fold, peer=peer: peer.scores(fold, limits))
+def peers(limits: Mapping[str, Any]) -> Iterable[System]:
+    """The peers that are here, and a word on those that are not."""
+    for name in PEERS:
+        if is_installed(name):
+            yield system(f"{name}, {limits['leaves']} leaves", peer(name, **limits, n_jobs=1))
+        else:
+            print(f"{name} is left out: it is not installed.")
 
 
-def candidates(limits: Limits, here: Mapping[str, Peer]) -> Iterable[System]:
+def candidates(limits: Mapping[str, Any]) -> Iterable[System]:
     """What the default was chosen from, and the peers beside it."""
     for name, (goal, options, settings) in CANDIDATES.items():
-        given = {**USUAL, "trees": limits.trees, "patience": limits.patience, **settings}
-        yield tree_system(name, {"objective": objective(goal, **options), **given})
-    yield from peers(limits, here)
+        given = {**USUAL, "trees": limits["trees"], "patience": limits["patience"], "n_jobs": 1, **settings}
+        yield system(name, TreeRanker(**{"objective": objective(goal, **options), **given}))
+    yield from peers(limits)
 
 
 def values_of(system: System, lists: Lists) -> Values:
@@ -243,17 +242,16 @@ def main() -> None:
     arguments = parser.parse_args()
     show_machine("luce", "lightgbm", "numpy")
     sets = data_sets(arguments.data, arguments.search, arguments.quick)
-    limits = LIMITS._replace(trees=30) if arguments.quick else LIMITS
-    here = installed()
-    chosen = list(candidates(limits, here) if arguments.search else systems(limits, here))
+    limits = {**LIMITS, "trees": 30} if arguments.quick else LIMITS
+    chosen = list(candidates(limits) if arguments.search else systems(limits))
     if arguments.only:
         words = arguments.only.split(",")
-        chosen = [system for i, system in enumerate(chosen) if i == 0 or any(word in system.name for word in words)]
+        chosen = [one for i, one in enumerate(chosen) if i == 0 or any(word in one.name for word in words)]
     kept, found = Kept(arguments.keep), {}
     for data_set, lists in sets.items():
-        found[data_set] = {system.name: kept.values(data_set, system, lists) for system in chosen}
+        found[data_set] = {one.name: kept.values(data_set, one, lists) for one in chosen}
     show(found, chosen[0].name)
-    others = [system.name for system in chosen if system.name.startswith((*LIGHTGBM, *PEERS))]
+    others = [one.name for one in chosen if one.name.startswith(tuple(PEERS))]
     if others and not (arguments.search or arguments.quick):
         show_verdict(found, others)
 

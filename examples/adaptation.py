@@ -20,7 +20,7 @@ def ndcg(ranker: luce.TreeRanker) -> float:
 
 
 web, news, test = pages(600, seed=1), pages(50, seed=2, taste=0.8), pages(300, seed=3, taste=0.8)
-settings = {"objective": "listmle", "leaves": 8, "min_rows_in_leaf": 10, "n_jobs": 2}
+settings = {"objective": "listmle", "leaves": 8, "min_rows_in_leaf": 10, "n_jobs": 1}
 
 background = luce.TreeRanker(trees=80, **settings).fit(web)
 alone = luce.TreeRanker(trees=60, **settings).fit(news)

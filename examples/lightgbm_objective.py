@@ -14,7 +14,7 @@ def ndcg(booster: lgb.Booster) -> float:
 
 settings = {"objective": luce.lightgbm_objective("pl-partition"), "num_leaves": 15, "learning_rate": 0.1}
 data = lgb.Dataset(train.features, train.labels, group=train.sizes)
-first = lgb.train({**settings, "verbose": -1, "num_threads": 2}, data, num_boost_round=1)
-booster = lgb.train({**settings, "verbose": -1, "num_threads": 2}, data, num_boost_round=60)
+first = lgb.train({**settings, "verbose": -1, "num_threads": 1}, data, num_boost_round=1)
+booster = lgb.train({**settings, "verbose": -1, "num_threads": 1}, data, num_boost_round=60)
 before, after = ndcg(first), ndcg(booster)
 print(f"NDCG@10 on unseen lists: {before:.4f} after 1 tree, {after:.4f} after 60")

@@ -1,21 +1,31 @@
-"""The pages of objectives and metrics say what the tables say, and code on any page runs with the results it shows."""
+"""The pages say what the tables say, their links lead somewhere, and their code runs with the results it shows."""
 
 import doctest
+import importlib
 import re
 import runpy
 import shlex
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
-from luce.cli import app
+from luce.cli import COMMANDS, app
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 BLOCKS = {
     page.name: re.findall(r"```(python|console)\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for page in sorted(DOCS.glob("*.md"))
 }
+EXAMPLES = [
+    line
+    for function in COMMANDS.values()
+    for line in re.findall(r"^ *Example: luce (.+)$", function.__doc__ or "", flags=re.MULTILINE)
+]
 
 
 @pytest.mark.parametrize(("name", "text"), runpy.run_path(str(DOCS / "write_pages.py"))["pages"]().items())
@@ -27,6 +37,7 @@ def test_pages_are_up_to_date(name, text):
 def test_code_runs_with_the_results_it_shows(name, tmp_path, monkeypatch):
     """In one folder and in its order: a command may read what the Python before it has written."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LUCE_THREADS", "2")
     names: dict[str, object] = {}
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     for language, text in BLOCKS[name]:
@@ -40,3 +51,51 @@ def test_code_runs_with_the_results_it_shows(name, tmp_path, monkeypatch):
             for line in re.findall(r"^\$ luce (.*)$", text, flags=re.MULTILINE):
                 result = CliRunner().invoke(app, shlex.split(line))
                 assert result.exit_code == 0, f"luce {line}: {result.output}{result.exception!r}"
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_examples_of_commands_are_understood(line):
+    """Every example on the page of commands has a command, arguments and options that there are."""
+    name, *words = shlex.split(line)
+    get_command(app).commands[name].make_context(name, words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in links(page):
+        if re.match(r"[a-z]+:", target):
+            parts = urlsplit(target)
+            assert parts.scheme == "https" and "." in parts.netloc, f"{target} is no address"
+            continue
+        place, _, anchor = target.partition("#")
+        file = (page.parent / place).resolve() if place else page
+        assert file.exists(), f"{page.name}: there is no {target}"
+        if anchor and "<!-- made: " not in file.read_text(encoding="utf-8"):  # those are checked in the built site
+            assert anchor in headings(file), f"{page.name}: {file.name} has no heading #{anchor}"
+
+
+def test_links_are_found():
+    """So that the test above cannot pass by looking at nothing."""
+    assert "objectives.md#listmle" in links(DOCS / "quickstart.md")
+    assert "what-it-costs" in headings(DOCS / "which_objective.md")
+    assert len(EXAMPLES) >= len(COMMANDS)
+
+
+@pytest.mark.parametrize("name", ["drawing", "ladder"])
+def test_what_makes_the_pictures_does_what_it_says(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    result = doctest.testmod(importlib.import_module(f"making.{name}"))
+    assert result.attempted > 0 and result.failed == 0
+
+
+def links(page: Path) -> list[str]:
+    """The targets of the links and pictures of a page, those in code left out."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.findall(r"\]\(([^()\s]+)\)", text)
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors that Markdown gives to the headings of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in found}

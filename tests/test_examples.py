@@ -1,18 +1,34 @@
-"""The examples run as they stand and learn something."""
+"""The examples run as they stand, learn something, and leave what they say is there to look at."""
 
+import re
 import runpy
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+FOLDER = Path(__file__).parent.parent / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_improves_the_ranking(path):
+def test_example_improves_the_ranking(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LUCE_THREADS", "2")
     found = runpy.run_path(str(path))
-    assert found["after"] > found["before"] + 0.05
+    assert found["after"] > found["before"] + 0.03
+    said = capsys.readouterr().out
+    assert len(said.splitlines()) >= 1
+    for page in re.findall(r"To look at: (\S+\.html)", said):
+        assert "</html>" in (tmp_path / page).read_text(encoding="utf-8")
+    assert ("page" in found) == ("To look at" in said)
 
 
-def test_there_are_examples():
-    assert len(EXAMPLES) >= 2
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_listed_and_can_be_read_at_one_sitting(path):
+    assert f"| [{path.name}]({path.name}) |" in (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 90
+
+
+def test_the_index_lists_no_others():
+    listed = re.findall(r"^\| \[(\w+\.py)\]", (FOLDER / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert sorted(listed) == [path.name for path in EXAMPLES]

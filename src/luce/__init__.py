@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from luce.data import from_table as from_table
     from luce.data import read as read
     from luce.data import read_run as read_run
+    from luce.data import split as split
     from luce.data import write as write
     from luce.data.extreme import TaggedData as TaggedData
     from luce.data.extreme import read_tagged as read_tagged
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
     from luce.errors import LuceWarning as LuceWarning
     from luce.errors import MachineError as MachineError
     from luce.errors import OptionError as OptionError
+    from luce.experiments.comparison import compare_rankers as compare_rankers
+    from luce.experiments.tuning import tune as tune
     from luce.metrics import METRICS as METRICS
     from luce.metrics import Results as Results
     from luce.metrics import evaluate as evaluate
     from luce.objectives import OBJECTIVES as OBJECTIVES
     from luce.objectives import objective as objective
     from luce.objectives.log_prob import log_prob as log_prob
+    from luce.objectives.ranges import Choice as Choice
+    from luce.objectives.ranges import Range as Range
     from luce.objectives.trees_bridge import lightgbm_objective as lightgbm_objective
     from luce.objectives.trees_bridge import xgboost_objective as xgboost_objective
     from luce.policy import Policy as Policy
@@ -50,14 +55,17 @@ if TYPE_CHECKING:
     from luce.rankers.items import Pseudo as Pseudo
 
 _HOMES = {
-    "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "write"),
+    "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "split", "write"),
     "luce.data.extreme": ("TaggedData", "read_tagged", "write_tagged"),
     "luce.data.rankings": ("Connectivity", "Rankings", "ordered_partition"),
     "luce.data.rankings.files": ("read_rankings",),
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "OptionError"),
+    "luce.experiments.tuning": ("tune",),
+    "luce.experiments.comparison": ("compare_rankers",),
     "luce.metrics": ("METRICS", "Results", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
+    "luce.objectives.ranges": ("Choice", "Range"),
     "luce.objectives.trees_bridge": ("lightgbm_objective", "xgboost_objective"),
     "luce.policy": ("Policy",),
     "luce.rankers.items": ("Gamma", "ItemScores", "Normal", "PlackettLuce", "Pseudo"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import luce
@@ -43,6 +44,14 @@ def test_help_has_an_example_that_parses(name):
     text = " ".join(call(name, "--help").split())
     assert f"Example: luce {name}" in text
     assert len(COMMANDS[name].__doc__) > 60
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_every_word(name):
+    """Words in square brackets are markup to Rich, which leaves them out."""
+    command = typer.main.get_command(app).commands[name]
+    for parameter in command.params:
+        assert "[" not in (parameter.help or "")
 
 
 def test_inspect(folder):
@@ -135,41 +144,6 @@ def test_evaluate_several_and_every_list(folder, tmp_path):
         assert one["metrics"]["ndcg@1"]["mean"] >= other["metrics"]["ndcg@1"]["mean"]
 
 
-def test_compare_cuts_a_file_or_takes_a_folder(folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(folder)
-    found = json.loads(call("compare", folder / "train.txt", "--folds", 3, "--json"))
-    assert set(found["results"]) == {"listmle", "listnet"}
-    assert found["results"]["listmle"]["n_lists"] == 30
-    assert found["tests"][0]["baseline"] == "listmle"
-    for name in ("train", "validation", "test"):
-        (tmp_path / f"{name}.txt").write_bytes((folder / f"{name}.txt").read_bytes())
-    text = call("compare", tmp_path, "--folds", 3, "--objectives", "listnet", "--metrics", "ndcg@5,arp")
-    assert "3 folds, 90 lists" in text
-    assert "given parts are the folds" in call("compare", tmp_path, "--folds", 5, fails=True)
-    page = (folder / "comparison.html").read_text()
-    assert page.startswith("<!") and "listnet has the best ndcg@5" in page
-
-
-def test_compare_crosses_models_with_objectives_and_adds_presets(folder, tmp_path):
-    words = ["compare", folder / "train.txt", "--folds", 3, "--report", tmp_path / "a.html"]
-    more = ["--models", "linear,neural", "--objectives", "listnet", "--presets", "l-listmle,coordinate-ascent"]
-    settings = ["--set", "epochs=2", "--set", "max_iterations=3", "--threads", 1, "--json"]
-    found = json.loads(call(*words, *more, *settings))["results"]
-    assert list(found) == ["linear listnet", "neural listnet", "l-listmle", "coordinate-ascent"]
-    page = (tmp_path / "a.html").read_text()
-    assert all(name in page for name in found)
-    assert "epochs=2" in page and "max_iterations=3" in page
-    assert list(json.loads(call(*words, "--presets", "l-listmle", "--json"))["results"]) == ["l-listmle"]
-    for bad, said in (
-        (["--models", "linear,nural"], "Did you mean 'neural'"),
-        (["--presets", "l-listml"], "Did you mean 'l-listmle'"),
-        (["--set", "epohcs=2", "--models", "neural"], "Did you mean 'epochs'"),
-        (["--objectives", "listnet,listnet"], "each once"),
-        (["--objectives", "pmop-fd", "--presets", "pmop-fd"], "one of them is enough"),
-    ):
-        assert said in call(*words, *bad, fails=True)
-
-
 def test_train_takes_presets_and_kinds(folder, tmp_path):
     for name, kind, words in (
         ("pmop-gibbs", "linear", ["--preset", "pmop-gibbs", "--set", "max_iterations=5"]),
@@ -187,20 +161,6 @@ def test_train_takes_presets_and_kinds(folder, tmp_path):
     assert ranker.get_params()["hidden"] == [8]
     said = call("train", folder / "train.txt", "--preset", "pmop-fd", "--objective", "listmle", fails=True)
     assert "--preset pmop-fd goes without --objective" in said
-
-
-def test_compare_marks_the_best_whichever_way_is_better(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    words = ["compare", folder / "train.txt", "--folds", 3, "--metrics", "ndcg@5,arp"]
-    means = {
-        name: {metric: entry["mean"] for metric, entry in result["metrics"].items()}
-        for name, result in json.loads(call(*words, "--json"))["results"].items()
-    }
-    text = call(*words)
-    for metric, choose in (("ndcg@5", max), ("arp", min)):
-        best = choose(means, key=lambda name: means[name][metric])
-        for name in means:
-            assert (f"*{means[name][metric]:.4f}" in text) == (name == best)
 
 
 def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):

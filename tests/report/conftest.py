@@ -89,23 +89,23 @@ def _lists(labels: Any, sizes: Any = None, **more: Any) -> Dataset:
     return Dataset(more.pop("features", np.ones((len(labels), 2))), labels, offsets, **more)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def results() -> Any:
     return _results
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def lists() -> Any:
     return _lists
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def contents() -> dict[str, Any]:
     """The least that a report needs."""
     return {"title": "T", "summary": "S", "command": "luce demo", "dataset": _lists([2, 0, 1, 0, 1], [3, 2])}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def page(contents: dict[str, Any]) -> Any:
     """A function from contents to the page, read back."""
     return lambda **more: Page(render(Report(**{**contents, **more})))

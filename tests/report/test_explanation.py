@@ -5,7 +5,7 @@ import pytest
 
 import luce
 from luce.rankers.importance import Importance
-from luce.report import explanation
+from luce.report import SECTIONS, Report, explanation
 from luce.report.explanation import Explained, ExplainedList, Part, explained_list, importance_rows, write_explanation
 
 WORDS = {"title": "T", "summary": "S", "command": "luce explain", "settings": {}}
@@ -108,3 +108,17 @@ def test_at_most_twenty_features_are_drawn():
     many = Importance("split", tuple(f"<{i}>" for i in range(30)), np.arange(30.0))
     made = explanation.importance_picture(many)
     assert made.svg.count("&lt;") - made.svg.partition(">")[0].count("&lt;") == 20 and "&lt;29&gt;" in made.svg
+
+
+def test_the_features_of_several_rankers_in_a_report(contents):
+    found = {"first": importances()[0], "second": importances()[1]}
+    section = SECTIONS["features"].gather(Report(**contents, importances=found))
+    assert [made.description.partition(":")[0] for made in section["pictures"]] == [
+        "first, ndcg@10 lost, most important first",
+        "second, Gain of its splits, most important first",
+    ]
+    assert section["shuffled"] == ["ndcg@10"] and section["trees"]
+    weights = Importance("size of the weight", ("a",), np.array([1.0]))
+    section = SECTIONS["features"].gather(Report(**contents, importances={"linear": weights}))
+    assert section["shuffled"] == [] and not section["trees"]
+    assert "linear, size of the weight, most" in section["pictures"][0].description

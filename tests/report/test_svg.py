@@ -6,6 +6,7 @@ import pytest
 from luce.report import charts
 from luce.report.svg import picture
 
+COLOURS = "--ink", "--muted", "--line", "--accent", "--loss", "--third", "--fourth"
 PICTURES = [
     charts.whiskers(
         "a", "ndcg", [charts.Whisker("x", 0.5, 0.4, 0.6, True), charts.Whisker("y", 0.3, 0.2, 0.4, False)], "95 %"
@@ -21,7 +22,7 @@ def test_every_colour_is_one_of_the_page(made):
     assert "var(--ink)" in made.svg and "var(--accent)" in made.svg
     for property in ("fill", "stroke"):
         values = {part.split(";")[0].split('"')[0] for part in made.svg.split(f"{property}: ")[1:]}
-        assert values <= {"none", "var(--ink)", "var(--muted)", "var(--line)", "var(--accent)"}
+        assert values <= {"none", *(f"var({name})" for name in COLOURS)}
     texts = made.svg.split("<text")[1:]
     assert texts and all("fill: var(" in text.partition(">")[0] for text in texts), "black text vanishes in the dark"
 

@@ -20,8 +20,10 @@ from luce.cli.inspect import inspect
 from luce.cli.output import say
 from luce.cli.rank import rank
 from luce.cli.records import metrics, objectives, presets
+from luce.cli.reproduce import reproduce
 from luce.cli.tradeoff import tradeoff
 from luce.cli.train import train
+from luce.cli.tune import tune
 from luce.errors import LuceError
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -34,10 +36,12 @@ COMMANDS: dict[str, Callable[..., None]] = {
         rank,
         evaluate,
         compare,
+        tune,
         explain,
         exposure,
         tradeoff,
         aggregate,
+        reproduce,
         objectives,
         metrics,
         presets,

@@ -1,40 +1,81 @@
-"""`luce compare`: rankers and objectives against each other on the same folds."""
+"""`luce compare`: rankers, objectives, presets and peers against each other on the same lists."""
 
+import shlex
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from luce.cli.compared import failed_rows, print_comparison, summary_of, write_results
+from luce.cli.methods import methods_of
 from luce.cli.options import Empty, Gain, Json, Metrics, Reading, Seed, Threads, empty_value
-from luce.cli.output import progress, say, show_json, show_table
-from luce.cli.rankers import Settings, make_preset, make_ranker, names_in, settings_of
-from luce.cli.reading import read_data
-from luce.errors import DataError, OptionError
+from luce.cli.output import progress, say, show_json
+from luce.cli.rankers import Settings
+from luce.cli.splits import folds_of
+from luce.errors import DataError, OptionError, load_package
 
 Parts = Annotated[
-    list[Path], typer.Argument(metavar="DATA...", help="One file to cut into folds; or the parts, or their folder.")
+    list[Path],
+    typer.Argument(
+        metavar="DATA...",
+        help="A file to cut into folds; parts, or their folder; a folder with train, vali and test; or with Fold1, …",
+    ),
 ]
-Folds = Annotated[int, typer.Option(min=2, help="How many folds; given parts are the folds themselves.")]
-Objectives = Annotated[
-    str | None, typer.Option(help="Objectives, with commas; `luce objectives` lists them. [default: listmle,listnet]")
-]
+Held = Annotated[Path | None, typer.Option(help="With --test: lists that decide when to stop (default: a fifth).")]
+Tested = Annotated[Path | None, typer.Option(help="Lists to test on; DATA is then the file of training lists.")]
+Folds = Annotated[int | None, typer.Option(min=2, help="How many folds a file is cut into (default: 5).")]
 Models = Annotated[
-    str, typer.Option(help="Kinds of ranker, with commas: linear, neural, trees; each with each objective.")
+    str | None, typer.Option(help="Kinds of ranker, with commas: linear, neural, trees; each with each objective.")
 ]
-Presets = Annotated[str | None, typer.Option(help="Systems of the papers to add, with commas, e.g. coordinate-ascent.")]
+Objectives = Annotated[
+    str | None,
+    typer.Option(help="Objectives, with commas, e.g. 'listnet,listmle(depth=10)'; `luce objectives` lists them."),
+]
+Presets = Annotated[str | None, typer.Option(help="Systems of the papers, with commas; `luce presets` lists them.")]
+Peers = Annotated[
+    str | None,
+    typer.Option(
+        help="Rankers of other libraries, with commas: lightgbm-lambdarank, lightgbm-xendcg, xgboost, "
+        "catboost-yetirank, catboost-softmax; or 'installed' for all that are."
+    ),
+]
+Seeds = Annotated[int, typer.Option(min=1, help="How many seeds; the values of a list are averaged over them.")]
+Baseline = Annotated[
+    str | None, typer.Option(metavar="METHOD", help="Row that the others are tested against (default: the first).")
+]
 Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
+Table = Annotated[
+    Path | None,
+    typer.Option(
+        "--results",
+        metavar="FILE",
+        help="Every value of every list, as .parquet or .json (default: beside the report, as .parquet).",
+    ),
+]
+Together = Annotated[
+    bool, typer.Option("--one-process", help="All methods in this process: quick to start, no memory measured.")
+]
 
 
 def compare(
     data: Parts,
-    folds: Folds = 5,
+    models: Models = None,
     objectives: Objectives = None,
-    models: Models = "linear",
     presets: Presets = None,
-    metrics: Metrics = "ndcg@1,ndcg@5,ndcg@10,err",
+    peers: Peers = None,
+    folds: Folds = None,
+    validation: Held = None,
+    test: Tested = None,
+    seeds: Seeds = 1,
+    metrics: Metrics = "ndcg@10,ndcg@5,ndcg@1,err",
+    baseline: Baseline = None,
     setting: Settings = None,
     report: Page = Path("comparison.html"),
+    results: Table = None,
+    one_process: Together = False,
     empty: Empty = "skip",
     gain: Gain = "exponential",
     seed: Seed = 0,
@@ -42,106 +83,147 @@ def compare(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Cross-validate rankers on the same folds: one table with intervals and paired tests, and a page to open.
+    """Compare methods on the same folds: one table with intervals, tests, time and memory, and a page to open.
 
-    Each fold trains on all parts but two, stops by the next and is tested on the last, as LETOR's folds are.
-    A setting given with --set holds for the rankers that know it.
+    With no methods named: linear and tree rankers of Luce beside LightGBM's lambdarank.
 
-    Example: luce compare MQ2008/ --folds 5 --objectives listmle,pl-partition --models linear,neural
+    Of parts, each fold trains on all but two, stops by the next and is tested on the last, as LETOR's folds are.
+
+    All keep what is best on the validation lists by one metric; boosted trees all stop after the same patience.
+
+    A setting given with --set holds for all that know it, e.g. metric=ndcg@5 or leaves=15 (peers: 31, our trees: 7).
+
+    Finished fits are kept beside the report: after an interruption, or a change, the same command goes on.
+
+    Example: luce compare train.txt
+
+    Example: luce compare MQ2008/ --models linear,trees --objectives listmle,pl-partition --peers installed
+
+    Example: luce compare MSLR-WEB10K/Fold1 --models trees,neural --peers lightgbm-lambdarank,xgboost --seeds 5
+
+    Example: luce compare train.txt --validation vali.txt --test test.txt --presets plrank,lambdamart
 
     Example: luce compare MQ2008/ --presets coordinate-ascent,l-listmle --set transforms=fill,standardise,second-order
     """
-    from luce.data import concatenate, rotations
-    from luce.metrics import evaluate, significance
+    from luce.experiments.comparison import compare_rankers
 
-    rankers = _rankers(models, objectives, presets, setting, seed, threads)
-    turns = list(rotations(_parts(data, folds, seed, read)))
-    judged = concatenate([fold.test for fold in turns])
-    settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
-    scores = _cross_validated(rankers, turns)
-    results = {name: evaluate(found, judged, metrics, **settings) for name, found in scores.items()}
-    first = next(iter(results[next(iter(results))].means))
-    tests = significance.compare(results, first) if len(results) > 1 else ()
-    title = f"{len(turns)} folds, {judged.n_lists:,} lists"
+    methods = methods_of(models, objectives, presets, peers, setting, threads)
+    results = results or report.with_suffix(".parquet")
+    _check(methods, report, results, baseline)
+    turns, words = folds_of(data, validation, test, folds, seed, read)
+    scale: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "n_jobs": threads}
+    kept = report.with_suffix(".cells")
+    with _shown(kept) as told:
+        found = compare_rankers(
+            methods,
+            turns,
+            metrics,
+            seeds=seeds,
+            seed=seed,
+            baseline=baseline,
+            keep=kept,
+            apart=not one_process,
+            callback=told,
+            **scale,
+        )
+    title = f"{words}, {found.judged.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
+    write_results(found.table, results)
+    page = _write(report, title, found, methods)
     if json:
-        show_json({"results": {n: r.to_dict() for n, r in results.items()}, "tests": [t._asdict() for t in tests]})
+        files = {"report": str(page), "results_file": str(results), "kept": str(kept)}
+        show_json(summary_of(found) | files)
     else:
-        _print(results, tests, first, title)
-    _write(report, title, judged, results, {first: tests} if tests else {}, scores, rankers)
+        print_comparison(found, title)
+    failed_rows(found)
+    say(f"[bold]Report:[/] {page}  [bold]Results:[/] {results}  [bold]Finished fits:[/] {kept}")
+    if found.failures:
+        raise typer.Exit(1)
 
 
-def _rankers(
-    models: str, objectives: str | None, presets: str | None, setting: list[str] | None, seed: int, threads: int | None
-) -> dict[str, Any]:
-    """The rankers to compare, by the name of their row."""
-    from luce.errors import unknown_name
-    from luce.rankers import RANKERS
-    from luce.rankers.presets import preset_of
-
-    kinds, systems = names_in(models, "--models"), [] if presets is None else names_in(presets, "--presets")
-    for kind in kinds:
-        if kind not in RANKERS:
-            raise unknown_name("model", kind, RANKERS)
-    goals = "" if systems else "listmle,listnet"
-    names = names_in(objectives or goals, "--objectives") if objectives or goals else []
-    used = [*(kinds if names else []), *(preset_of(system).model for system in systems)]
-    for kind in used:
-        if RANKERS[kind].takes != "lists":
-            takes = RANKERS[kind].takes
-            raise OptionError(f"The {kind} ranker learns from {takes}; here rankers of lists are compared.")
-    settings = settings_of(setting, used)
-    rankers = {
-        f"{kind} {name}" if len(kinds) > 1 else name: make_ranker(kind, name, None, settings[kind], seed, threads)
-        for kind in kinds
-        for name in names
-    }
-    for system in systems:
-        if system in rankers:
-            raise OptionError(f"{system} is among the objectives and among the presets: one of them is enough.")
-        rankers[system] = make_preset(system, settings[preset_of(system).model], seed, threads)
-    return rankers
+def _check(methods: dict[str, Any], report: Path, results: Path, baseline: str | None) -> None:
+    """All that can be told before the work, so that it is not done in vain."""
+    load_package("jinja2", "report")
+    if results.suffix not in (".parquet", ".json"):
+        raise OptionError(f"--results must end in .parquet or .json. Got {results}.")
+    for path in (report, results):
+        if path.is_dir():
+            raise DataError(f"{path} is a directory; give the name of a file to write.")
+        if not path.parent.is_dir():
+            raise DataError(f"{path} cannot be written: there is no directory {path.parent}.")
+    if baseline is not None and baseline not in methods:
+        raise OptionError(f"--baseline must be one of the rows: {', '.join(methods)}. Got {baseline!r}.")
 
 
-def _cross_validated(rankers: dict[str, Any], turns: list[Any]) -> dict[str, Any]:
-    """Of each ranker the scores of all lists, each by a fit that has not seen it."""
-    import numpy as np
-    from sklearn.base import clone
+@contextmanager
+def _shown(kept: Path) -> Iterator[Callable[[Any], None]]:
+    """A bar with the time left; Ctrl-C ends with the word on how to go on."""
+    last: Any = None
+    with progress("Comparing", timed=False) as report:
 
-    scores = {}
-    with progress("Comparing") as told:
-        for i, (name, ranker) in enumerate(rankers.items()):
-            found = []
-            for j, fold in enumerate(turns):
-                told((i + j / len(turns)) / len(rankers), f"{name}, fold {j + 1}")
-                found.append(clone(ranker).fit(fold.train, validation=fold.validation).predict(fold.test))
-            scores[name] = np.concatenate(found)
-    return scores
+        def told(news: Any) -> None:
+            nonlocal last
+            last = news
+            left = "" if news.seconds_left != news.seconds_left else f"about {in_words(news.seconds_left)} left, "
+            report(news.share, f"fit {news.done + 1} of {news.total}, {left}{news.method}")
+
+        try:
+            yield told
+        except KeyboardInterrupt:
+            if last is None:
+                raise
+            interrupted = f"Interrupted: {last.done} of {last.total} fits are done and kept in {kept}."
+        else:
+            return
+    say(f"{interrupted} To go on: the same command.")
+    raise typer.Exit(130)
 
 
-def _write(path: Path, title: str, judged: Any, results: Any, comparisons: Any, scores: Any, rankers: Any) -> None:
-    import numpy as np
+def in_words(seconds: float) -> str:
+    """A time to wait, as one would say it.
 
+    >>> in_words(8.2), in_words(100), in_words(4000)
+    ('10 s', '2 min', '1 h 7 min')
+    """
+    if seconds < 55:
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _write(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
     from luce.metrics import metric as metric_of
-    from luce.report import Example, write_report
+    from luce.report import write_report
 
-    one = next(iter(results.values()))
-    first = next(iter(one.means))
-    value = metric_of(first).best(result.means[first] for result in results.values())
-    best = next(name for name, result in results.items() if result.means[first] == value)
-    middle = results[best].values[first]
-    example = int(np.nanargmin(np.abs(middle - np.nanmedian(middle)))) if not np.isnan(middle).all() else 0
-    page = write_report(
+    first = next(iter(found.tests or next(iter(found.results.values())).means))
+    value = metric_of(first).best(result.means[first] for result in found.results.values())
+    best = next(name for name, result in found.results.items() if result.means[first] == value)
+    failed = f" {', '.join(found.failures)} failed." if found.failures else ""
+    metrics = {ranker.metric for ranker in methods.values()}
+    return write_report(
         path,
         title=f"Rankers compared: {title}",
-        summary=f"Over {title}, {best} has the best {first}: {value:.4f}.{_certainty(comparisons.get(first, ()))}",
-        command="luce " + " ".join(sys.argv[1:]),
-        dataset=judged,
-        results=results,
-        comparisons=comparisons,
-        example=Example(example, scores[best], best),
-        settings={name: repr(ranker) for name, ranker in rankers.items()},
+        summary=f"Over {title}, {best} has the best {first}: {value:.4f}.{_certainty(found.tests.get(first))}{failed}",
+        command=shlex.join(["luce", *sys.argv[1:]]),
+        dataset=found.judged,
+        results=found.results,
+        comparisons=found.tests,
+        costs=found.costs,
+        histories=found.histories,
+        validation_metric=metrics.pop() if len(metrics) == 1 else "validation metric",
+        scores=found.scores,
+        importances=found.importances,
+        settings={name: repr(ranker) for name, ranker in methods.items()} | _packages(methods),
     )
-    say(f"[bold]Report:[/] {page}")
+
+
+def _packages(methods: dict[str, Any]) -> dict[str, str]:
+    """The versions of what the methods are built on, beside what Luce is: their processes loaded it, not this one."""
+    from luce.experiments.cells import packages_of
+    from luce.experiments.kept import version_of
+
+    packages = dict.fromkeys(package for method in methods.values() for package in packages_of(method))
+    told = ", ".join(f"{package} {version_of(package)}" for package in packages)
+    return {"packages of the methods": told} if told else {}
 
 
 def _certainty(tests: Any) -> str:
@@ -149,52 +231,7 @@ def _certainty(tests: Any) -> str:
     if not tests:
         return ""
     sure = [test.name for test in tests if test.randomisation_holm < 0.05]
+    chance = f"{tests[0].baseline} by more than chance would (5 %, randomisation test, Holm)."
     if not sure:
-        return f" None differs from {tests[0].baseline} by more than chance would (5 %, randomisation test, Holm)."
-    verb = "differs" if len(sure) == 1 else "differ"
-    return (
-        f" {', '.join(sure)} {verb} from {tests[0].baseline} by more than chance would (5 %, randomisation test, Holm)."
-    )
-
-
-def _parts(data: list[Path], folds: int, seed: int, reading: list[str] | None) -> list[Any]:
-    """The parts that take turns: files as given, the files of a folder, or one file cut by list."""
-    from luce.data import parts
-
-    if len(data) == 1 and data[0].is_dir():
-        data = sorted(path for path in data[0].iterdir() if path.is_file() and not path.name.startswith("."))
-        if len(data) < 2:
-            raise DataError("A folder to compare on must hold at least two files, one for each part.")
-    if len(data) == 1:
-        return list(parts(read_data(data[0], reading), folds, seed))
-    if len(data) != folds:
-        raise DataError(f"There are {len(data)} parts and --folds {folds}; given parts are the folds themselves.")
-    first = read_data(data[0], reading)
-    return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]
-
-
-def _print(results: dict[str, Any], tests: Any, first: str, title: str) -> None:
-    from luce.metrics import metric as metric_of
-
-    one = next(iter(results.values()))
-    rows = []
-    for name, result in results.items():
-        cells = [name]
-        for metric, mean in result.means.items():
-            low, high = result.intervals[metric]
-            best = metric_of(metric).best(other.means[metric] for other in results.values())
-            mark = "*" if mean == best and len(results) > 1 else " "
-            cells.append(f"{mark}{mean:.4f} [dim]{low:.4f}–{high:.4f}[/]")
-        rows.append(cells)
-    show_table(title, ["ranker", *one.means], rows)
-    if one.max_grade is not None:
-        say(f"[dim]err with max_grade {one.max_grade:g}[/]")
-    empty = {count for count in one.n_empty.values() if count}
-    if empty:
-        fate = "left out" if one.empty == "skip" else f"counted as {one.empty}"
-        say(f"[dim]{max(empty)} of {one.n_lists} lists have nothing relevant and are {fate}.[/]")
-    for test in tests:
-        say(
-            f"[dim]{test.name} − {test.baseline}: {first} {test.difference:+.4f}, p = {test.randomisation_holm:.3g} "
-            f"(randomisation test, Holm), {test.t_test_holm:.3g} (t-test, Holm)[/]"
-        )
+        return f" None differs from {chance}"
+    return f" {', '.join(sure)} {'differs' if len(sure) == 1 else 'differ'} from {chance}"

@@ -24,7 +24,8 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
     from luce.data import split, write
     from luce.data.synthetic import web_search
     from luce.metrics import compare, evaluate
-    from luce.report import Example, write_report
+    from luce.rankers.importance import permutation_importance
+    from luce.report import write_report
 
     directory.mkdir(parents=True, exist_ok=True)
     made = web_search(lists, n_features=40, mean_length=40, seed=seed, missing=0.02)
@@ -33,7 +34,7 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
         write(part, directory / f"{name}.txt")
         say(f"{directory / name}.txt: {part!r}")
 
-    rankers = _fit(parts, seed, threads)
+    rankers, costs = _fit(parts, seed, threads)
     rankers["listmle"].save(directory / "model.luce")
     test = parts["test"]
     scores = {"random order": np.random.default_rng(seed).random(test.n_rows)}
@@ -55,9 +56,11 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
         dataset=test,
         results=results,
         comparisons={"ndcg@10": compare(results, "ndcg@10", "random order")},
-        history=rankers["listmle"].history_,
+        costs=costs,
+        histories={name: ranker.history_ for name, ranker in rankers.items()},
         validation_metric=rankers["listmle"].metric,
-        example=Example(_telling_list(results[best].values["ndcg@10"], test), scores[best], best),
+        scores=scores,
+        importances={best: permutation_importance(rankers[best], test, repeats=2, seed=seed)},
         settings={"ranker": "linear", "objectives": ", ".join(rankers), "lists": str(lists), "seed": str(seed)},
     )
     say(f"\nNow try: luce inspect {directory}/train.txt")
@@ -66,19 +69,17 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
     say(f"[bold]Report:[/] {page}")
 
 
-def _fit(parts: dict[str, Any], seed: int, threads: int | None) -> dict[str, Any]:
-    from luce.cli.rankers import fit, make_ranker
+def _fit(parts: dict[str, Any], seed: int, threads: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The rankers of the demonstration, and what each took."""
+    from time import perf_counter
 
-    rankers = {}
+    from luce.cli.rankers import fit, make_ranker
+    from luce.report import Cost
+
+    rankers, costs = {}, {}
     for name in ("listnet", "listmle", "pl-partition"):
+        start = perf_counter()
         rankers[name] = make_ranker("linear", name, None, {}, seed, threads)
         fit(rankers[name], parts["train"], parts["validation"], f"Training {name}")
-    return rankers
-
-
-def _telling_list(values: Any, dataset: Any) -> int:
-    """A list of common length whose value is near the middle: neither a triumph nor a failure."""
-    import numpy as np
-
-    common = (dataset.sizes >= 12) & ~np.isnan(values)
-    return int(np.argmin(np.where(common, np.abs(values - np.nanmedian(values)), np.inf)))
+        costs[name] = Cost(perf_counter() - start)
+    return rankers, costs

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
-from luce.cli.output import show_json
+from luce.cli.output import say, show_json
 from luce.cli.reading import read_data, read_for
 from luce.errors import OptionError
 
@@ -17,11 +17,12 @@ Chosen = Annotated[
     str | None,
     typer.Option(
         help="Metrics, with commas; `luce metrics` lists them. "
-        f"[default: {LIST_METRICS}; of labels precision and psp @1, @3 and @5]"
+        f"(default: {LIST_METRICS}; of labels precision and psp @1, @3 and @5)"
     ),
 ]
 Propensity = Annotated[str, typer.Option(metavar="A,B", help="Of the propensity model, for psp and psndcg of labels.")]
 PerList = Annotated[Path | None, typer.Option(help="CSV file to write with the value of every list.")]
+Page = Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Page to write: figures, curves, lists.")]
 
 
 def evaluate(
@@ -32,6 +33,7 @@ def evaluate(
     max_grade: Highest = None,
     propensity: Propensity = "0.55,1.5",
     per_list: PerList = None,
+    report: Page = None,
     seed: Seed = 0,
     threads: Threads = None,
     read: Reading = None,
@@ -40,6 +42,8 @@ def evaluate(
     """Measure models (.luce) or rankings (TREC .run) on judged lists, with 95 % intervals.
 
     Example: luce evaluate model.luce test.txt --metrics ndcg@10,err
+
+    Example: luce evaluate old.luce new.luce test.txt --report page.html
 
     Example: luce evaluate bm25.run judged.qrels
 
@@ -51,7 +55,8 @@ def evaluate(
         raise OptionError("luce evaluate needs a model or a run file, and then the data.")
     *sources, data = files
     settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
-    results = {}
+    results: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
     for source in sources:
         ranker = None if source.suffix == ".run" else luce.load(source)
         if ranker is not None and ranker.takes != "lists":
@@ -60,6 +65,9 @@ def evaluate(
         scores, dataset, grade = scored(source, data, read)
         highest = grade if max_grade is None else max_grade
         results[str(source)] = luce.evaluate(scores, dataset, metrics or LIST_METRICS, max_grade=highest, **settings)
+        shown[str(source)] = scores, dataset
+    if report is not None:
+        _write_page(report, results, shown, data)
     if per_list is not None:
         _write_lists(per_list, results)
     if json:
@@ -87,6 +95,39 @@ def scored(source: Path, data: Path, reading: list[str] | None) -> tuple[Any, An
     ranker = luce.load(source)
     dataset = read_data(data, reading, *ranker.features)
     return ranker.predict(dataset), dataset, ranker.max_grade_
+
+
+def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data: Path) -> None:
+    import shlex
+    import sys
+
+    import numpy as np
+
+    from luce.metrics import compare
+    from luce.metrics import metric as metric_of
+    from luce.report import write_report
+
+    if len(shown) < len(results):
+        raise OptionError("--report is about rankers of lists; here a model ranks labels. Leave --report out.")
+    first_lists, *others = (dataset for _, dataset in shown.values())
+    for each in others:  # a run brings its own rows, in its own order
+        if each.document_ids != first_lists.document_ids or not np.array_equal(each.offsets, first_lists.offsets):
+            raise OptionError("The sources rank different items, or in another order of rows: write a report for each.")
+    first = next(iter(next(iter(results.values())).means))
+    tests = compare(results, first) if len(results) > 1 else ()
+    value = metric_of(first).best(result.means[first] for result in results.values())
+    best = next((name for name, result in results.items() if result.means[first] == value), "no source")
+    page = write_report(
+        path,
+        title=f"{', '.join(results)} on {data.name}",
+        summary=f"On {first_lists.n_lists:,} lists, {best} reaches {'the best ' * bool(tests)}{first}: {value:.4f}.",
+        command=shlex.join(["luce", *sys.argv[1:]]),
+        dataset=first_lists,
+        results=results,
+        comparisons={first: tests} if tests else {},
+        scores={name: scores for name, (scores, _) in shown.items()},
+    )
+    say(f"[bold]Report:[/] {page}")
 
 
 def _write_lists(path: Path, results: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from luce.errors import DataError, OptionError
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Number = Annotated[int | None, typer.Option("--list", help="Explain this list, by its number from 0.")]
 Query = Annotated[str | None, typer.Option(help="Explain the list of this query instead, by its id.")]
-Top = Annotated[int | None, typer.Option(min=1, help="How many to show. [default: 10 items, 20 features]")]
+Top = Annotated[int | None, typer.Option(min=1, help="How many to show. (default: 10 items, 20 features)")]
 Chosen = Annotated[str, typer.Option("--metric", help="Metric that features are worth; `luce metrics` lists them.")]
 Repeats = Annotated[int, typer.Option(min=1, help="How often the values of each feature are shuffled.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to, every feature in it.")]
@@ -163,8 +163,7 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
 
 def _list_table(found: Any) -> Any:
     """Items down, the features that move them most across."""
-    from luce.report.explanation import short
-    from luce.report.wording import decimal, number
+    from luce.report.wording import decimal, number, short
 
     columns = found.by_feature(COLUMNS)
     heads = ["rank", "item", "score", "grade", *(short(name) for name, _ in columns)]

@@ -57,11 +57,14 @@ class Report(Protocol):
 
 
 @contextmanager
-def progress(title: str) -> Iterator[Report]:
-    """A bar on standard error once the work has taken two seconds, with the time left; in a log, some lines."""
+def progress(title: str, timed: bool = True) -> Iterator[Report]:
+    """A bar on standard error once the work has taken two seconds; in a log, some lines.
+
+    `timed`: with the time left as the bar has moved so far, where the words do not tell it.
+    """
     console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"), TimeRemainingColumn()
-    bar = Progress(*columns, console=console, transient=True)
+    columns = TextColumn("{task.description}"), BarColumn(40 if timed else 20), TextColumn("{task.fields[words]}")
+    bar = Progress(*columns, *([TimeRemainingColumn()] if timed else []), console=console, transient=True)
     task = bar.add_task(title, total=1.0, words="")
     due = time.monotonic() + PATIENCE
 

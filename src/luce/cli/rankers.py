@@ -1,5 +1,6 @@
 """Rankers as the command line makes them: by kind or preset, with settings checked before any data is read."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -69,12 +70,14 @@ def known_settings(kind: str) -> dict[str, Any]:
     return {name: value for name, value in RANKERS[kind]().get_params().items() if name not in others}
 
 
-def settings_of(given: list[str] | None, kinds: list[str]) -> dict[str, dict[str, Any]]:
-    """Of each kind the settings that it knows; one that none of them knows is an error."""
+def settings_of(
+    given: list[str] | None, kinds: list[str], others: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Of each kind the settings that it knows, and of others than ours; one that none of them knows is an error."""
     from luce.errors import unknown_name
 
     settings = pairs(given, "--set")
-    known = {kind: known_settings(kind) for kind in kinds}
+    known: dict[str, Mapping[str, Any]] = {kind: known_settings(kind) for kind in kinds} | dict(others or {})
     for name in settings:
         if not any(name in table for table in known.values()):
             raise unknown_name("setting of these rankers", name, {name for table in known.values() for name in table})

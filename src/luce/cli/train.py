@@ -15,7 +15,7 @@ from luce.errors import OptionError
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="MODEL", help="Model file to write. [default: model.luce; of rank 1, 2, … none]"
+        "--output", "-o", metavar="MODEL", help="Model file to write. (default: model.luce; of rank 1, 2, … none)"
     ),
 ]
 Validation = Annotated[Path | None, typer.Option(help="Judged lists that decide when to stop and what to keep.")]
@@ -24,7 +24,7 @@ Goal = Annotated[
     str | None,
     typer.Option(
         "--objective",
-        help="Objective; `luce objectives` lists them. [default: listmle; of trees and labels pl-partition]",
+        help="Objective; `luce objectives` lists them. (default: listmle; of trees and labels pl-partition)",
     ),
 ]
 Options = Annotated[

@@ -205,8 +205,10 @@ def partitioned_rankings(
     return PartitionedRankings(np.concatenate(items), np.concatenate(labels), offsets, worths / worths.sum())
 
 
-def tagged_documents(n_rows: int, *, n_words: int = 300, n_labels: int = 100, seed: int = 0) -> TaggedData:
-    """Documents as counts of words, each tagged with one to nine labels, some of which are far more common than others.
+def tagged_documents(
+    n_rows: int, *, n_words: int = 300, n_labels: int = 100, most_labels: int = 9, seed: int = 0
+) -> TaggedData:
+    """Documents as counts of words, each tagged with one to `most_labels` labels, some far more common than others.
 
     A document has a few topics. Its labels are the first of a Plackett-Luce draw whose scores follow from its topics
     and from how common a label is. Seeds give other documents of the same world.
@@ -214,7 +216,7 @@ def tagged_documents(n_rows: int, *, n_words: int = 300, n_labels: int = 100, se
     >>> tagged_documents(50, n_labels=20)
     TaggedData(50 rows, 300 features, 20 labels, 5.42 a row, sparse)
     """
-    _check(1, n_rows=n_rows, n_words=n_words, n_labels=n_labels)
+    _check(1, n_rows=n_rows, n_words=n_words, n_labels=n_labels, most_labels=most_labels)
     _check(0, seed=seed)
     world, random = default_rng([n_words, n_labels]), default_rng([seed, 3])
     words = world.dirichlet(np.full(n_words, 0.05), 20)
@@ -225,4 +227,4 @@ def tagged_documents(n_rows: int, *, n_words: int = 300, n_labels: int = 100, se
     keys = topics @ scores + common + random.gumbel(size=(n_rows, n_labels))
     places = np.argsort(np.argsort(-keys, axis=1), axis=1)
     features = sparse.csr_array(np.log1p(counts).astype(np.float32))
-    return TaggedData(features, places < random.integers(1, 10, (n_rows, 1)))
+    return TaggedData(features, places < random.integers(1, most_labels + 1, (n_rows, 1)))

@@ -10,6 +10,7 @@ from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, ordered_likeliho
 from luce.kernels.partition_likelihood import partition_likelihood, partition_lower_bound
 from luce.objectives.objective import Evaluation, Lists, record
 from luce.objectives.options import Option, between, switch, whole
+from luce.objectives.ranges import Choice
 
 FAMILY = "Plackett-Luce likelihood"
 PLACE_WEIGHTS = ("halving", "dcg", "reciprocal")
@@ -50,7 +51,7 @@ def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
     formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from place j on in the order of the labels",
     paper="Xia et al. 2008; Lan et al. 2014; PLRank 2019 (l-ListMLE: depth 10)",
     choices={
-        "depth": whole(None, 1, "how many places of the order count; None = all"),
+        "depth": whole(None, 1, "how many places of the order count; None = all", Choice((None, 5, 10, 20))),
         "whole_grades": switch(False, "go on to the end of the grade that depth cuts, instead of cutting it at random"),
         "permutations": whole(1, 1, "over how many shuffles of equal labels to average"),
     },
@@ -98,6 +99,7 @@ def weights_of_places(alpha: Any, offsets: Integers) -> dict[str, Any]:
             "'halving', 'dcg', 'reciprocal' or a row of weights ≥ 0",
             _is_place_weights,
             "weight of each place; halving is the paper's 2^(n−j) − 1 as a ratio to the first; a row ends in zeros",
+            Choice(("halving", "dcg", "reciprocal")),
         ),
         "permutations": whole(1, 1, "over how many shuffles of equal labels to average"),
     },

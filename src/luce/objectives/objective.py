@@ -209,9 +209,21 @@ class Objective:
             "options": options,
         }
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled, an objective of the table is its name and options, so that rankers go to other processes."""
+        from luce.objectives import OBJECTIVES
+
+        if getattr(OBJECTIVES.get(self.name), "compute", None) is not self.compute:
+            return super().__reduce_ex__(protocol)
+        return _of_table, (self.name, self._changed)
+
+    @property
+    def _changed(self) -> dict[str, Any]:
+        return {k: v for k, v in self.options.items() if v is not self.choices[k].default}
+
     def __str__(self) -> str:
-        changed = {k: v for k, v in self.options.items() if v is not self.choices[k].default}
-        return self.name + (f"({', '.join(f'{k}={v!r}' for k, v in changed.items())})" if changed else "")
+        changed = ", ".join(f"{k}={v!r}" for k, v in self._changed.items())
+        return f"{self.name}({changed})" if changed else self.name
 
     def __repr__(self) -> str:
         return f"<objective {self}>"
@@ -232,6 +244,12 @@ def _not_finite(scores: Floats) -> DataError:
         check_rows("scores", scores)
     row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
     return DataError(f"scores must be finite. Got {scores[row]} at row {row}.")
+
+
+def _of_table(name: str, options: dict[str, Any]) -> Objective:
+    from luce.objectives import objective
+
+    return objective(name, **options)
 
 
 def relevance(labels: Floats) -> Floats:

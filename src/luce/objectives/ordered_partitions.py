@@ -13,7 +13,10 @@ SAMPLED = (
     "steps from S_k; the loss is that difference of mean scores, not a likelihood"
 )
 DIRECTION = one_of(
-    "forward", ("forward", "backward"), "choose the best subset first, or eliminate the worst first: the model of −s"
+    "forward",
+    ("forward", "backward"),
+    "choose the best subset first, or eliminate the worst first: the model of −s",
+    tried=True,
 )
 CHAINS = whole(1, 1, "over how many chains to average")
 

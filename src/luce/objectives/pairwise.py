@@ -11,6 +11,7 @@ from luce.kernels.label_targets import Target, label_targets
 from luce.kernels.pairs import pair_hinges, pair_outcomes, pair_squares, pair_swaps
 from luce.objectives.objective import Evaluation, Lists, record
 from luce.objectives.options import between, one_of, whole
+from luce.objectives.ranges import Choice, Range
 
 FAMILY = "pairwise"
 TIES = "pairwise with ties"
@@ -104,7 +105,11 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
     formula="Σ_{y_i > y_j} w_i w_j |ΔNDCG_ij| log(1 + e^{−δ}), ΔNDCG_ij from swapping i and j at the present ranks, "
     "gains 2^y − 1, discounts 1/log₂(1+r). " + HELD,
     paper="Burges et al. 2006, Burges 2010; the trees of PLRank 2019",
-    choices={"cutoff": whole(None, 1, "the k of NDCG@k; ranks beyond it have no discount; None = all ranks")},
+    choices={
+        "cutoff": whole(
+            None, 1, "the k of NDCG@k; ranks beyond it have no discount; None = all ranks", Choice((None, 5, 10, 20))
+        )
+    },
     curvature=True,
     gradient_only=True,
 )
@@ -121,8 +126,8 @@ def lambdarank(lists: Lists, *, cutoff: int | None) -> Evaluation:
     "plus |1/log₂(1+r_i) − 1/log₂(1+r_j)|. " + HELD,
     paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of PL-Rank 2021",
     choices={
-        "variant": one_of("2", ("2", "2++"), "NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight"),
-        "mu": between(10.0, 0.0, 1e6, "what NDCG-Loss2's weight counts for in 2++"),
+        "variant": one_of("2", ("2", "2++"), "NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight", tried=True),
+        "mu": between(10.0, 0.0, 1e6, "what NDCG-Loss2's weight counts for in 2++", Range(0.1, 100.0, log=True)),
     },
     curvature=True,
     gradient_only=True,

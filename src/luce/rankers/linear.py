@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from luce.data.transform import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
+from luce.objectives.ranges import Range
 from luce.optimisers.convergence import Curve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.explanation import Explainable
@@ -65,6 +66,8 @@ class LinearRanker(Explainable):
         "lists_per_batch": or_none(whole(1)),
         "restarts": whole(0),
     }
+    tried: ClassVar = {"l2": Range(1e-3, 1e4, log=True), "learning_rate": Range(0.01, 3.0, log=True)}
+    limit = "max_iterations"
 
     def __init__(
         self,
@@ -165,6 +168,11 @@ class LinearRanker(Explainable):
     @property
     def rounds(self) -> int:
         return SEARCHES[self._method].rounds if self.max_iterations is None else self.max_iterations
+
+    def idle_settings(self) -> tuple[str, ...]:
+        if self._method == "coordinate-ascent":
+            return "l2", "learning_rate", "lists_per_batch", "objective"
+        return ("learning_rate", "lists_per_batch") if self._method == "lbfgs" else ()
 
     def _scores(self, features: Any, offsets: Integers) -> Floats:
         return self._combined(self.parameters_, features)

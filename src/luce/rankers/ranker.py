@@ -33,6 +33,7 @@ from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
+from luce.objectives.ranges import Tried
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.inputs import as_dataset, check_features, finite, one_list, refuse_missing
 from luce.rankers.manifest import facts_of
@@ -66,6 +67,10 @@ class Ranker(BaseEstimator):
     """Parameters that a model file leaves out: they may mean nothing on another machine."""
     rules: ClassVar[Mapping[str, Rule]] = COMMON
     """What its parameters may be."""
+    tried: ClassVar[Mapping[str, Tried]] = {}
+    """What tuning tries of its parameters."""
+    limit: ClassVar[str]
+    """The parameter that says how many iterations a fit takes at most."""
     # A Pipeline offers sample_weight=None to its last step, which must have heard of it.
     __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": None}
 
@@ -86,6 +91,10 @@ class Ranker(BaseEstimator):
     @abstractmethod
     def rounds(self) -> int:
         """The most iterations that a fit takes."""
+
+    def idle_settings(self) -> tuple[str, ...]:
+        """Settings that, with the others as they are, change nothing; "objective" stands for all its options."""
+        return ()
 
     @abstractmethod
     def _scores(self, features: Any, offsets: Integers) -> Floats:

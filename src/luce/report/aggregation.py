@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.files import replacing
-from luce.report.page import environment
+from luce.report.layout import page_of, write_page
 from luce.report.repeat import versions
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 from luce.report.wording import decimal, plain
@@ -29,10 +28,7 @@ def write_aggregation(
         "connectivity": {"text": str(model.rankings_.connectivity()), "facts": _facts(model)},
         "repeat": {"command": command, "settings": settings, "versions": versions()},
     }
-    page = environment().get_template("page.html.j2").render(title=title, summary=summary, sections=sections)
-    with replacing(path) as partial:
-        partial.write_text(page, encoding="utf-8", newline="\n")
-    return Path(path)
+    return write_page(path, page_of(title, summary, sections))
 
 
 def _facts(model: Any) -> dict[str, str]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import decimal, number, plain, share
+from luce.report.wording import decimal, number, plain, share, short
 
 
 class Whisker(NamedTuple):
@@ -29,13 +29,16 @@ def whiskers(name: str, metric: str, rows: Sequence[Whisker], level: str) -> Pic
             colour = ACCENT if row.best else MUTED
             axes.hlines(place, row.low, row.high, color=colour, linewidth=2)
             axes.plot(row.mean, place, "o", color=colour, markersize=7)
-            text = plain(row.name, 44) if np.isfinite(row.mean) else f"{plain(row.name, 34)}: no value"
-            axes.text(0, place - 0.22, text, transform=axes.get_yaxis_transform(), va="bottom", clip_on=False)
+            text = short(row.name, 44) if np.isfinite(row.mean) else f"{short(row.name, 34)}: no value"
+            looks = {"va": "bottom", "weight": "bold" if row.best else "normal", "clip_on": False}
+            axes.text(0, place - 0.22, text, transform=axes.get_yaxis_transform(), **looks)
         axes.set_ylim(len(rows) - 0.5, -1)
         axes.set_yticks([])
         axes.spines.left.set_visible(False)
         axes.grid(axis="x")
         axes.locator_params(axis="x", nbins=5)
+        if not np.isfinite([row.mean for row in rows]).any():
+            axes.set_xticks([])
         axes.set_title(plain(metric), pad=4, weight="bold")
 
     spoken = "; ".join(f"{row.name} {decimal(row.mean)}, {decimal(row.low)} to {decimal(row.high)}" for row in rows)

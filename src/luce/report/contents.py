@@ -2,45 +2,35 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from luce.arrays import check_rows
+from luce.arrays import Floats, numbers
 from luce.data.ragged import Dataset
 from luce.errors import OptionError
+from luce.experiments.cost import Cost as Cost
 from luce.metrics import Comparison, Results
 
-
-@dataclass(frozen=True)
-class Example:
-    """One list to show as ranked.
-
-    Attributes:
-        list_number: which list of the dataset, from 0.
-        scores: (N,), the score of every row of the dataset.
-        ranker: whose scores they are.
-        depth: how many of the list's items to show.
-    """
-
-    list_number: int
-    scores: Any
-    ranker: str = ""
-    depth: int = 10
+if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
+    from luce.rankers.importance import Importance
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The contents of a report; what is empty or None gets no section.
+    """The contents of a report; what is empty gets no section. Rankers go by name, the same in every field.
 
     Attributes:
         title: heading of the page.
         summary: the finding, in a sentence.
         command: the command line that makes this report again.
         dataset: the lists that the results were measured on.
-        results: of each ranker, by name.
+        results: of each ranker.
         comparisons: what `luce.metrics.compare` gives, by metric.
-        history: of each iteration of training its "iteration", "loss" and, where measured, "validation".
+        costs: of each ranker.
+        histories: of each ranker, of each iteration of training its "iteration" and, where measured, "loss" and
+            "validation".
         validation_metric: the metric behind "validation".
-        example: one list to show as ranked.
+        scores: of each ranker (N,), one for every row of the dataset; NaN in a list that it has not scored.
+        importances: of each ranker, what the features are worth to it.
         settings: of the run, by name.
     """
 
@@ -50,23 +40,24 @@ class Report:
     dataset: Dataset
     results: Mapping[str, Results] = field(default_factory=dict)
     comparisons: Mapping[str, Sequence[Comparison]] = field(default_factory=dict)
-    history: Sequence[Mapping[str, float]] = ()
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    histories: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
     validation_metric: str = "validation metric"
-    example: Example | None = None
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    importances: Mapping[str, "Importance"] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for entry in self.history:
-            if "iteration" not in entry or "loss" not in entry:
-                raise OptionError(f"Every entry of history must hold 'iteration' and 'loss'. Got {dict(entry)}.")
-        if self.example is not None:
-            self._check_example(self.example)
+        for name, history in self.histories.items():
+            for entry in history:
+                if "iteration" not in entry:
+                    raise OptionError(f"Every entry of the history of {name} must hold 'iteration'. Got {dict(entry)}.")
+        checked = {
+            name: numbers(f"The scores of {name}", values, self.dataset.n_rows) for name, values in self.scores.items()
+        }
+        object.__setattr__(self, "scores", checked)
 
-    def _check_example(self, example: Example) -> None:
-        n_lists = self.dataset.n_lists
-        if not 0 <= example.list_number < n_lists:
-            given = f"Got {example.list_number} for a dataset of {n_lists} lists"
-            raise OptionError(f"The list_number of the example must be one of the dataset's lists, from 0. {given}.")
-        if example.depth < 1:
-            raise OptionError(f"The depth of the example must be an integer ≥ 1. Got {example.depth}.")
-        check_rows("The scores of the example", example.scores, self.dataset.n_rows)
+    def scores_of(self, name: str) -> Floats:
+        """The scores of one ranker."""
+        scores: Floats = self.scores[name]
+        return scores

@@ -3,22 +3,24 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from luce.arrays import Floats
 from luce.data.ragged import Dataset
-from luce.files import replacing
-from luce.rankers.explanation import Explainable
-from luce.rankers.importance import Importance
-from luce.report.page import environment
+from luce.metrics import METRICS
+from luce.report.layout import page_of, write_page
 from luce.report.repeat import versions
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import decimal, number, plain
+from luce.report.wording import LETTERS, decimal, number, plain, short
 
-FEATURES, PARTS, LETTERS = 20, 6, 24
-"""Features of a picture of importance or of a table, and of one item, the others put together; letters of a name."""
+if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
+    from luce.rankers.explanation import Explainable
+    from luce.rankers.importance import Importance
+
+FEATURES, PARTS = 20, 6
+"""Features of a picture of importance or of a table, and of one item, the others put together."""
 
 
 class Part(NamedTuple):
@@ -69,7 +71,7 @@ class ExplainedList(NamedTuple):
         return rows
 
 
-def explained_list(ranker: Explainable, dataset: Dataset, list_number: int, top: int = 10) -> ExplainedList:
+def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, top: int = 10) -> ExplainedList:
     """What sets the top items of a list that is not empty apart from its mean item: score = mean + Σ contributions.
 
     >>> import luce
@@ -96,7 +98,7 @@ def explained_list(ranker: Explainable, dataset: Dataset, list_number: int, top:
 
 def write_explanation(
     path: str | os.PathLike[str],
-    found: ExplainedList | Sequence[Importance],
+    found: ExplainedList | Sequence["Importance"],
     *,
     title: str,
     summary: str,
@@ -116,13 +118,10 @@ def write_explanation(
         pictures = [importance_picture(each) for each in found]
         table = {"rows": importance_rows(found), "measures": [each.measure for each in found]}
         sections = {"importance": {**table, "pictures": pictures}, **sections}
-    page = environment().get_template("page.html.j2").render(title=title, summary=summary, sections=sections)
-    with replacing(path) as partial:
-        partial.write_text(page, encoding="utf-8", newline="\n")
-    return Path(path)
+    return write_page(path, page_of(title, summary, sections))
 
 
-def importance_rows(found: Sequence[Importance]) -> list[dict[str, Any]]:
+def importance_rows(found: Sequence["Importance"]) -> list[dict[str, Any]]:
     """A row for each feature, most important by the first measure first: what each measure says of it, and its error.
 
     A measure that does not know a feature, such as one made by a transform, says None.
@@ -139,12 +138,20 @@ def importance_rows(found: Sequence[Importance]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def importance_picture(found: Importance) -> Picture:
-    """A bar for each of the most important features, with two standard errors both ways where they are known."""
-    chosen = found.order[:FEATURES]
+def importance_picture(
+    found: "Importance", name: str | None = None, heading: str | None = None, most: int = FEATURES
+) -> Picture:
+    """A bar for each of the most important features, with two standard errors both ways where they are known.
+
+    `name` tells the picture from others of the page; the measure is the heading where none is given.
+    """
+    chosen = found.order[:most]
     values, names = found.values[chosen], [short(found.names[i]) for i in chosen]
     spread = np.zeros(len(chosen)) if found.errors is None else 2 * np.nan_to_num(found.errors[chosen])
-    title = {"gain": "Gain of its splits", "split": "Number of its splits"}.get(found.measure, f"{found.measure} lost")
+    measure = measured(found.measure)
+    note = "two standard errors each way" if found.errors is not None else "in all trees"
+    title = measure if heading is None else heading
+    below = note if heading is None else plain(measure, 50)
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
@@ -153,11 +160,21 @@ def importance_picture(found: Importance) -> Picture:
         axes.axvline(0, color=MUTED, linewidth=0.8)
         _features_down(axes, names)
         axes.set_title(plain(title, 40), weight="bold")
-        axes.set_xlabel("two standard errors each way" if found.errors is not None else "in all trees")
+        axes.set_xlabel(below)
 
     spoken = "; ".join(f"{name} {decimal(value)}" for name, value in zip(names, values, strict=True))
-    description = f"{title}, most important first: {spoken}."
-    return picture(f"importance-{found.measure}", description, 84 + 17 * len(names), draw)
+    description = f"{title if heading is None else f'{title}, {measure}'}, most important first: {spoken}."
+    return picture(name or f"importance-{found.measure}", description, 84 + 17 * len(names), draw)
+
+
+def measured(measure: str) -> str:
+    """What the values of an importance are, in words.
+
+    >>> measured("ndcg@10"), measured("gain"), measured("size of the weight")
+    ('ndcg@10 lost', 'Gain of its splits', 'size of the weight')
+    """
+    known = {"gain": "Gain of its splits", "split": "Number of its splits"}
+    return known.get(measure, f"{measure} lost" if measure.partition("@")[0] in METRICS else measure)
 
 
 def item_picture(item: Explained, reach: float) -> Picture:
@@ -188,14 +205,3 @@ def _features_down(axes: Any, names: Sequence[str]) -> None:
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(axis="x")
     axes.locator_params(axis="x", nbins=5)
-
-
-def short(name: str, longest: int = LETTERS) -> str:
-    """One line of a name, its middle left out where it is long: names often differ in the end.
-
-    >>> short("term_frequency_of_the_body_mean", 20), short("price")
-    ('term_frequ…body_mean', 'price')
-    """
-    line = plain(name, 1_000)
-    kept = max(longest - 1, 2)
-    return line if len(line) <= longest else f"{line[: kept - kept // 2]}…{line[-(kept // 2) :]}"

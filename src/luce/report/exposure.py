@@ -11,13 +11,12 @@ import numpy as np
 from luce.arrays import Floats, Integers, list_of_row
 from luce.data.ragged import Dataset
 from luce.errors import DataError
-from luce.files import replacing
 from luce.metrics import Results
 from luce.metrics.exposure import exposures_of, merits_of
-from luce.report.page import environment
+from luce.report.layout import page_of, write_page
 from luce.report.repeat import versions
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import decimal, number, plain, share
+from luce.report.wording import decimal, number, plain, share, short
 
 FEW_GRADES, BINS, MOST_GROUPS = 10, 5, 20
 """So many grades get a row each, more are put into bins of about equally many items; the largest groups get a row."""
@@ -145,14 +144,13 @@ def write_exposure(
         "unfairness": {"facts": measured, "level": level},
         "repeat": {"command": command, "settings": settings, "versions": versions()},
     }
-    page = environment().get_template("page.html.j2").render(title=title, summary=summary, sections=sections)
-    with replacing(path) as partial:
-        partial.write_text(page, encoding="utf-8", newline="\n")
-    return Path(path)
+    return write_page(path, page_of(title, summary, sections))
 
 
-def shares_picture(name: str, of: str, rows: Sequence[Share]) -> Picture:
+def shares_picture(name: str, of: str, rows: Sequence[Share], heading: str | None = None) -> Picture:
     """A ring for the share of merit, a dot for the share of attention with its error, a line between them."""
+    legend = "attention (dot), merit (ring)"
+    title = f"By {of.lower()}: {legend}" if heading is None else short(heading, 40)
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
@@ -169,10 +167,13 @@ def shares_picture(name: str, of: str, rows: Sequence[Share]) -> Picture:
         axes.set_yticks(range(len(rows)), [plain(row.name, 18) for row in rows])
         axes.set_ylim(len(rows) - 0.5, -0.6)
         axes.set_xlim(left=0)
+        axes.tick_params(axis="y", pad=8)
         axes.grid(axis="x")
         axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-        axes.set_title(f"By {of.lower()}: attention (dot), merit (ring)", weight="bold")
-        axes.set_xlabel("share of the list, mean over lists")
+        axes.set_title(title, weight="bold")
+        axes.set_xlabel("share of the list, mean over lists" if heading is None else f"{legend}, by {of.lower()}")
 
     spoken = "; ".join(f"{row.name}: merit {share(row.of_merit)}, attention {share(row.of_attention)}" for row in rows)
-    return picture(name, f"Shares by {of.lower()}: {spoken}.", 88 + 26 * len(rows), draw)
+    return picture(
+        name, f"{'' if heading is None else f'{heading}. '}Shares by {of.lower()}: {spoken}.", 88 + 26 * len(rows), draw
+    )

@@ -1,5 +1,6 @@
-"""The section on training: loss and validation metric by iteration."""
+"""The section on training: the validation metric of every ranker by iteration, the loss where nothing was validated."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,37 +8,49 @@ import numpy as np
 from luce.arrays import Floats
 from luce.report.charts import curve
 from luce.report.contents import Report
+from luce.report.multiples import Curve, curves
 from luce.report.results import higher_is_better
 
 
 def learning(report: Report) -> dict[str, Any] | None:
-    """The curves that hold at least one finite value, each with the best iteration marked."""
-    iterations = _column(report, "iteration")
-    curves = {"loss": _column(report, "loss"), report.validation_metric: _column(report, "validation")}
-    curves = {name: values for name, values in curves.items() if np.isfinite(values).any()}
-    if not curves:
-        return None
-    best = best_iteration(curves, report.validation_metric)
-    pictures = [
-        curve(f"learning-{place}", title, iterations, values, best)
-        for place, (title, values) in enumerate(curves.items())
+    """Of one ranker the loss and the validation metric; of several the curve that each was stopped by, side by side."""
+    learned = [
+        told
+        for name, history in report.histories.items()
+        for told in [told_by(name, history, report.validation_metric)]
+        if told is not None
     ]
-    by = report.validation_metric if report.validation_metric in curves else "loss"
-    return {"pictures": pictures, "best": iterations[best], "by": by, "value": curves[by][best], "last": iterations[-1]}
+    if not learned:
+        return None
+    if len(learned) > 1:
+        return {"rows": learned, "told": _common(learned), "pictures": curves("learning", learned), "small": True}
+    (one,) = learned
+    pictures = [curve("learning-stopped-by", one.told, one.iterations, one.values, one.best)]
+    losses = _column(report.histories[one.ranker], "loss")
+    if one.told != "loss" and np.isfinite(losses).any():
+        pictures.append(curve("learning-loss", "loss", one.iterations, losses, one.best))
+    return {"rows": learned, "pictures": pictures, "small": False}
 
 
-def best_iteration(curves: dict[str, Floats], validation_metric: str) -> int:
-    """The index of the first best value: of the validation metric where there is one, else of the loss.
+def told_by(ranker: str, history: Sequence[Mapping[str, float]], metric: str) -> Curve | None:
+    """The validation metric of a history, or where there is none the loss; the first best value is the best.
 
-    >>> best_iteration({"loss": np.array([3.0, 1.0, 2.0]), "ndcg@10": np.array([0.2, np.nan, 0.4])}, "ndcg@10")
-    2
+    >>> told_by("a", [{"iteration": i, "validation": v} for i, v in enumerate([0.2, 0.4, 0.4])], "ndcg@10").best
+    1
     """
-    values = curves.get(validation_metric, curves.get("loss"))
-    assert values is not None
-    upward = validation_metric in curves and higher_is_better(validation_metric)
-    badness = np.where(np.isfinite(values), -values if upward else values, np.inf)
-    return int(np.argmin(badness))
+    for told, column, upward in ((metric, "validation", higher_is_better(metric)), ("loss", "loss", False)):
+        values = _column(history, column)
+        if np.isfinite(values).any():
+            badness = np.where(np.isfinite(values), -values if upward else values, np.inf)
+            return Curve(ranker, told, _column(history, "iteration"), values, int(np.argmin(badness)))
+    return None
 
 
-def _column(report: Report, name: str) -> Floats:
-    return np.array([entry.get(name, np.nan) for entry in report.history], dtype=np.float64)
+def _common(learned: Sequence[Curve]) -> str:
+    """What all curves tell, nothing where they differ."""
+    told = {each.told for each in learned}
+    return told.pop() if len(told) == 1 else ""
+
+
+def _column(history: Sequence[Mapping[str, float]], name: str) -> Floats:
+    return np.array([entry.get(name, np.nan) for entry in history], dtype=np.float64)

@@ -3,49 +3,49 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from luce.errors import load_package
-from luce.files import replacing
+from luce.report.calibration import calibration
 from luce.report.contents import Report
 from luce.report.data_card import data_card
-from luce.report.example import example
+from luce.report.depth import depth
+from luce.report.differences import differences
+from luce.report.features import features
+from luce.report.layout import page_of, write_page
 from luce.report.learning import learning
+from luce.report.lists import lists
+from luce.report.merit import merit
 from luce.report.repeat import repeat
 from luce.report.results import results
-from luce.report.wording import count, decimal, number, p_value, plain, share
 
-SECTIONS: dict[str, Callable[[Report], dict[str, Any] | None]] = {
-    "results": results,
-    "learning": learning,
-    "example": example,
-    "data": data_card,
-    "repeat": repeat,
+
+class Section(NamedTuple):
+    """Its line in the table of contents, and what gathers what it shows: None leaves it out."""
+
+    line: str
+    gather: Callable[[Report], dict[str, Any] | None]
+
+
+SECTIONS: dict[str, Section] = {
+    "results": Section("Results", results),
+    "learning": Section("Learning curves", learning),
+    "depth": Section("By depth", depth),
+    "differences": Section("Wins and losses", differences),
+    "lists": Section("Lists to look at", lists),
+    "calibration": Section("Calibration", calibration),
+    "merit": Section("Exposure and merit", merit),
+    "features": Section("Features", features),
+    "data": Section("Data", data_card),
+    "repeat": Section("To repeat it", repeat),
 }
-"""The sections in their order: what each shows (None: it is left out), in templates/NAME.html.j2."""
-
-
-def environment() -> Any:
-    """The templates of the pages and the words they put numbers into."""
-    jinja2 = load_package("jinja2", "report")
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("luce.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters.update(decimal=decimal, number=number, count=count, p_value=p_value, plain=plain, share=share)
-    return templates
+"""The sections in their order; each is shown by templates/NAME.html.j2."""
 
 
 def render(report: Report) -> str:
     """The page of a report: one HTML text that asks for nothing from outside itself."""
-    gathered = {name: gather(report) for name, gather in SECTIONS.items()}
+    gathered = {name: section.gather(report) for name, section in SECTIONS.items()}
     sections = {name: found for name, found in gathered.items() if found is not None}
-    return (
-        environment().get_template("page.html.j2").render(title=report.title, summary=report.summary, sections=sections)
-    )
+    return page_of(report.title, report.summary, sections, {name: SECTIONS[name].line for name in sections})
 
 
 def write_report(path: str | os.PathLike[str], **contents: Any) -> Path:
@@ -62,7 +62,4 @@ def write_report(path: str | os.PathLike[str], **contents: Any) -> Path:
     ...     page.name, "First look" in page.read_text("utf-8")
     ('report.html', True)
     """
-    page = render(Report(**contents))
-    with replacing(path) as partial:
-        partial.write_text(page, encoding="utf-8", newline="\n")
-    return Path(path)
+    return write_page(path, render(Report(**contents)))

@@ -5,11 +5,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from luce.errors import OptionError
-from luce.metrics import Results
+from luce.metrics import Comparison, Results
 from luce.metrics import metric as find_metric
 from luce.report.charts import Whisker, whiskers
-from luce.report.contents import Report
+from luce.report.contents import Cost, Report
 from luce.report.wording import count, number
+
+SURE = 0.05
+"""A difference with a smaller p-value, after the correction, is more than chance."""
+
+COSTS = {"Fit": "fit_seconds", "Rank": "predict_seconds", "Memory": "peak_bytes"}
+"""The columns of what a ranker took, each the field of `Cost` that it shows."""
 
 
 def results(report: Report) -> dict[str, Any] | None:
@@ -20,8 +26,14 @@ def results(report: Report) -> dict[str, Any] | None:
     metrics = list(dict.fromkeys(name for result in every for name in result.means))
     columns = {metric: _column(report, metric) for metric in metrics}
     level = f"{number(100 * every[0].confidence)} %"
+    verdicts = {metric: _verdicts(metric, rows) for metric, rows in report.comparisons.items()}
     return {
+        "names": metrics,
         "metrics": {metric: higher_is_better(metric) for metric in metrics},
+        "verdicts": verdicts,
+        "marked": any(verdicts.get(metric) for metric in metrics),
+        "costs": {title: field for title, field in COSTS.items() if _known(report, field)},
+        "taken": {ranker: report.costs.get(ranker, Cost(math.nan)) for ranker in report.results},
         "rows": {ranker: [columns[metric][place] for metric in metrics] for place, ranker in enumerate(report.results)},
         "counted": [_counted(every, metric) for metric in metrics],
         "level": level,
@@ -53,6 +65,20 @@ def _column(report: Report, metric: str) -> list[Whisker]:
         Whisker(ranker, mean, *result.intervals.get(metric, (math.nan, math.nan)), mean == best)
         for (ranker, result), mean in zip(report.results.items(), means, strict=True)
     ]
+
+
+def _verdicts(metric: str, tests: Sequence[Comparison]) -> dict[str, str]:
+    """Of each ranker that surely differs from the baseline whether it is better or worse."""
+    sign = 1 if higher_is_better(metric) else -1
+    return {
+        test.name: "better" if sign * test.difference > 0 else "worse"
+        for test in tests
+        if test.randomisation_holm < SURE
+    }
+
+
+def _known(report: Report, field: str) -> bool:
+    return any(not math.isnan(getattr(cost, field)) for cost in report.costs.values())
 
 
 def _counted(results: Sequence[Results], metric: str) -> str:

@@ -12,11 +12,20 @@ from luce.errors import load_package
 from luce.report.wording import plain
 
 # Matplotlib draws in stand-in colours; the page's style sheet owns the real ones, one set for light, one for dark.
-INK, MUTED, LINE, ACCENT = "#010101", "#010102", "#010103", "#010104"
-_VARIABLES = {INK: "--ink", MUTED: "--muted", LINE: "--line", ACCENT: "--accent"}
+INK, MUTED, LINE, ACCENT, LOSS = "#010101", "#010102", "#010103", "#010104", "#010105"
+SERIES = (ACCENT, LOSS, "#010106", "#010107")
+"""Colours for things side by side, told apart by people who do not see red, green or blue; markers differ as well."""
 
-WIDTH = 360
-"""Units across every picture: about the pixels of a phone, so that text there keeps its size."""
+_VARIABLES = dict(
+    zip(
+        (INK, MUTED, LINE, *SERIES),
+        ("--ink", "--muted", "--line", "--accent", "--loss", "--third", "--fourth"),
+        strict=True,
+    )
+)
+
+WIDTH, SMALL = 360, 172
+"""Units across a picture, and across one of many: the pixels of a phone, or half, so that text there keeps its size."""
 
 _STYLE = {
     "svg.fonttype": "none",
@@ -55,13 +64,13 @@ class Picture(NamedTuple):
     description: str
 
 
-def picture(name: str, description: str, height: float, draw: Callable[[Any], None]) -> Picture:
-    """What `draw` puts on an empty figure, `WIDTH` by `height` units; `name` differs for each picture of a page."""
+def picture(name: str, description: str, height: float, draw: Callable[[Any], None], width: float = WIDTH) -> Picture:
+    """What `draw` puts on an empty figure of so many units; `name` differs for each picture of a page."""
     description = plain(description, 5_000)
     Figure = load_package("matplotlib.figure", "report").Figure
     drawn = io.BytesIO()
     with _house_style():
-        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+        figure = Figure(figsize=(width / 72, height / 72), layout="constrained")
         draw(figure)
         figure.savefig(drawn, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     return Picture(_inline(drawn.getvalue(), name, description), description)

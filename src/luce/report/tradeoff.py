@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.files import replacing
-from luce.report.page import environment
+from luce.report.layout import page_of, write_page
 from luce.report.repeat import versions
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 from luce.report.wording import decimal, plain
@@ -42,10 +41,7 @@ def write_tradeoff(
         "frontier": {**section, "pictures": [frontier_picture(points, relevance, fairness)]},
         "repeat": {"command": command, "settings": settings, "versions": versions()},
     }
-    page = environment().get_template("page.html.j2").render(title=title, summary=summary, sections=sections)
-    with replacing(path) as partial:
-        partial.write_text(page, encoding="utf-8", newline="\n")
-    return Path(path)
+    return write_page(path, page_of(title, summary, sections))
 
 
 def frontier_picture(points: Sequence[Point], relevance: str, fairness: str) -> Picture:

@@ -2,6 +2,9 @@
 
 import math
 
+LETTERS = 24
+"""Of a name in a picture."""
+
 
 def decimal(value: float) -> str:
     """A mean or a score, four places where that says something; a dash for NaN.
@@ -53,6 +56,34 @@ def share(part: float) -> str:
     return ">99.9 %" if part > 0.999 else f"{part:.1%}".replace("%", " %")
 
 
+def duration(seconds: float) -> str:
+    """Seconds as people say them; a dash for NaN.
+
+    >>> duration(0.0123), duration(4.56), duration(200), duration(7380), duration(math.nan)
+    ('12 ms', '4.6 s', '3 min 20 s', '2 h 3 min', '–')
+    """
+    if not math.isfinite(seconds):
+        return _endless(seconds)
+    if seconds < 59.95:
+        return f"{1000 * seconds:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def amount(size: float) -> str:
+    """Bytes as people say them; a dash for NaN.
+
+    >>> amount(812), amount(52_428_800), amount(3.2e9), amount(math.nan)
+    ('812 B', '52 MB', '3.2 GB', '–')
+    """
+    if not math.isfinite(size):
+        return _endless(size)
+    for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= least:
+            return f"{size / least:.{1 if size < 10 * least else 0}f} {unit}"
+    return f"{size:.0f} B"
+
+
 def count(n: int, word: str) -> str:
     """A count with its word.
 
@@ -70,6 +101,17 @@ def plain(text: str, longest: int = 60) -> str:
     """
     line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def short(name: str, longest: int = LETTERS) -> str:
+    """One line of a name, its middle left out where it is long: names often differ in the end.
+
+    >>> short("term_frequency_of_the_body_mean", 20), short("price")
+    ('term_frequ…body_mean', 'price')
+    """
+    line = plain(name, 1_000)
+    kept = max(longest - 1, 2)
+    return line if len(line) <= longest else f"{line[: kept - kept // 2]}…{line[-(kept // 2) :]}"
 
 
 def _endless(value: float) -> str:

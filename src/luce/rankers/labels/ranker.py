@@ -4,7 +4,7 @@ import os
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from luce.errors import DataError, OptionError
 from luce.metrics import Metric, Results, evaluate_labels, label_metric, measure_labels, propensities
 from luce.metrics.extreme import A, B
 from luce.objectives import Objective
+from luce.objectives.ranges import Choice, Range
 from luce.optimisers.convergence import Curve
 from luce.optimisers.gradient_descent import Arrays, Keeper, descend
 from luce.rankers.checkpoint import Checkpoint
@@ -74,6 +75,13 @@ class LabelRanker(NetworkRanker):
         "l2": NOT_NEGATIVE,
         "rows_per_batch": whole(1),
         "epochs": whole(1),
+    }
+    tried: ClassVar = {
+        "hidden": Choice(((64,), (128,), (256,), (512,))),
+        "dropout": Range(0.0, 0.5),
+        "l2": Choice((0.0, 1e-5, 1e-4)),
+        "learning_rate": Range(1e-4, 2e-2, log=True),
+        "rows_per_batch": Range(32, 512, log=True),
     }
 
     def __init__(

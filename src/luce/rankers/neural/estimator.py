@@ -29,6 +29,7 @@ class NetworkRanker(Ranker):
 
     packages = ("torch",)
     round_name = "epoch"
+    limit = "epochs"
     free_to_change = ("device", "epochs", "n_jobs", "patience")
     of_the_machine = ("device",)
 

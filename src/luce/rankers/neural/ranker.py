@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
+from luce.objectives.ranges import Choice, Range
 from luce.optimisers.convergence import Curve
 from luce.optimisers.gradient_descent import Keeper, descend
 from luce.rankers.checkpoint import Checkpoint
@@ -69,6 +70,14 @@ class NeuralRanker(NetworkRanker):
         "l2": NOT_NEGATIVE,
         "lists_per_batch": whole(1),
         "epochs": whole(1),
+    }
+    tried: ClassVar = {
+        "hidden": Choice(((32,), (64,), (64, 32), (128, 64), (256, 128, 64))),
+        "dropout": Range(0.0, 0.5),
+        "normalisation": Choice((None, "batch", "layer")),
+        "l2": Choice((0.0, 1e-5, 1e-4, 1e-3)),
+        "learning_rate": Range(1e-4, 3e-2, log=True),
+        "lists_per_batch": Range(8, 128, log=True),
     }
 
     def __init__(

@@ -36,7 +36,7 @@ from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.learner import Plan, TreeLearner
 from luce.rankers.trees.leaves import LEAF_SUMS
 from luce.rankers.trees.machines import ALONE, Machines
-from luce.rankers.trees.settings import RULES, columns_of, engine_settings, seeds_of
+from luce.rankers.trees.settings import RULES, TRIED, columns_of, engine_settings, seeds_of
 from luce.rankers.trees.shards import SharedCheckpoint, meet
 from luce.threads import thread_count
 
@@ -85,6 +85,8 @@ class TreeRanker(Explainable):
     round_name = "round"
     free_to_change = ("trees", "n_jobs", "patience")
     rules = RULES
+    tried = TRIED
+    limit = "trees"
 
     def __init__(
         self,
@@ -252,6 +254,9 @@ class TreeRanker(Explainable):
     @property
     def rounds(self) -> int:
         return self.trees
+
+    def idle_settings(self) -> tuple[str, ...]:
+        return () if self.native is None else ("objective",)
 
     @property
     def _outputs(self) -> int:

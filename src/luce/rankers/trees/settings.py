@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from luce.errors import OptionError, unknown_name
+from luce.objectives.ranges import Choice, Range, Tried
 from luce.rankers.settings import COMMON, NOT_NEGATIVE, POSITIVE, Rule, is_number, is_whole, or_none, whole
 
 NATIVE = ("lambdarank", "rank_xendcg")
@@ -49,6 +50,16 @@ RULES = COMMON | {
         )
     ),
 }
+
+TRIED: dict[str, Tried] = {
+    "leaves": Range(3, 64, log=True),
+    "min_rows_in_leaf": Range(1, 200, log=True),
+    "learning_rate": Range(0.02, 0.3, log=True),
+    "l2": Choice((0.0, 0.1, 1.0, 10.0)),
+    "list_fraction": Range(0.3, 1.0),
+    "feature_fraction": Range(0.3, 1.0),
+}
+"""What tuning tries. How many trees: as many as the validation lists want."""
 
 
 def engine_settings(ranker: Any, n_features: int, outputs: int, seed: int, n_jobs: int) -> dict[str, Any]:

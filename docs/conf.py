@@ -1,0 +1,55 @@
+"""Settings of the documentation site: `make docs` builds it into site/, to be read from disk or from any server."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from making.names import as_rst
+from making.parts import completed
+
+import luce
+
+project = "Luce"
+author = "The Luce authors"
+copyright = author
+release = version = luce.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["making", "_static"]
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!luce\.).*")]  # types of other packages: their sites are not asked
+
+myst_enable_extensions = ["deflist", "attrs_block"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+highlight_language = "text"
+smartquotes = False  # options such as --read keep their two dashes
+default_role = "code"
+toc_object_entries = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+python_maximum_signature_line_length = 90
+
+html_theme = "furo"
+html_title = "Luce"
+html_static_path = ["_static"]
+html_css_files = ["luce.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_show_search_summary = False  # summaries are fetched, which a page read from disk may not do
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {"color-brand-primary": "#0b5cad", "color-brand-content": "#0b5cad"},
+    "dark_css_variables": {"color-brand-primary": "#7fb8f0", "color-brand-content": "#7fb8f0"},
+}
+
+
+def setup(app):
+    """Pictures, commands and names are put into the pages as they are read; docstrings become reStructuredText."""
+    app.connect("source-read", lambda app, name, source: source.__setitem__(0, completed(source[0])))
+    app.connect("autodoc-process-docstring", as_rst, priority=400)

@@ -1,0 +1,1 @@
+"""What the site shows beyond the text of its pages: pictures, commands and public names, made from the code itself."""

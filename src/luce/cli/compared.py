@@ -1,0 +1,110 @@
+"""What `luce compare` prints and writes of its findings: a table, tests in words, JSON, and the file of all values."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from luce.cli.output import say, show_table
+
+LEVEL = 0.05
+WIDE = 104
+"""Columns of a terminal that hold intervals and the time of prediction too."""
+
+
+def print_comparison(found: Any, title: str) -> None:
+    """The table, what its marks mean, and the tests of the first metric."""
+    first, *others = next(iter(found.results.values())).means
+    wide = not sys.stdout.isatty() or Console().width >= WIDE
+    columns = [first, *(["95 % interval"] if wide else []), *(["± seeds"] if len(found.seeds) > 1 else []), *others]
+    columns += ["fit", *(["predict"] if wide else []), "memory"]
+    rows = [_row(found, name, first, others, wide) for name in found.results]
+    rows += [[name, "[red]failed[/]", *[""] * (len(columns) - 1)] for name in found.failures]
+    show_table(title, ["method", *columns], rows)
+    for line in _notes(found):
+        say(f"[dim]{line}[/]")
+
+
+def _row(found: Any, name: str, first: str, others: list[str], wide: bool) -> list[str]:
+    from luce.report.wording import amount, duration
+
+    result, cost = found.results[name], found.costs[name]
+    low, high = result.intervals[first]
+    cells = [name, _figure(found, name, first)]
+    cells += [f"[dim]{low:.4f}–{high:.4f}[/]"] if wide else []
+    cells += [f"{found.spreads[name][first]:.4f}"] if len(found.seeds) > 1 else []
+    cells += [_figure(found, name, metric) for metric in others]
+    times = [cost.fit_seconds, cost.predict_seconds] if wide else [cost.fit_seconds]
+    return [*cells, *map(duration, times), amount(cost.peak_bytes)]
+
+
+def _figure(found: Any, name: str, metric: str) -> str:
+    """A mean, with a star at the best and an arrow where it differs from the baseline."""
+    from luce.metrics import metric as metric_of
+
+    mean = found.results[name].means[metric]
+    best = metric_of(metric).best(other.means[metric] for other in found.results.values())
+    test = next((test for test in found.tests.get(metric, ()) if test.name == name), None)
+    arrow = ""
+    if test is not None and test.randomisation_holm < LEVEL:
+        arrow = "▲" if test.difference > 0 else "▼"
+    return f"{arrow}{'*' if mean == best and len(found.results) > 1 else ''}{mean:.4f}"
+
+
+def _notes(found: Any) -> list[str]:
+    one = next(iter(found.results.values()))
+    notes = []
+    if found.tests:
+        first, tests = next(iter(found.tests.items()))
+        notes.append(f"* best; ▲ ▼ above or below {tests[0].baseline} (randomisation test, Holm, 5 %)")
+        notes += [
+            f"{test.name} − {test.baseline}: {first} {test.difference:+.4f}, p = {test.randomisation_holm:.3g} "
+            f"(randomisation test, Holm), {test.t_test_holm:.3g} (t-test, Holm)"
+            for test in tests
+        ]
+    if one.max_grade is not None:
+        notes.append(f"err with max_grade {one.max_grade:g}")
+    empty = max(one.n_empty.values(), default=0)
+    if empty:
+        fate = "left out" if one.empty == "skip" else f"counted as {one.empty}"
+        notes.append(f"{empty} of {one.n_lists} lists have nothing relevant and are {fate}.")
+    measured = any(cost.peak_bytes == cost.peak_bytes for cost in found.costs.values())
+    memory = "memory: the most of any, above the data" if measured else "memory was not measured"
+    notes.append(f"fit and predict: median of all fits; {memory}")
+    return notes
+
+
+def failed_rows(found: Any) -> None:
+    """Say why each method that failed did."""
+    for name, reason in found.failures.items():
+        say(f"[bold red]{escape(name)} failed:[/] {escape(reason)}")
+
+
+def summary_of(found: Any) -> dict[str, Any]:
+    """What --json prints."""
+    return {
+        "results": {name: result.to_dict() for name, result in found.results.items()},
+        "tests": [{"metric": metric, **test._asdict()} for metric, tests in found.tests.items() for test in tests],
+        "spread_over_seeds": found.spreads,
+        "costs": {name: cost._asdict() for name, cost in found.costs.items()},
+        "failures": found.failures,
+        "folds": found.n_folds,
+        "seeds": list(found.seeds),
+    }
+
+
+def write_results(table: Any, path: Path) -> None:
+    """The long table as Parquet, or as JSON: an array of rows."""
+    import json
+
+    import pyarrow.parquet
+
+    from luce.files import replacing
+
+    with replacing(path) as partial:
+        if path.suffix == ".parquet":
+            pyarrow.parquet.write_table(table, partial)
+        else:
+            partial.write_text(json.dumps(table.to_pylist()), encoding="utf-8")

@@ -1,0 +1,138 @@
+"""The folds that `luce compare` goes through: a file cut by list, parts that take turns, or splits as given."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from luce.cli.options import pairs
+from luce.cli.output import say
+from luce.cli.reading import read_data
+from luce.errors import DataError, OptionError
+
+ROLES = {"train": re.compile("train"), "validation": re.compile("vali|dev"), "test": re.compile("test")}
+"""What the name of a file says about it: train.txt, vali.txt, set1.valid.txt, testset.txt, …"""
+FOLD = re.compile(r"fold[ _-]?(\d+)", re.IGNORECASE)
+
+
+class Given(NamedTuple):
+    """The files of one split; without validation lists a fifth of the training lists is held out for that."""
+
+    train: Path
+    validation: Path | None
+    test: Path
+
+
+def folds_of(
+    data: list[Path],
+    validation: Path | None,
+    test: Path | None,
+    count: int | None,
+    seed: int,
+    reading: list[str] | None,
+) -> tuple[Iterator[Any], str]:
+    """The folds, each read when its turn comes, and how many there are, in words."""
+    splits = _given(data, validation, test, reading)
+    if splits and count is not None and count != len(splits):
+        raise OptionError(f"--folds {count} cuts a file; here are given splits, {len(splits)} in number: leave it out.")
+    if splits:
+        missing = [split for split in splits if split.validation is None]
+        if missing:
+            say(f"No validation lists beside {missing[0].train}: a fifth of the training lists is held out to stop by.")
+        return _read_splits(splits, seed, reading), f"{len(splits)} folds" if len(splits) > 1 else "one split"
+    parts = _parts(data, count, seed, reading)
+    from luce.data import rotations
+
+    return rotations(parts), f"{len(parts)} folds"
+
+
+def _given(data: list[Path], validation: Path | None, test: Path | None, reading: list[str] | None) -> list[Given]:
+    """The splits that were given, if any."""
+    if test is not None or validation is not None:
+        if test is None:
+            raise OptionError("--validation goes with --test: DATA are then the training lists.")
+        if len(data) != 1 or data[0].is_dir():
+            raise OptionError("With --test, DATA is the one file of training lists.")
+        return [Given(data[0], validation, test)]
+    if len(data) != 1 or not data[0].is_dir():
+        return []
+    folders = [path for path in data[0].iterdir() if path.is_dir() and FOLD.fullmatch(path.name)]
+    folders.sort(key=lambda path: int(FOLD.fullmatch(path.name).group(1)))  # type: ignore[union-attr]
+    if not folders:
+        found = _split_in(data[0], reading)
+        return [] if found is None else [found]
+    splits = [_split_in(folder, reading) for folder in folders]
+    if None in splits:
+        raise DataError(f"{folders[splits.index(None)]} must hold the files of a fold: train, vali and test.")
+    return splits  # type: ignore[return-value]
+
+
+def _split_in(folder: Path, reading: list[str] | None) -> Given | None:
+    """The split that the names of a folder's files tell."""
+    files = _files(folder, reading)
+    found = {role: [path for path in files if pattern.search(path.name.lower())] for role, pattern in ROLES.items()}
+    if not (found["train"] and found["test"]):
+        return None
+    for role, paths in found.items():
+        if len(paths) > 1:
+            names = ", ".join(path.name for path in paths)
+            raise DataError(
+                f"{folder} holds several files for {role}: {names}. Give the training file as DATA, with --validation "
+                "and --test."
+            )
+    return Given(found["train"][0], next(iter(found["validation"]), None), found["test"][0])
+
+
+def _files(folder: Path, reading: list[str] | None) -> list[Path]:
+    """The data files of a folder: those whose ending means a format, or all where the format is named."""
+    from luce.data import format_of
+    from luce.data.letor.list_sizes import ENDINGS
+
+    named = "format" in pairs(reading, "--read")
+
+    def is_data(path: Path) -> bool:
+        if not path.is_file() or path.name.startswith(".") or path.suffix in ENDINGS:
+            return False
+        try:
+            return named or format_of(path) is not None
+        except OptionError:
+            return False
+
+    return sorted(path for path in folder.iterdir() if is_data(path))
+
+
+def _read_splits(splits: list[Given], seed: int, reading: list[str] | None) -> Iterator[Any]:
+    from luce.data import split as split_lists
+    from luce.data.splits import Fold
+
+    first: Any = None
+    for split in splits:
+        known = () if first is None else (first.n_features, first.feature_names)
+        train = read_data(split.train, reading, *known)
+        first = first or train
+        wanted = first.n_features, first.feature_names
+        test = read_data(split.test, reading, *wanted)
+        if split.validation is None:
+            most, held_out = split_lists(train, (0.8, 0.2), seed)
+            yield Fold(most, held_out, test)
+        else:
+            yield Fold(train, read_data(split.validation, reading, *wanted), test)
+
+
+def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | None) -> list[Any]:
+    """The parts that take turns: files as given, the files of a folder, or one file cut by list."""
+    from luce.data import parts
+
+    if len(data) == 1 and data[0].is_dir():
+        folder = data[0]
+        data = _files(folder, reading)
+        if len(data) < 2:
+            raise DataError(
+                f"{folder} must hold two files or more, one for each part; or train, vali and test; or Fold1, Fold2, …"
+            )
+    if len(data) == 1:
+        return list(parts(read_data(data[0], reading), count or 5, seed))
+    if count is not None and len(data) != count:
+        raise DataError(f"There are {len(data)} parts and --folds {count}; given parts are the folds themselves.")
+    first = read_data(data[0], reading)
+    return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]

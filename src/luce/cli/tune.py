@@ -1,0 +1,193 @@
+"""`luce tune`: settings searched with Optuna, and the model of the best of them."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
+from luce.cli.output import progress, say, show_json, show_table
+from luce.cli.rankers import make_ranker
+from luce.cli.reading import read_for
+from luce.errors import OptionError
+
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
+Validation = Annotated[
+    Path | None, typer.Option(help="Judged lists that stop and judge each trial, instead of folds of DATA.")
+]
+Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each judges a fit on the others.")]
+Model = Annotated[str, typer.Option(help="Kind of ranker: linear, neural, trees or labels.")]
+Goal = Annotated[
+    str | None,
+    typer.Option("--objective", help="Objective; `luce objectives` lists them. By default that of `luce train`."),
+]
+Options = Annotated[
+    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective that stays so.")
+]
+Fixed = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker that stays so.")
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=RANGE",
+        help="Another range of a setting or an option: leaves=4:64:log, dropout=0:0.3, hidden=64/64,32.",
+    ),
+]
+Metric = Annotated[str | None, typer.Option(help="What is to be best; by default ndcg@10, of labels precision@5.")]
+Trials = Annotated[int, typer.Option(min=1, help="Trials in all, with those of earlier runs.")]
+Minutes = Annotated[float | None, typer.Option(help="Start no trial after so many minutes of this run.")]
+Pruning = Annotated[bool, typer.Option(help="Give up trials that fall behind three in four of the others.")]
+Storage = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="File that keeps the trials; by default MODEL.study.")
+]
+Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
+
+SHOWN = 5
+
+
+def tune(
+    data: Data,
+    output: Output = Path("best.luce"),
+    validation: Validation = None,
+    folds: Folds = 3,
+    model: Model = "trees",
+    objective: Goal = None,
+    option: Options = None,
+    setting: Fixed = None,
+    vary: Vary = None,
+    metric: Metric = None,
+    trials: Trials = 50,
+    minutes: Minutes = None,
+    pruning: Pruning = True,
+    storage: Storage = None,
+    report: Page = Path("tuning.html"),
+    seed: Seed = 0,
+    threads: Threads = None,
+    read: Reading = None,
+    json: Json = False,
+) -> None:
+    """Search settings of a ranker by cross-validation, and write the model of the best.
+
+    The first trial has the default settings. Each is fitted on all folds but one, in turn, and stopped by that one.
+
+    The best settings are then fitted on all lists, for as many iterations as their folds wanted on average.
+    With --validation they are fitted on DATA and stopped by it.
+
+    Trials are kept in MODEL.study: after a crash, or to add trials, the same command goes on.
+    Ctrl-C writes the best model so far.
+
+    Example: luce tune judged.txt --minutes 10
+
+    Example: luce tune judged.txt --objective pl-partition --set leaves=15 --vary learning-rate=0.01:0.3:log
+
+    Example: luce tune train.txt --validation vali.txt --model neural --metric ndcg@5 --trials 30 -o neural.luce
+    """
+    from luce.experiments.tuning import tune as search
+    from luce.experiments.tuning_space import space_of
+    from luce.report.wording import count
+
+    fixed = pairs(setting, "--set") | ({} if metric is None else {"metric": metric})
+    ranker = make_ranker(model, objective, option, fixed, seed, threads)
+    stays = [name for name in [*fixed, *pairs(option, "--option")] if name != "metric"]
+    ranges, kept = _ranges(vary, ranker), storage or Path(f"{output}.study")
+    space_of(ranker, ranges, stays)  # what is wrong with them is told before any data is read
+    for path in (output, report):
+        if not path.parent.is_dir():
+            raise OptionError(f"{path} cannot be written: there is no directory {path.parent}.")
+    dataset = read_for(ranker, data, read)
+    held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+    if kept.exists():
+        say(f"Going on with the trials in {kept}.")
+    with progress("Tuning") as told:
+
+        def tell(step: Any) -> None:
+            told(step.share, step.words)
+            if step.ended is not None and step.ended.error:
+                say(f"[yellow]Note:[/] {_escaped(f'trial {step.ended.number} failed: {step.ended.error}')}")
+
+        budget: dict[str, Any] = {"trials": trials, "minutes": minutes, "pruning": pruning, "folds": folds}
+        try:
+            found = search(
+                ranker, dataset, validation=held_out, vary=ranges, fixed=stays, storage=kept, seed=seed, callback=tell,
+                **budget,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            say(f"Interrupted before there was a model to keep. To go on with {kept}: the same command.")
+            raise typer.Exit(130) from None
+    found.best_ranker.save(output)
+    _tell(found, output, kept, json)
+    _write(report, found, data, ranker, output)
+    if found.interrupted:
+        say(f"Interrupted after {count(len(found.trials), 'trial')}. To go on with {kept}: the same command.")
+        raise typer.Exit(130)
+
+
+def _ranges(given: list[str] | None, ranker: Any) -> dict[str, Any]:
+    """What `--vary` says: KEY=LOW:HIGH, KEY=LOW:HIGH:log, or KEY=A/B/… with choices."""
+    from luce.objectives.ranges import Choice, Range
+
+    ranges: dict[str, Any] = {}
+    for word in given or []:
+        key, equals, text = word.partition("=")
+        name = key.strip().replace("-", "_")
+        several = isinstance(ranker.get_params(deep=False).get(name), tuple)
+        if "/" in text:
+            values = [pairs([f"{name}={part}"], "--vary")[name] for part in text.split("/")]
+            ranges[name] = Choice(tuple(_sequence(value) if several else value for value in values))
+            continue
+        low, high, log = (*text.split(":"), "", "")[:3]
+        ends = pairs([f"low={low}", f"high={high}"], "--vary")
+        numbers = all(type(end) in (int, float) for end in ends.values())
+        if not (equals and name and numbers and log in ("", "log") and text.count(":") <= 2):
+            raise OptionError(f"--vary takes KEY=LOW:HIGH, KEY=LOW:HIGH:log or KEY=A/B/C. Got {word!r}.")
+        ranges[name] = Range(**ends, log=log == "log")
+    return ranges
+
+
+def _sequence(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _tell(found: Any, output: Path, kept: Path, json: bool) -> None:
+    from luce.objectives.ranges import text_of
+    from luce.report.tuning import summary_of
+
+    if json:
+        summary = {"model": str(output), "storage": str(kept), "metric": found.metric}
+        best = {"trial": found.best.number, "value": found.best.value, "settings": found.best.settings}
+        rounds = {found.best_ranker.limit: found.best_ranker.get_params(deep=False)[found.best_ranker.limit]}
+        trials = [trial._asdict() for trial in found.trials]
+        show_json({**summary, "best": best | rounds, "importance": found.importance, "trials": trials})
+        return
+    names = list(found.importance) or list(found.space)
+    rows = [
+        [trial.number, f"{trial.value:.4f}", *(text_of(trial.settings[name]) for name in names)]
+        for trial in found.ranked[:SHOWN]
+    ]
+    show_table("The best trials", ["trial", found.metric, *names], rows, numeric=0)
+    say(f"{output}: {summary_of(found)}")
+
+
+def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> None:
+    from luce.objectives.ranges import text_of
+    from luce.report.tuning import write_tuning
+
+    usual, own = (one.get_params(deep=False) for one in (type(ranker)(), found.best_ranker))
+    others = {name: text_of(value) for name, value in own.items() if name not in found.space and value != usual[name]}
+    page = write_tuning(
+        path,
+        found,
+        title=f"Tuned: {ranker.kind} with {ranker._objective().name} on {data.name}",
+        command=shlex.join(["luce", *sys.argv[1:]]),
+        settings={"model": str(output)} | others | {"objective": str(found.best_ranker._objective())},
+    )
+    say(f"[bold]Report:[/] {page}")
+
+
+def _escaped(words: str) -> str:
+    from rich.markup import escape
+
+    return escape(words)

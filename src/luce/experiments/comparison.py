@@ -1,0 +1,202 @@
+"""Rankers compared on the same lists: every fold, every seed, the same tests, and what each of them took."""
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from luce.data import Dataset, concatenate, parts, rotations
+from luce.data.splits import Fold
+from luce.errors import DataError, LuceWarning, OptionError
+from luce.experiments.cells import Cell
+from luce.experiments.kept import StoredFold, cell_path, key_of, load_cell
+from luce.experiments.outcome import RankerComparison, outcome
+from luce.experiments.schedule import Progress, Schedule
+from luce.experiments.workers import Task, work_apart, work_here
+from luce.metrics import parse_metrics
+from luce.rankers.settings import is_whole
+
+METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
+Lists = Dataset | Iterable[tuple[Dataset, Dataset | None, Dataset]]
+
+
+def compare_rankers(
+    rankers: Mapping[str, Any],
+    data: Lists,
+    metrics: str | Iterable[str] = METRICS,
+    *,
+    folds: int = 5,
+    seeds: int = 1,
+    seed: int = 0,
+    baseline: str | None = None,
+    empty: Any = "skip",
+    gain: str = "exponential",
+    keep: str | os.PathLike[str] | None = None,
+    apart: bool = False,
+    callback: Callable[[Progress], None] | None = None,
+    n_jobs: int | None = None,
+) -> RankerComparison:
+    """Fit each ranker on every fold with every seed, and compare them on the lists that they have not seen.
+
+    Args:
+        rankers: rankers or peers (`luce.experiments.peers.peer`) by name, not fitted; they stay as they are.
+        data: a dataset, to be cut by list; or folds, each (train, validation or None, test), as `luce.data.rotations`
+            makes them of parts.
+        metrics, empty, gain: as for `luce.evaluate`.
+        folds: how many, where a dataset is cut.
+        seeds: how many; a ranker is fitted with `seed`, `seed` + 1, …, and the values of a list are averaged.
+        baseline: the ranker that the others are tested against; the first by default.
+        keep: a folder for finished cells (a ranker, a fold, a seed): the same call goes on from what is there, and
+            does anew what has other settings, data or versions.
+        apart: run each ranker in a process of its own, so that its memory is measured and a crash is its alone. A
+            script that does this needs `if __name__ == "__main__":`.
+        callback: hears of the progress. n_jobs: threads of the measuring; each ranker has its own.
+
+    A ranker that fails is told in `failures` and the others go on.
+
+    >>> import luce
+    >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]] * 9, [0, 2, 1] * 9, [q for q in range(9) for _ in range(3)])
+    >>> rankers = {"one": luce.LinearRanker("listmle"), "other": luce.LinearRanker("listnet")}
+    >>> found = compare_rankers(rankers, data, "ndcg@10", folds=3)
+    >>> found.results["one"].means, found.tests["ndcg@10"][0].randomisation_holm, found.failures
+    ({'ndcg@10': 1.0}, 1.0, {})
+    """
+    _check(rankers, seeds, seed, baseline)
+    parse_metrics(metrics)
+    with _folder(keep) as folder:
+        stored, tests = _stored(data, folds, seed, folder)
+        try:
+            plan = _Plan(rankers, stored, tests, range(seed, seed + seeds), folder)
+            cells, failures = plan.run(work_apart if apart else work_here, callback)
+        finally:
+            for fold in stored:
+                fold.remove()
+    settings: dict[str, Any] = {"empty": empty, "gain": gain, "random_state": seed, "n_jobs": n_jobs}
+    return outcome(cells, tests, failures, metrics, baseline, settings)
+
+
+class _Plan:
+    """The cells of all rankers: which there are, and where each is kept."""
+
+    def __init__(
+        self,
+        rankers: Mapping[str, Any],
+        folds: Sequence[StoredFold],
+        tests: Sequence[Dataset],
+        seeds: Sequence[int],
+        folder: Path,
+    ) -> None:
+        self.rankers, self.tests = rankers, tests
+        self.places = [(fold, seed) for seed in seeds for fold in range(len(folds))]
+        self.tasks = {
+            name: [self._task(ranker, folds[fold], seed, folder) for fold, seed in self.places]
+            for name, ranker in rankers.items()
+        }
+        self.cells: dict[str, dict[tuple[int, int], Cell]] = {name: {} for name in rankers}
+
+    @staticmethod
+    def _task(ranker: Any, fold: StoredFold, seed: int, folder: Path) -> Task:
+        key = key_of(ranker, fold, seed)
+        return Task(fold, seed, key, cell_path(folder, key))
+
+    def run(self, work: Any, callback: Callable[[Progress], None] | None) -> tuple[dict[str, Any], dict[str, str]]:
+        """The cells of each ranker by fold and seed, and why some have none."""
+        schedule = Schedule({name: len(self.places) for name in self.rankers}, callback)
+        left = {name: self._look_up(name, schedule) for name in self.rankers}
+        failures = {}
+        for name, numbers in left.items():
+            if numbers:
+                failure = self._do(name, numbers, work, schedule)
+                if failure is not None:
+                    failures[name] = failure
+                    schedule.failed(name)
+        return {name: cells for name, cells in self.cells.items() if name not in failures}, failures
+
+    def _look_up(self, name: str, schedule: Schedule) -> list[int]:
+        """Take what is kept; the numbers of the tasks that are left."""
+        left = []
+        for number, task in enumerate(self.tasks[name]):
+            if not task.path.exists():
+                left.append(number)
+                continue
+            try:
+                cell = self._take(name, number)
+                schedule.finished(name, cell.fit_seconds + cell.predict_seconds)
+            except DataError as error:
+                warnings.warn(f"A kept cell of {name} is done anew: {error}", LuceWarning, stacklevel=4)
+                left.append(number)
+        return left
+
+    def _take(self, name: str, number: int) -> Cell:
+        fold, task = self.places[number][0], self.tasks[name][number]
+        cell = load_cell(task.path, task.key, self.tests[fold].n_rows)
+        self.cells[name][self.places[number]] = cell
+        return cell
+
+    def _do(self, name: str, numbers: list[int], work: Any, schedule: Schedule) -> str | None:
+        said: set[str] = set()
+
+        def told(number: int, notes: list[str]) -> None:
+            self._take(name, numbers[number])
+            schedule.finished(name)
+            for note in notes:
+                if note not in said:
+                    warnings.warn(f"{name}: {note}", LuceWarning, stacklevel=2)
+            said.update(notes)
+
+        schedule.began()
+        tasks = [self.tasks[name][number] for number in numbers]
+        failure: str | None = work(self.rankers[name], tasks, told, lambda: schedule.tell(name))
+        return failure
+
+
+def _check(rankers: Mapping[str, Any], seeds: int, seed: int, baseline: str | None) -> None:
+    if not rankers:
+        raise OptionError("There must be at least one ranker to compare. Got none.")
+    for name, ranker in rankers.items():
+        if getattr(ranker, "takes", "lists") != "lists":
+            raise OptionError(f"{name} learns from {ranker.takes}; here rankers of lists are compared.")
+    for option, value, least in (("seeds", seeds, 1), ("seed", seed, 0)):
+        if not (is_whole(value) and value >= least):
+            raise OptionError(f"{option} must be an integer ≥ {least}. Got {value!r}.")
+    if baseline is not None and baseline not in rankers:
+        raise OptionError(f"The baseline must be one of the rankers: {', '.join(rankers)}. Got {baseline!r}.")
+
+
+@contextmanager
+def _folder(keep: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Where the cells go; a folder in which nothing came to be is not left behind."""
+    if keep is None:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+        return
+    Path(keep).mkdir(parents=True, exist_ok=True)
+    try:
+        yield Path(keep)
+    finally:
+        with suppress(OSError):
+            Path(keep).rmdir()
+
+
+def _stored(data: Lists, folds: int, seed: int, folder: Path) -> tuple[list[StoredFold], list[Dataset]]:
+    """The folds in files, one after the other so that memory holds one at a time, and their test lists."""
+    turns = rotations(parts(data, folds, seed)) if isinstance(data, Dataset) else data
+    stored, tests = [], []
+    for turn in turns:
+        fold = _fold(turn)
+        stored.append(StoredFold.of(fold, folder))
+        tests.append(fold.test)
+    if not stored:
+        raise DataError("There must be at least one fold: (train, validation or None, test). Got none.")
+    concatenate(tests)  # refuses test lists that do not go together before anything is fitted
+    return stored, tests
+
+
+def _fold(turn: Any) -> Fold:
+    whole = isinstance(turn, tuple) and len(turn) == 3 and all(isinstance(turn[i], Dataset) for i in (0, 2))
+    if not whole or not isinstance(turn[1], Dataset | None):
+        raise DataError(f"A fold is (train, validation or None, test), all of them datasets. Got {turn!r}.")
+    return Fold(*turn)

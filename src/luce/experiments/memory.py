@@ -1,0 +1,44 @@
+"""How much memory this process has and had, as its system tells it; NaN where the system does not."""
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+STATUS = Path("/proc/self/status")
+"""Linux: what getrusage says there begins with the peak of whoever started the process, not with its own."""
+
+
+def present_bytes() -> float:
+    """What is resident now; where only the peak is told, that."""
+    return _told("VmRSS") if STATUS.exists() else _most()
+
+
+def peak_bytes() -> float:
+    """The most that was resident, since the start or since the peak was last forgotten.
+
+    >>> 1e6 < peak_bytes() < 1e12 or peak_bytes() != peak_bytes()
+    True
+    """
+    return _told("VmHWM") if STATUS.exists() else _most()
+
+
+def forget_peak() -> None:
+    """Let the peak begin anew at what is resident now, where the system can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _told(name: str) -> float:
+    for line in STATUS.read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return 1024.0 * int(line.split()[1])
+    return float("nan")
+
+
+def _most() -> float:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return float("nan")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return float(unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

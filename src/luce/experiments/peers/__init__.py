@@ -1,0 +1,38 @@
+"""PEERS, the one table of other libraries' rankers: fitted on the same lists, stopped by the same figure."""
+
+from importlib.util import find_spec
+from typing import Any
+
+from luce.errors import load_package, unknown_name
+from luce.experiments.peers.catboost import CatBoostSoftMax, CatBoostYetiRank
+from luce.experiments.peers.lightgbm import LightGBMLambdaRank, LightGBMXendcg
+from luce.experiments.peers.peer import Peer
+from luce.experiments.peers.xgboost import XGBoostNdcg
+
+PEERS: dict[str, type[Peer]] = {
+    "lightgbm-lambdarank": LightGBMLambdaRank,
+    "lightgbm-xendcg": LightGBMXendcg,
+    "xgboost": XGBoostNdcg,
+    "catboost-yetirank": CatBoostYetiRank,
+    "catboost-softmax": CatBoostSoftMax,
+}
+
+
+def peer(name: str, **settings: Any) -> Peer:
+    """The peer of this name; an error with the line that installs its package where that is not there.
+
+    >>> peer("lightgbm-lambdarank", trees=100)
+    LightGBMLambdaRank(trees=100)
+    """
+    if name not in PEERS:
+        raise unknown_name("peer", name, PEERS)
+    load_package(PEERS[name].packages[0], PEERS[name].extra)
+    return PEERS[name](**settings)
+
+
+def is_installed(name: str) -> bool:
+    """Whether the package of a peer is there."""
+    return find_spec(PEERS[name].packages[0]) is not None
+
+
+__all__ = ["PEERS", "Peer", "is_installed", "peer"]

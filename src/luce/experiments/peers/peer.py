@@ -1,0 +1,140 @@
+"""What the boosted trees of other libraries have in common: the same limits, and the rounds that our figure chooses."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from luce.arrays import Floats
+from luce.data import Dataset
+from luce.errors import DataError, load_package
+from luce.metrics import measure
+from luce.metrics import metric as metric_of
+from luce.optimisers.convergence import Curve
+from luce.rankers.importance import Importance
+from luce.rankers.ranker import highest_grade
+from luce.rankers.settings import COMMON, POSITIVE, Rule, check_settings, whole
+
+
+class Peer(BaseEstimator):
+    """A ranker of another library, with the limits and the stopping rule of ours.
+
+    Parameters:
+        trees: the most rounds. leaves: of each tree. learning_rate: the share of each step that is taken.
+        metric, patience: with `validation` data, the rounds best by this metric, as Luce measures it, are kept, and
+            training stops when that many have brought nothing better.
+        random_state: seeds the library. n_jobs: threads; None or −1 = all cores.
+
+    Attributes:
+        history_: one record a round, its "iteration" and, with validation data, its "validation" figure.
+        best_iteration_: the rounds that are kept.
+    """
+
+    packages: ClassVar[tuple[str, ...]]
+    extra: ClassVar[str] = "peers"
+    """What installs the package: pip install 'luce[extra]'."""
+    objective: ClassVar[str]
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "trees": whole(1),
+        "leaves": whole(2),
+        "learning_rate": POSITIVE,
+        "random_state": whole(0),
+        **{name: COMMON[name] for name in ("metric", "patience", "n_jobs")},
+    }
+
+    def __init__(
+        self,
+        *,
+        trees: int = 500,
+        leaves: int = 31,
+        learning_rate: float = 0.1,
+        metric: str = "ndcg@10",
+        patience: int = 50,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ):
+        self.trees = trees
+        self.leaves = leaves
+        self.learning_rate = learning_rate
+        self.metric = metric
+        self.patience = patience
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, dataset: Dataset, *, validation: Dataset | None = None) -> Self:
+        """Learn from judged lists; without validation lists all rounds are kept."""
+        check_settings(self, self.rules)
+        _check(dataset, type(self).__name__)
+        self._names = dataset.feature_names or tuple(map(str, range(1, dataset.n_features + 1)))
+        judge = None
+        if validation is not None:
+            top = max(highest_grade(dataset), highest_grade(validation))
+            judge = Judge(validation, self.metric, top, self.patience, self.n_jobs)
+        self._grow(dataset, judge)
+        steps = [] if judge is None else judge.curve.history
+        self.history_ = [{k: v for k, v in step.items() if k != "loss"} for step in steps]
+        self.best_iteration_ = self.trees if judge is None else judge.curve.best_iteration
+        return self
+
+    def predict(self, dataset: Dataset) -> Floats:
+        """The score of each row."""
+        check_is_fitted(self, "best_iteration_")
+        return np.asarray(self._scores(dataset), dtype=np.float64)
+
+    def importance(self) -> Importance:
+        """What the library says each feature is worth."""
+        check_is_fitted(self, "best_iteration_")
+        return Importance(self._measure, self._names, np.asarray(self._worths(), dtype=np.float64))
+
+    @abstractmethod
+    def _grow(self, dataset: Dataset, judge: "Judge | None") -> None:
+        """Train; the judge hears the scores of its lists after each round, and says when it is enough."""
+
+    @abstractmethod
+    def _scores(self, dataset: Dataset) -> Any:
+        """The scores by the rounds that are kept."""
+
+    @abstractmethod
+    def _worths(self) -> Any:
+        """A number for each feature, by the library's own measure."""
+
+    _measure: ClassVar[str] = "gain"
+
+    def _package(self) -> Any:
+        return load_package(self.packages[0], self.extra)
+
+
+class Judge:
+    """The figure of the validation lists round by round, and when to stop: as for our own rankers."""
+
+    def __init__(self, lists: Dataset, metric: str, top: float, patience: int, n_jobs: int | None) -> None:
+        self.lists, self.metric = lists, str(metric_of(metric))
+        self.curve = Curve(metric_of(metric).higher_is_better, patience)
+        self._settings: dict[str, Any] = {"groups": lists.group_numbers(), "max_grade": top, "n_jobs": n_jobs}
+
+    def hear(self, scores: Any) -> float:
+        """The figure of one more round, which has these scores."""
+        values = measure(scores, self.lists.labels, self.lists.offsets, self.metric, **self._settings)[self.metric]
+        measured = values[~np.isnan(values)]
+        if not measured.size:
+            raise DataError(f"No list has anything for {self.metric} to measure: {self.lists!r}.")
+        figure = float(measured.mean())
+        self.curve.add(len(self.curve.history) + 1, np.nan, figure, None)
+        return figure
+
+
+def _check(dataset: Dataset, peer: str) -> None:
+    """An error for lists that the other libraries do not take, or would take for something else."""
+    labels = dataset.labels
+    if np.isnan(labels).any():
+        raise DataError(f"{peer} needs a label for every item: leave out those not observed.")
+    if dataset.item_weights is not None:
+        raise DataError(f"{peer} is given weights of lists, not of items: leave out the item weights.")
+
+
+def dense(dataset: Dataset) -> Any:
+    """The features as a dense array: for some libraries a zero that is not stored is a missing value."""
+    return dataset.features.toarray() if dataset.is_sparse else dataset.features

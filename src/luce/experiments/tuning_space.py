@@ -1,0 +1,84 @@
+"""The space of a tuning: what is varied and over which ranges, checked before any work, in Optuna's words and ours."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from luce.errors import OptionError, unknown_name
+from luce.objectives.ranges import Choice, Range, Tried, text_of
+from luce.rankers.ranker import Ranker
+from luce.rankers.search_space import search_space, value_of, with_settings
+
+
+def space_of(ranker: Ranker, vary: Mapping[str, Tried] | None = None, fixed: Iterable[str] = ()) -> dict[str, Tried]:
+    """What the ranker declares worth trying, with other ranges where `vary` has them and without what is `fixed`.
+
+    >>> from luce.rankers import TreeRanker
+    >>> space = space_of(TreeRanker(), {"leaves": Range(4, 16)}, ["l2", "list_fraction", "feature_fraction"])
+    >>> {name: str(tried) for name, tried in space.items()}
+    {'leaves': '4 to 16', 'min_rows_in_leaf': '1 to 200, by ratio', 'learning_rate': '0.02 to 0.3, by ratio'}
+    """
+    settings = [name for name in ranker.get_params(deep=False) if name not in ("objective", "metric", "n_jobs")]
+    known, fixed = {*settings, *ranker._objective().choices}, set(fixed)
+    wanted = {name: _fitting(ranker, name, tried) for name, tried in (vary or {}).items() if name in known}
+    for name in [*(vary or {}), *fixed]:
+        if name not in known:
+            raise unknown_name(
+                f"setting of the {ranker.kind} ranker or option of {ranker._objective().name}", name, known
+            )
+        if name in fixed and name in wanted:
+            raise OptionError(f"{name} cannot be both varied and fixed.")
+    space = {name: tried for name, tried in (search_space(ranker) | wanted).items() if name not in fixed}
+    if not space:
+        raise OptionError(f"Nothing of {ranker!r} is varied: give a range, such as vary={{'l2': Range(0.1, 10.0)}}.")
+    for name, tried in space.items():
+        for end in tried.ends:
+            with_settings(ranker, {name: end})._check_settings()
+    return space
+
+
+def _fitting(ranker: Ranker, name: str, tried: Tried) -> Tried:
+    """The range in the kind of number that the setting is, its ends in order."""
+    if isinstance(tried, Choice):
+        if len(tried.values) < 2 or len({text_of(value) for value in tried.values}) < len(tried.values):
+            raise OptionError(f"To vary {name} takes at least two choices, each once. Got {tried}.")
+        return tried
+    if not tried.low < tried.high or (tried.log and not tried.low > 0):
+        above = " and, by ratio, above 0" if tried.log else ""
+        raise OptionError(f"The range of {name} must go from a lower to a higher number{above}. Got {tried}.")
+    if isinstance(value_of(ranker, name), float):
+        return Range(float(tried.low), float(tried.high), tried.log)
+    return tried
+
+
+def distributions(space: Mapping[str, Tried]) -> dict[str, Any]:
+    """The space in Optuna's words; choices by their text, which any storage can hold."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    def one(tried: Tried) -> Any:
+        if isinstance(tried, Choice):
+            return CategoricalDistribution([text_of(value) for value in tried.values])
+        kind: Any = IntDistribution if tried.is_whole else FloatDistribution
+        return kind(tried.low, tried.high, log=tried.log)
+
+    return {name: one(tried) for name, tried in space.items()}
+
+
+def settings_of(space: Mapping[str, Tried], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a trial of Optuna stands for.
+
+    >>> settings_of({"hidden": Choice(((8,), (8, 4)))}, {"hidden": "8,4"})
+    {'hidden': (8, 4)}
+    """
+    return {name: _of_text(tried, values[name]) if isinstance(tried, Choice) else values[name]
+            for name, tried in space.items() if name in values}  # fmt: skip
+
+
+def _of_text(choice: Choice, text: str) -> Any:
+    return next(value for value in choice.values if text_of(value) == text)
+
+
+def own_values(ranker: Ranker, space: Mapping[str, Tried]) -> dict[str, Any]:
+    """What the ranker has now of what is varied, where that is in the range, as a trial of Optuna stands for it."""
+    now = {name: value_of(ranker, name) for name in space}
+    return {name: text_of(value) if isinstance(space[name], Choice) else value
+            for name, value in now.items() if value in space[name]}  # fmt: skip

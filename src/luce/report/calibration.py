@@ -1,0 +1,167 @@
+"""The section on calibration: are the chances that the scores stand for the chances that are seen."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
+from luce.data.ragged import Dataset
+from luce.report.contents import Report
+from luce.report.leader import scored
+from luce.report.multiples import HEIGHT, small
+from luce.report.svg import ACCENT, MUTED, SMALL, Picture, picture
+from luce.report.wording import number, plain, share
+
+BINS = 8
+HOTTEST = 1e3
+"""Bins of equally much chance; the temperature looked for is between this and one over it."""
+
+
+class Bin(NamedTuple):
+    """Items with like chances: the mean chance to be placed first, how often they are the best, and its error."""
+
+    chance: float
+    seen: float
+    error: float
+
+
+class Calibration(NamedTuple):
+    """How well chances fit what is seen, over the lists whose grades differ.
+
+    Attributes:
+        bins: from the smallest chance up.
+        error: the share of all chance that is in the wrong bin: 0 is perfect, 1 as wrong as can be.
+        temperature: what the scores should be divided by to fit best; above 1 the scores are too sure of themselves.
+        best_first: the chance that a best item is placed first, mean over lists.
+        by_chance: the same of a random order.
+        n_lists: the lists that count.
+    """
+
+    bins: list[Bin]
+    error: float
+    temperature: float
+    best_first: float
+    by_chance: float
+    n_lists: int
+
+
+def calibration(report: Report) -> dict[str, Any] | None:
+    """A small picture and a row of figures for each ranker that has scores."""
+    found = {name: calibrated(*scored(report, name)) for name in report.scores}
+    rows = {name: each for name, each in found.items() if each is not None}
+    if not rows:
+        return None
+    reach = max(max(each.chance, each.seen) for row in rows.values() for each in row.bins)
+    pictures = [_picture(f"calibration-{i}", name, row, reach) for i, (name, row) in enumerate(rows.items())]
+    return {"rows": rows, "pictures": pictures, "small": True}
+
+
+def calibrated(dataset: Dataset, scores: Floats) -> Calibration | None:
+    """The chance e^s / Σ e^s of each item to be placed first, against 1/t for the t best items of its list, else 0.
+
+    Both sum to one in a list. Items without a grade are left out, and so are lists whose grades do not differ or in
+    which no item can be placed; every other list counts the same.
+
+    >>> data = Dataset(np.zeros((4, 1)), [1, 0, 0, 0], [0, 4])
+    >>> found = calibrated(data, np.zeros(4))
+    >>> found.best_first, found.by_chance, found.bins[0].chance, found.bins[0].seen
+    (0.25, 0.25, 0.25, 0.25)
+    """
+    rows, offsets = _telling(dataset, scores)
+    if len(offsets) < 2:
+        return None
+    scores, lists = scores[rows], list_of_row(offsets)
+    target, chance = _best(dataset.labels[rows], offsets), _softmax(scores, offsets)
+    n_lists = len(offsets) - 1
+    bins, error = _binned(chance, target, lists, n_lists)
+    return Calibration(
+        bins,
+        error,
+        _temperature(scores, target, offsets),
+        float(chance[target > 0].sum()) / n_lists,
+        float(np.mean(np.bincount(lists, target > 0) / np.diff(offsets))),
+        n_lists,
+    )
+
+
+def _telling(dataset: Dataset, scores: Floats) -> tuple[Integers, Integers]:
+    """The rows with a grade of lists whose grades differ and that can be ranked, and the offsets of those lists."""
+    rows = np.flatnonzero(~np.isnan(dataset.labels))
+    lists = list_of_row(dataset.offsets)[rows]
+    low, high, top = np.full(dataset.n_lists, np.inf), *np.full((2, dataset.n_lists), -np.inf)
+    np.minimum.at(low, lists, dataset.labels[rows])
+    np.maximum.at(high, lists, dataset.labels[rows])
+    np.maximum.at(top, lists, scores[rows])
+    kept = (low < high) & np.isfinite(top)
+    sizes = np.bincount(lists, minlength=dataset.n_lists)[kept]
+    return rows[kept[lists]], offsets_of_sizes(sizes)
+
+
+def _best(labels: Floats, offsets: Integers) -> Floats:
+    """1/t for each of the t items that have the best grade of their list, 0 for the others."""
+    best = labels == np.repeat(np.maximum.reduceat(labels, offsets[:-1]), np.diff(offsets))
+    return best / np.repeat(np.add.reduceat(best.astype(float), offsets[:-1]), np.diff(offsets))
+
+
+def _softmax(scores: Floats, offsets: Integers) -> Floats:
+    sizes = np.diff(offsets)
+    worths = np.exp(scores - np.repeat(np.maximum.reduceat(scores, offsets[:-1]), sizes))
+    return worths / np.repeat(np.add.reduceat(worths, offsets[:-1]), sizes)
+
+
+def _binned(chance: Floats, target: Floats, lists: Integers, n_lists: int) -> tuple[list[Bin], float]:
+    """Items from the smallest chance up, cut where the chance so far passes 1/8, 2/8, … of all; equal ones together."""
+    _, which = np.unique(chance, return_inverse=True)
+    mass = np.bincount(which, chance)
+    middle = (np.cumsum(mass) - mass / 2) / n_lists
+    places = np.clip(BINS * middle, 0, BINS - 1).astype(np.int64)[which]
+    bins, error = [], 0.0
+    for place in np.unique(places):
+        here = places == place
+        expected, seen = float(chance[here].mean()), float(target[here].mean())
+        # Items of one list are not independent: what each list as a whole is off by counts.
+        off = np.bincount(lists[here], target[here] - seen)
+        bins.append(Bin(expected, seen, float(np.sqrt(off @ off)) / int(here.sum())))
+        error += abs(float(chance[here].sum() - target[here].sum()))
+    return bins, error / (2 * n_lists)
+
+
+def _temperature(scores: Floats, target: Floats, offsets: Integers) -> float:
+    """The temperature under which the best items are placed first with the greatest likelihood; NaN where none is."""
+    wanted = target > 0
+    if np.isinf(scores[wanted]).any():
+        return float("nan")
+    sizes = np.diff(offsets)
+    behind = scores - np.repeat(np.maximum.reduceat(scores, offsets[:-1]), sizes)
+    if not behind.any():
+        return float("nan")
+
+    def loss(log_temperature: float) -> float:
+        scaled = behind * np.exp(-log_temperature)
+        sums = np.log(np.add.reduceat(np.exp(scaled), offsets[:-1]))
+        return float(sums.sum() - target[wanted] @ scaled[wanted])
+
+    reach = np.log(HOTTEST)
+    return float(np.exp(minimize_scalar(loss, bounds=(-reach, reach), method="bounded").x))
+
+
+def _picture(name: str, ranker: str, row: Calibration, reach: float) -> Picture:
+    chances, seen = (np.array([getattr(each, field) for each in row.bins]) for field in ("chance", "seen"))
+    spread = 2 * np.array([each.error for each in row.bins])
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        axes.plot([0, reach], [0, reach], color=MUTED, linewidth=0.9, linestyle=(0, (3, 3)))
+        axes.vlines(chances, np.maximum(seen - spread, 0), seen + spread, color=ACCENT, linewidth=1.2, alpha=0.6)
+        axes.plot(chances, seen, "o-", color=ACCENT, linewidth=1.2, markersize=3.8)
+        axes.set_xlim(0, 1.05 * reach)
+        axes.set_ylim(0, 1.1 * reach)
+        axes.locator_params(axis="x", nbins=4)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        small(axes, ranker)
+
+    spoken = "; ".join(f"{share(each.chance)} seen {share(each.seen)}" for each in row.bins)
+    told = f"{plain(ranker, 80)}: chance to be placed first against how often best: {spoken}"
+    return picture(name, f"{told}. Temperature {number(row.temperature)}.", HEIGHT + 12, draw, SMALL)

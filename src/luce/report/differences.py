@@ -1,0 +1,135 @@
+"""The section on wins and losses: in which lists the best ranker does better than its rival, and in which worse."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luce.arrays import Floats, Integers
+from luce.report.contents import Report
+from luce.report.leader import Leader, goodness, leading
+from luce.report.svg import ACCENT, INK, LOSS, MUTED, Picture, picture
+from luce.report.wording import count, decimal
+
+SHOWN, POINTS = 5, 400
+"""Lists told of at either end, and bars of the picture; more lists are thinned out."""
+
+SAME = 1e-12
+"""Values that differ by no more are the same but for rounding."""
+
+
+class Tally(NamedTuple):
+    """A ranker against another, list by list: how many are better, worse and the same, and the mean of either."""
+
+    name: str
+    better: int
+    worse: int
+    same: int
+    gained: float
+    lost: float
+
+
+class Chosen(NamedTuple):
+    """A list to look at: its number, why, its query, its items, and what the leader and the rival reach in it."""
+
+    number: int
+    kind: str
+    query: str
+    size: int
+    value: float
+    before: float
+    change: float
+
+
+def differences(report: Report) -> dict[str, Any] | None:
+    """The tally of every ranker against the rival, a picture of the leader's, and the lists that changed most."""
+    leader = leading(report)
+    if leader is None or leader.rival is None:
+        return None
+    change = changes(report, leader.metric, leader.name, leader.rival)
+    if np.isnan(change).all():
+        return None
+    others = [name for name, each in report.results.items() if leader.metric in each.values and name != leader.rival]
+    return {
+        "leader": leader,
+        "tallies": [tally(name, changes(report, leader.metric, name, leader.rival)) for name in others],
+        "lists": chosen_lists(report, leader),
+        "linked": leader.name in report.scores,
+        "pictures": [differences_picture(leader, change)],
+    }
+
+
+def changes(report: Report, metric: str, ranker: str, rival: str) -> Floats:
+    """By how much a ranker is better than its rival in each list; NaN where one of them has no value."""
+    found = goodness(report, metric, ranker) - goodness(report, metric, rival)
+    return np.where(np.abs(found) <= SAME, 0.0, found)
+
+
+def tally(name: str, change: Floats) -> Tally:
+    """Counts and means of the lists on either side.
+
+    >>> tally("a", np.array([0.5, -0.25, 0.0, np.nan]))
+    Tally(name='a', better=1, worse=1, same=1, gained=0.5, lost=-0.25)
+    """
+    better, worse = change[change > 0], change[change < 0]
+    means = (float(each.mean()) if each.size else 0.0 for each in (better, worse))
+    return Tally(name, better.size, worse.size, int((change == 0).sum()), *means)
+
+
+def chosen_lists(report: Report, leader: Leader) -> list[Chosen]:
+    """The lists that lost most, those that won most, and a typical one; without a rival by the value itself."""
+    values = goodness(report, leader.metric, leader.name)
+    change = values if leader.rival is None else changes(report, leader.metric, leader.name, leader.rival)
+    order = np.argsort(change, kind="stable")[: int((~np.isnan(change)).sum())]
+    middle = float(np.median(change[order])) if len(order) else 0.0
+    low, high = (0.0, 0.0) if leader.rival is not None else (middle, middle)
+    worst, best = order[:SHOWN], order[::-1][:SHOWN]
+    kinds = {
+        "worse": worst[change[worst] < low],
+        "better": best[change[best] > high],
+        "typical": _typical(report, values, [*worst, *best]),
+    }
+    return [_chosen(report, leader, int(place), kind) for kind, found in kinds.items() for place in found]
+
+
+def _typical(report: Report, values: Floats, taken: list[Any]) -> Integers:
+    """A list of common length whose value is near the middle: neither a triumph nor a failure."""
+    sizes = report.dataset.sizes
+    common = ~np.isnan(values) & (sizes >= np.median(sizes)) & ~np.isin(np.arange(len(sizes)), taken)
+    if not common.any():
+        return np.zeros(0, dtype=np.int64)
+    return np.argmin(np.where(common, np.abs(values - np.nanmedian(values)), np.inf)).reshape(1)
+
+
+def _chosen(report: Report, leader: Leader, place: int, kind: str) -> Chosen:
+    value, before = report.results[leader.name].values[leader.metric][place], np.nan
+    if leader.rival is not None:
+        before = report.results[leader.rival].values[leader.metric][place]
+    query = str(report.dataset.query_ids[place].as_py())
+    size = int(report.dataset.sizes[place])
+    return Chosen(place, kind, query, size, float(value), float(before), float(value - before))
+
+
+def differences_picture(leader: Leader, change: Floats) -> Picture:
+    """The change of every list from the greatest loss to the greatest win: below the line worse, above it better."""
+    ordered = np.sort(change[~np.isnan(change)])
+    at = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), POINTS)).round().astype(np.int64))
+    edges = np.append(at, len(ordered))
+    told = tally(leader.name, ordered)
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for colour, part in ((LOSS, np.minimum(ordered[at], 0)), (ACCENT, np.maximum(ordered[at], 0))):
+            axes.stairs(part, edges, fill=True, color=colour)
+        axes.axhline(0, color=INK, linewidth=0.8)
+        axes.set_xlim(0, len(ordered))
+        looks = {"transform": axes.transAxes, "color": MUTED}
+        axes.text(0.98, 0.04, f"worse in {count(told.worse, 'list')}", ha="right", va="bottom", **looks)
+        axes.text(0.02, 0.96, f"better in {count(told.better, 'list')}", ha="left", va="top", **looks)
+        axes.set_xticks([])
+        axes.set_xlabel("lists, from the greatest loss to the greatest win")
+        axes.set_title(f"{leader.metric}, change in each list", weight="bold")
+        axes.grid(axis="y")
+
+    spoken = f"better in {told.better}, worse in {told.worse}, the same in {told.same} lists"
+    ends = f"from {decimal(float(ordered[0]))} to {decimal(float(ordered[-1]))}"
+    return picture("differences", f"Change in {leader.metric} of {leader.name}: {spoken}, {ends}.", 230, draw)

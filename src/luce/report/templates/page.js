@@ -1,0 +1,50 @@
+(() => {
+  "use strict";
+  // The page is whole without this: it only sorts tables, opens the list that a link points at, and all before printing.
+  const value = (row, column) => {
+    const cell = row.cells[column];
+    return "value" in cell.dataset ? Number(cell.dataset.value) : cell.textContent.trim();
+  };
+  const compare = (a, b) => {
+    if (typeof a === "string") return a.localeCompare(b, undefined, { numeric: true });
+    return Number.isNaN(a) - Number.isNaN(b) || a - b;
+  };
+  const sort = (table, head, column) => {
+    const numbers = typeof value(table.tBodies[0].rows[0], column) === "number";
+    const before = head.getAttribute("aria-sort");
+    const down = before ? before === "ascending" : numbers;
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const rows = [...table.tBodies[0].rows].map((row) => [row, value(row, column)]);
+    const missing = ([, found]) => Number.isNaN(found);
+    rows.sort((a, b) => missing(a) - missing(b) || (down ? -1 : 1) * compare(a[1], b[1]));
+    table.tBodies[0].append(...rows.map(([row]) => row));
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    if (table.tBodies[0].rows.length < 2) continue;
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(table, head, column));
+      head.append(button);
+    });
+  }
+  const open = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const list = target && target.closest("details");
+    if (!list) return;
+    list.open = true; // newer browsers have done so already
+    target.scrollIntoView();
+    target.focus({ preventScroll: true });
+  };
+  addEventListener("hashchange", open);
+  for (const link of document.querySelectorAll('a[href^="#list-"]')) link.addEventListener("click", () => setTimeout(open));
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const list of closed) list.open = true;
+  });
+  addEventListener("afterprint", () => { for (const list of closed) list.open = false; });
+  open();
+})();

@@ -1,0 +1,66 @@
+"""Finished points of a long run, kept in a file, so that one that was interrupted goes on where it ended."""
+
+import json
+import os
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from luce.errors import DataError
+from luce.files import replacing
+
+
+class Kept:
+    """Results by the settings of their point, in memory and, with a path, in a JSON file that is always whole.
+
+    A point is found again for the same settings; a file of another reproduction or version of Luce is refused.
+
+    >>> kept = Kept("plrank")
+    >>> kept.put({"method": "listmle", "seed": 0}, {"ndcg": 0.5})
+    >>> kept.get({"seed": 0, "method": "listmle"}), kept.get({"seed": 1, "method": "listmle"})
+    ({'ndcg': 0.5}, None)
+    """
+
+    def __init__(self, name: str, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self._about = {"reproduction": name, "luce": _version()}
+        self._points: dict[str, Any] = {}
+        if self.path is not None and self.path.exists():
+            self._points = self._read(self.path)
+
+    def get(self, settings: Mapping[str, Any]) -> Any:
+        """The result of a point, or None."""
+        return self._points.get(_key(settings))
+
+    def put(self, settings: Mapping[str, Any], result: Any) -> None:
+        """Keep the result of a point; it must be what JSON can hold."""
+        self._points[_key(settings)] = result
+        if self.path is not None:
+            with replacing(self.path) as partial:
+                partial.write_text(json.dumps(self._about | {"points": self._points}, indent=1), encoding="utf-8")
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            about, points = {key: found[key] for key in self._about}, dict(found["points"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(
+                f"{path} does not hold the points of a reproduction; give another file: {error!r}"
+            ) from error
+        known = {key: value for key, value in self._about.items() if None not in (value, about[key])}
+        if any(about[key] != value for key, value in known.items()):
+            raise DataError(f"{path} holds the points of {about}, and this is {self._about}; give another file.")
+        return points
+
+
+def _key(settings: Mapping[str, Any]) -> str:
+    return json.dumps(settings, sort_keys=True)
+
+
+def _version() -> str | None:
+    """The version of Luce; None where it runs without being installed."""
+    try:
+        return version("luce")
+    except PackageNotFoundError:
+        return None

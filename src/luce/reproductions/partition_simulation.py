@@ -1,0 +1,196 @@
+"""Worths recovered from partitioned rankings, and what that costs: Figures 1 to 3 of the 2020 paper (section 4.1).
+
+Worths are softmax(q), q uniform on (0, log N); rankings are cut into four partitions, at most 500 items above the last.
+Each objective trains N scores by AdaGrad of rate 0.1 on batches of 20 rankings; a fifth of the rankings is held out,
+and their loss says when to stop. The error is the mean squared difference between softmax(scores) and the worths.
+The paper draws curves and prints no numbers, so what is compared is what it says of them.
+"""
+
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luce.report.svg import Picture
+from luce.reproductions.free_scores import ORACLE, cost, error
+from luce.reproductions.pictures import Line, log_lines
+from luce.reproductions.reproduction import Claim, Outcome, Run, Settings, Table
+
+OURS = "pl-partition"
+LISTWISE, PAIRWISE = ("pl-lb", "attrank"), ("ranknet", "ranksvm")
+RIVALS = LISTWISE + PAIRWISE
+METHODS = (OURS, *RIVALS, ORACLE)
+
+
+class Grid(NamedTuple):
+    """Numbers of items and of rankings, seeds, and the items and seconds of the measurements of cost."""
+
+    items: tuple[int, ...]
+    rankings: tuple[int, ...]
+    seeds: int
+    cost_items: tuple[int, ...]
+    limit: float
+
+
+FULL = Grid((10, 100, 1_000, 10_000), (100, 1_000, 10_000), 5, (100, 1_000, 10_000, 100_000, 1_000_000), 8.0)
+QUICK = Grid((10, 100, 1_000), (100, 1_000), 2, (100, 1_000, 10_000, 100_000), 1.0)
+CLOSE, SIMILAR, FASTER = 2.0, 1.5, 0.05
+"""At most how many times the oracle's error is close, another cost similar; by how much the power of N is higher."""
+
+SMALL, LARGE = 100, 100_000
+"""Up to and from how many items the paper's words "small" and "large" are taken to mean."""
+
+Errors = dict[tuple[str, int, int], np.ndarray]
+Costs = dict[tuple[str, int], dict[str, float]]
+
+
+def run(run: Run) -> Outcome:
+    """Errors over a pool of processes, then costs, each in a process of its own with nothing beside it."""
+    grid = QUICK if run.quick else FULL
+    seeds = range(run.seed, run.seed + grid.seeds)
+    cells = list(product(METHODS, grid.items, grid.rankings))
+    points: list[Settings] = [
+        {"method": m, "items": n, "rankings": r, "seed": s} for (m, n, r), s in product(cells, seeds)
+    ]
+    found = run.points(error, points, effort=_effort, span=(0.0, 0.7), processes=None)
+    errors = {
+        cell: np.array([one["error"] for one in found[i * grid.seeds : (i + 1) * grid.seeds]])
+        for i, cell in enumerate(cells)
+    }
+    timed: list[Settings] = [
+        {"method": m, "items": n, "limit": grid.limit} for n, m in product(grid.cost_items, METHODS)
+    ]
+    measured = run.points(cost, timed, span=(0.7, 1.0), fresh=True)
+    costs = {(each["method"], each["items"]): one for each, one in zip(timed, measured, strict=True)}
+    return Outcome(
+        f"Simulated rankings, as in the paper; {grid.seeds} seeds from {run.seed}.",
+        [_error_table(errors, grid), _cost_table(costs, grid)],
+        [*_error_claims(errors), *_cost_claims(costs, grid)],
+        lambda: _pictures(errors, costs, grid),
+    )
+
+
+def _effort(point: Settings) -> float:
+    """Seconds, roughly: the pairs of the top 500 with all others are what pairwise objectives take their time for."""
+    return 1 + point["items"] / (150 if point["method"] in PAIRWISE else 2_000)
+
+
+def _standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def _error_table(errors: Errors, grid: Grid) -> Table:
+    rows: list[list[str | float | None]] = []
+    for n_items, n_rankings in product(grid.items, grid.rankings):
+        found = [errors[method, n_items, n_rankings] for method in METHODS]
+        cells = [f"{each.mean():.2e} ± {_standard_error(each):.0e}" for each in found]
+        rows.append([f"{n_items:,}", f"{n_rankings:,}", *cells])
+    note = (
+        f"Means over seeds ± their standard errors. {ORACLE} is the oracle: it knows the order in the top partitions."
+    )
+    return Table("Figures 1 and 3: mean squared error of the worths", ["items", "rankings", *METHODS], rows, note)
+
+
+def _cost_table(costs: Costs, grid: Grid) -> Table:
+    rows: list[list[str | float | None]] = []
+    for n_items, (what, unit) in product(grid.cost_items, (("seconds", "s"), ("megabytes", "MB"))):
+        rows.append([f"{n_items:,}", unit, *(costs[method, n_items][what] for method in METHODS)])
+    note = (
+        f"One thread. Where {grid.limit:g} seconds do not suffice for 1,000 steps, from those they allow. Memory is "
+        "what the steps add to the process, by the pages of the system. The paper measured a V100; its RankNet had no "
+        "room for 100,000 items."
+    )
+    return Table("Figure 2: 1,000 steps of 20 rankings", ["items", "", *METHODS], rows, note, ".3g")
+
+
+def _error_claims(errors: Errors) -> list[Claim]:
+    means = {cell: float(found.mean()) for cell, found in errors.items()}
+    points = list(dict.fromkeys((n, r) for _, n, r in errors))
+    lost = [
+        f"N = {n:,}, n = {r:,}: {rival} {means[rival, n, r]:.2e} against {means[OURS, n, r]:.2e}"
+        for (n, r), rival in product(points, RIVALS)
+        if means[rival, n, r] <= means[OURS, n, r]
+    ]
+    best = [all(means[OURS, n, r] < means[rival, n, r] for rival in RIVALS) for n, r in points]
+    ratios = {(n, r): means[OURS, n, r] / means[ORACLE, n, r] for n, r in points}
+    far = max(points, key=lambda point: ratios[point])
+    small = [(n, r, rival) for (n, r), rival in product(points, PAIRWISE) if n <= SMALL]
+    worse = [means["pl-lb", n, r] > means[rival, n, r] for n, r, rival in small]
+    where = "; ".join(
+        f"N = {n:,}, n = {r:,}: {rival}" for (n, r, rival), each in zip(small, worse, strict=True) if not each
+    )
+    return [
+        Claim.judged(
+            "PL-Partition recovers the worths with the least error for every N and n.",
+            best,
+            f"Least at {sum(best)} of {len(best)} points. " + (f"Not at {'; '.join(lost)}." if lost else ""),
+        ),
+        Claim.judged(
+            f"It comes close to the oracle PL-TopK (here: at most {CLOSE:g} times its error).",
+            [ratio <= CLOSE for ratio in ratios.values()],
+            f"At most {ratios[far]:.2f} times, at N = {far[0]:,}, n = {far[1]:,}.",
+        ),
+        Claim.judged(
+            f"PL-LB is worse than the pairwise methods when N is small (here: N ≤ {SMALL}).",
+            worse,
+            f"Worse in {sum(worse)} of {len(worse)} comparisons. " + (f"Not against {where}." if where else ""),
+        ),
+    ]
+
+
+def _growth(costs: Costs, method: str, what: str, grid: Grid) -> float:
+    """The power of N that a cost follows over the measured range, from its ends."""
+    first, last = grid.cost_items[0], grid.cost_items[-1]
+    # Below a megabyte the pages of the system are all that is measured.
+    ratio = max(costs[method, last][what], 1) / max(costs[method, first][what], 1 if what == "megabytes" else 1e-9)
+    return float(np.log(ratio) / np.log(last / first))
+
+
+def _cost_claims(costs: Costs, grid: Grid) -> list[Claim]:
+    listwise = (OURS, *LISTWISE)
+    claims = []
+    for what, word in (("seconds", "time"), ("megabytes", "memory")):
+        powers = {method: _growth(costs, method, what, grid) for method in (*listwise, *PAIRWISE)}
+        faster = [powers[pair] > powers[each] + FASTER for pair, each in product(PAIRWISE, listwise)]
+        told = ", ".join(f"{method} N^{power:.2f}" for method, power in powers.items())
+        claims.append(Claim.judged(f"The {word} of the pairwise methods grows faster with N.", faster, f"{told}."))
+    over = {n: costs[OURS, n]["seconds"] / costs["pl-lb", n]["seconds"] for n in grid.cost_items}
+    large = [n for n in grid.cost_items if n >= LARGE]
+    told = ", ".join(f"{ratio:.2f} times at {n:,}" for n, ratio in over.items())
+    first, last = grid.cost_items[0], grid.cost_items[-1]
+    claims.append(
+        Claim.judged(
+            "The overhead of PL-Partition over PL-LB is amortised as N grows, and little is left at N = 100,000 "
+            f"(here: at most {SIMILAR:g} times).",
+            [over[last] < over[first], *(over[n] <= SIMILAR for n in large)],
+            f"Seconds of PL-Partition over those of PL-LB: {told}.",
+        )
+    )
+    slower = [costs["pl-lb", n]["seconds"] > costs["attrank", n]["seconds"] for n in grid.cost_items]
+    claims.append(
+        Claim.judged("PL-LB takes longer than AttRank.", slower, f"Longer at {sum(slower)} of {len(slower)} sizes.")
+    )
+    pairs = [[max(costs[method, n]["megabytes"], 1) for method in LISTWISE] for n in grid.cost_items]
+    alike = [max(pair) <= SIMILAR * min(pair) for pair in pairs]
+    told = "; ".join(f"{a:.0f} and {b:.0f} MB at {n:,}" for (a, b), n in zip(pairs, grid.cost_items, strict=True))
+    text = f"PL-LB and AttRank need similar memory (here: within {SIMILAR:g} times)."
+    return [*claims, Claim.judged(text, alike, f"{told}.")]
+
+
+def _pictures(errors: Errors, costs: Costs, grid: Grid) -> list[Picture]:
+    drawn = []
+    for n_items in grid.items:
+        found = {method: [errors[method, n_items, n] for n in grid.rankings] for method in METHODS}
+        lines = {
+            method: Line(grid.rankings, [each.mean() for each in values], [_standard_error(each) for each in values])
+            for method, values in found.items()
+        }
+        drawn.append(log_lines(f"error-{n_items}", f"Squared error, {n_items:,} items", "rankings", lines))
+    titles: dict[str, Any] = {"seconds": "Seconds of 1,000 steps", "megabytes": "Megabytes"}
+    for what, title in titles.items():
+        lines = {
+            method: Line(grid.cost_items, [max(costs[method, n][what], 1e-2) for n in grid.cost_items])
+            for method in METHODS
+        }
+        drawn.append(log_lines(what, title, "items", lines))
+    return drawn

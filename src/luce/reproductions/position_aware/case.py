@@ -1,0 +1,46 @@
+"""The case of sections 3.1 and 4.3 of the 2014 paper: two ranking functions, and which of them a loss prefers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from luce.arrays import Floats
+from luce.metrics import measure
+from luce.objectives import objective
+from luce.reproductions.position_aware.consistency import place_weights
+
+LABELS = np.arange(5.0, 0, -1)
+"""Of the five documents. The paper prints z = 1 … 5, and means that the first is the best."""
+
+WRONG_ABOVE = np.log([4.0, 5, 3, 2, 1])
+"""f₁, which takes the first two for each other."""
+
+WRONG_BELOW = np.log([5.0, 4, 1, 2, 3])
+"""f₂, which has the last three in the wrong order."""
+
+
+class Preference(NamedTuple):
+    """What a measure gives to f₁ and f₂, and whether it prefers f₂, as NDCG should."""
+
+    measure: str
+    first: float
+    second: float
+    prefers_second: bool
+
+
+def preferences() -> list[Preference]:
+    """Of ListMLE, of p-ListMLE with weights of different steepness, and of NDCG@5."""
+    weights = place_weights(5)
+    found = [_of_loss("ListMLE", np.ones(5))]
+    found += [_of_loss(f"p-ListMLE, α = {name}", alpha) for name, alpha in weights.items() if np.ptp(alpha)]
+    first, second = (measure(f, LABELS, [0, 5], "ndcg@5")["ndcg@5"][0] for f in (WRONG_ABOVE, WRONG_BELOW))
+    return [*found, Preference("NDCG@5", float(first), float(second), bool(second > first))]
+
+
+def _of_loss(name: str, alpha: Floats) -> Preference:
+    first, second = (_loss(f, alpha) for f in (WRONG_ABOVE, WRONG_BELOW))
+    return Preference(name, first, second, second < first)
+
+
+def _loss(scores: Floats, alpha: Floats) -> float:
+    return float(objective("p-listmle", alpha=alpha).value_and_gradient(scores, LABELS).loss[0])

@@ -1,0 +1,140 @@
+"""`luce tune`: a model, a page and figures; the same command goes on; errors that say what to do."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import luce
+from luce.cli import app
+from luce.cli.tune import _ranges
+from luce.data.synthetic import tagged_documents, web_search
+from luce.objectives.ranges import Choice, Range
+
+QUICK = ["--threads", 1, "--folds", 2, "--set", "trees=5"]
+
+
+def call(*words, code=0):
+    result = CliRunner().invoke(app, ["tune", *(str(word) for word in words)])
+    assert result.exit_code == code, f"{result.output} {result.exception!r}"
+    return str(result.exception) if code == 1 else result
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    luce.write(web_search(30, n_features=5, mean_length=12).dataset, "judged.txt")
+    return tmp_path
+
+
+def test_the_best_model_a_page_and_figures(place):
+    words = ["judged.txt", *QUICK, "--trials", 6, "--option", "tolerance=1e-8", "--vary", "leaves=3:6"]
+    found = json.loads(call(*words, "--metric", "ndcg@5", "--json").stdout)
+    best = max((trial for trial in found["trials"] if trial["state"] == "complete"), key=lambda trial: trial["value"])
+    assert found["best"]["settings"] == best["settings"] and found["best"]["value"] == best["value"]
+    assert found["metric"] == "ndcg@5" and len(found["trials"]) == 6
+    assert {3, 4, 5, 6} >= {trial["settings"]["leaves"] for trial in found["trials"]}
+    ranker = luce.load("best.luce")
+    assert ranker.metric == "ndcg@5" and ranker.trees == found["best"]["trees"] == round(np.mean(best["iterations"]))
+    assert ranker.leaves == best["settings"]["leaves"] and ranker.objective.options["tolerance"] == 1e-8
+    page = (place / "tuning.html").read_text()
+    assert f"number {best['number']} has the best ndcg@5: {best['value']:.4f}" in re.sub(r"\s+", " ", page)
+    assert page.count("<svg") == 1 + bool(found["importance"]) + len(best["settings"])
+    assert "min_<wbr>rows_<wbr>in_<wbr>leaf" in page and "To repeat it" in page
+    assert "http" not in page.split("Versions")[0].replace("http-equiv", "")
+
+
+def test_the_same_command_goes_on(place):
+    first = call("judged.txt", *QUICK, "--trials", 2, "-o", "model.luce")
+    assert "trial  ndcg@10" in first.stdout and (place / "model.luce.study").exists()
+    found = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--json")
+    assert "Going on with the trials in model.luce.study" in found.stderr
+    assert len(json.loads(found.stdout)["trials"]) == 3
+    error = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--seed", 1, code=1)
+    assert "model.luce.study holds another study: its random_state was 0, now it is 1." in error
+
+
+def test_validation_lists_and_another_model(place):
+    luce.write(web_search(12, n_features=5, mean_length=12, seed=1).dataset, "vali.txt")
+    words = ["--model", "linear", "--objective", "listmle", "--set", "max-iterations=5", "--trials", 3, "--threads", 1]
+    found = json.loads(call("judged.txt", "--validation", "vali.txt", *words, "--json").stdout)
+    assert set(found["best"]["settings"]) == {"l2", "depth"}
+    best = luce.load("best.luce")
+    assert best.score(luce.read("vali.txt")) == pytest.approx(found["best"]["value"], abs=1e-12)
+    assert "stopped by the validation data" in (place / "tuning.html").read_text()
+
+
+def test_tagged_rows():
+    luce.write_tagged(tagged_documents(60, n_words=20, n_labels=8), "tagged.txt")
+    words = ["--model", "labels", "--set", "epochs=2", "--set", "device=cpu", "--vary", "hidden=4/8,4"]
+    found = json.loads(call("tagged.txt", *words, "--folds", 2, "--trials", 2, "--threads", 1, "--json").stdout)
+    assert found["metric"] == "precision@5" and {tuple(t["settings"]["hidden"]) for t in found["trials"]} <= {
+        (4,),
+        (8, 4),
+    }
+
+
+def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch):
+    told, fit = [], luce.LinearRanker.fit
+
+    def until_the_fourth(self, *given, **more):
+        told.append(self)
+        if len(told) == 4:  # the second fold of the second trial
+            raise KeyboardInterrupt
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(luce.LinearRanker, "fit", until_the_fourth)
+    words = ["judged.txt", "--model", "linear", "--folds", 2, "--trials", 5, "--threads", 1]
+    result = call(*words, code=130)
+    assert "Interrupted after 1 trial." in result.stderr and luce.load("best.luce").n_features_in_ == 5
+    told.extend([None] * 4)
+    assert "Of 5 trials" in call(*words).stderr
+    (place / "best.luce.study").unlink()
+    told[:] = [None] * 3
+    assert "before there was a model" in call(*words, code=130).stderr
+
+
+def test_a_trial_that_fails_is_told(monkeypatch):
+    fit = luce.LinearRanker.fit
+
+    def touchy(self, *given, **more):
+        if self.l2 > 1:
+            raise luce.DataError("too [strong] a prior")
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(luce.LinearRanker, "fit", touchy)
+    result = call("judged.txt", "--model", "linear", "--folds", 2, "--trials", 6, "--threads", 1)
+    assert re.search(r"Note: trial \d failed: too \[strong\] a prior", result.stderr)
+
+
+def test_the_words_of_a_range():
+    given = ["leaves=4:64:log", "learning-rate=0.01:0.3", "split=ones/diagonal", "depth=none/10"]
+    assert _ranges(given, luce.TreeRanker()) == {
+        "leaves": Range(4, 64, log=True),
+        "learning_rate": Range(0.01, 0.3),
+        "split": Choice(("ones", "diagonal")),
+        "depth": Choice((None, 10)),
+    }
+    assert _ranges(["hidden=64/64,32"], luce.NeuralRanker())["hidden"] == Choice(((64,), (64, 32)))
+
+
+@pytest.mark.parametrize("word", ["leaves", "leaves=4", "leaves=4:", "leaves=4:8:square", "leaves=4:8:log:2", "=4:8"])
+def test_other_words_are_refused(word):
+    assert "--vary takes KEY=LOW:HIGH" in call("judged.txt", "--vary", word, code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--model", "shrub"], "There is no model 'shrub'"),
+        (["--set", "leafs=4"], "Did you mean 'leaf' or 'leaves'"),
+        (["--vary", "leafs=4:8"], "Did you mean 'leaf' or 'leaves'"),
+        (["--set", "leaves=8", "--vary", "leaves=4:8"], "leaves cannot be both varied and fixed"),
+        (["--metric", "ndgc"], "Did you mean 'ndcg'"),
+        (["-o", "nowhere/best.luce"], "there is no directory nowhere"),
+    ],
+)
+def test_errors_say_what_to_do(words, error):
+    assert error in call("judged.txt", *words, code=1)

@@ -1,0 +1,289 @@
+"""Comparisons: the figures are those of fits by hand, finished cells are kept, and a failure is one row's alone."""
+
+import json
+import multiprocessing
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import luce
+from luce.data import Dataset, concatenate, parts, rotations
+from luce.data.synthetic import web_search
+from luce.errors import DataError, LuceWarning, OptionError
+from luce.experiments import workers
+from luce.experiments.comparison import compare_rankers
+from luce.experiments.kept import fingerprint
+from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
+from luce.experiments.schedule import Schedule
+from luce.metrics import compare
+from luce.rankers.storage import open_model, save_model
+
+METRICS = "ndcg@5,arp"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return web_search(30, n_features=6, mean_length=10, seed=1).dataset
+
+
+@pytest.fixture
+def rankers():
+    return {"a": luce.LinearRanker("listmle", n_jobs=1), "b": luce.LinearRanker("listnet", l2=5.0, n_jobs=1)}
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """How often something is fitted."""
+    done, run = [], workers.run_cell
+
+    def counted(estimator, fold, seed, **settings):
+        done.append((repr(estimator), seed))
+        return run(estimator, fold, seed, **settings)
+
+    monkeypatch.setattr(workers, "run_cell", counted)
+    return done
+
+
+def alike(one, other):
+    for name in one.results:
+        np.testing.assert_array_equal(one.scores[name], other.scores[name])
+        assert one.results[name].means == other.results[name].means
+    assert one.tests == other.tests
+
+
+def test_the_figures_are_those_of_fits_by_hand(data, rankers):
+    found = compare_rankers(rankers, data, METRICS, folds=3, seed=7, baseline="b")
+    turns = list(rotations(parts(data, 3, 7)))
+    judged = concatenate([turn.test for turn in turns])
+    results = {}
+    for name, ranker in rankers.items():
+        own = clone(ranker).set_params(random_state=7)
+        scores = np.concatenate([own.fit(turn.train, validation=turn.validation).predict(turn.test) for turn in turns])
+        np.testing.assert_array_equal(found.scores[name], scores)
+        results[name] = luce.evaluate(scores, judged, METRICS, random_state=7)
+        assert found.results[name].means == results[name].means
+        assert found.results[name].intervals == results[name].intervals
+    assert found.tests == {metric: compare(results, metric, "b") for metric in ("ndcg@5", "arp")}
+    first = clone(rankers["a"]).set_params(random_state=7).fit(turns[0].train, validation=turns[0].validation)
+    assert found.histories["a"] == first.history_
+    np.testing.assert_array_equal(found.importances["a"].values, np.abs(first.weights_))
+    assert not hasattr(rankers["a"], "weights_")
+
+
+def test_folds_may_be_given_and_lists_keep_their_names(data, rankers):
+    train, validation, test = parts(data, 3, 0)
+    found = compare_rankers(rankers, [(train, validation, test)], METRICS)
+    own = clone(rankers["a"]).fit(train, validation=validation).predict(test)
+    np.testing.assert_array_equal(found.scores["a"], own)
+    assert found.results["a"].query_ids.equals(test.query_ids)
+    assert found.judged.document_ids == test.document_ids
+    with pytest.raises(DataError, match="at least one fold"):
+        compare_rankers(rankers, [])
+    for wrong in ([train, test], [(train, test)], [(train, validation, None)]):
+        with pytest.raises(DataError, match="A fold is"):
+            compare_rankers(rankers, wrong)
+
+
+def test_values_of_a_list_are_averaged_over_seeds(data, rankers):
+    found = compare_rankers(rankers, data, METRICS, folds=3, seeds=3)
+    table = found.table.to_pandas()
+    assert found.seeds == (0, 1, 2)
+    one = table[(table["method"] == "a") & (table["metric"] == "ndcg@5")]
+    by_seed = one.groupby("seed")["value"].mean()
+    assert by_seed.nunique() == 3  # ties are shuffled by the seed
+    assert found.spreads["a"]["ndcg@5"] == pytest.approx(by_seed.std(ddof=1))
+    assert found.results["a"].means["ndcg@5"] == pytest.approx(by_seed.mean())
+    by_list = one.groupby("query", sort=False)["value"].mean()
+    expected = dict(zip(found.judged.query_ids.to_pylist(), found.results["a"].values["ndcg@5"], strict=True))
+    assert by_list.to_dict() == pytest.approx(expected, nan_ok=True)
+    assert np.isnan(compare_rankers(rankers, data, METRICS, folds=3).spreads["a"]["ndcg@5"])
+
+
+def test_the_long_table_holds_everything_once(data, rankers):
+    found = compare_rankers(rankers, data, METRICS, folds=3, seeds=2)
+    table = found.table.to_pandas()
+    assert len(table) == 2 * 2 * 30 * 2
+    assert not table.duplicated(["method", "seed", "query", "metric"]).any()
+    assert sorted(table["fold"].unique()) == [1, 2, 3]
+    assert (table.groupby("query")["fold"].nunique() == 1).all()
+    assert table["value"].isna().sum() == 4 * sum(found.results["a"].n_empty.values())
+    assert (table["fit_seconds"] > 0).all()
+    medians = table.drop_duplicates(["method", "fold", "seed"]).groupby("method", observed=True)["fit_seconds"].median()
+    assert medians.to_dict() == pytest.approx({name: cost.fit_seconds for name, cost in found.costs.items()})
+
+
+def test_finished_cells_are_kept_and_only_what_changed_is_done_anew(data, rankers, fits, tmp_path):
+    first = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
+    assert len(fits) == 6
+    assert len(list(tmp_path.iterdir())) == 6  # and no copy of the data is left
+    alike(first, compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path))
+    again = compare_rankers(rankers, data, "err,ndcg", folds=3, keep=tmp_path)
+    assert len(fits) == 6
+    assert (again.costs, again.histories) == (first.costs, first.histories)
+    np.testing.assert_array_equal(again.importances["b"].values, first.importances["b"].values)
+    compare_rankers(rankers | {"b": luce.LinearRanker("listnet", l2=6.0, n_jobs=1)}, data, folds=3, keep=tmp_path)
+    assert [name for name, _ in fits[6:]] == [repr(luce.LinearRanker("listnet", l2=6.0, n_jobs=1))] * 3
+    compare_rankers(rankers, data, folds=3, seeds=2, keep=tmp_path)
+    assert [seed for _, seed in fits[9:]] == [1] * 6
+    other = Dataset(data.features, np.where(np.arange(data.n_rows) == 0, 4, data.labels), data.offsets)
+    compare_rankers(rankers, other, folds=3, keep=tmp_path)
+    assert len(fits) == 15 + 6
+    compare_rankers({"a": luce.LinearRanker("listmle", n_jobs=2)}, data, folds=3, keep=tmp_path)
+    assert len(fits) == 21 + 3  # it takes another time
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "other key", "other rows", "not a number"])
+def test_a_damaged_cell_is_done_anew_with_a_word(data, rankers, fits, tmp_path, damage):
+    first = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
+    cells = sorted(tmp_path.iterdir())
+    manifest, arrays = open_model(cells[0], ("cell",))
+    if damage in ("cut", "empty"):
+        cells[0].write_bytes(cells[0].read_bytes()[: 100 if damage == "cut" else 0])
+    elif damage == "other key":
+        lists = manifest["key"]["data"]
+        twin = next(cell for cell in cells[1:] if open_model(cell, ("cell",))[0]["key"]["data"] == lists)
+        cells[0].write_bytes(twin.read_bytes())  # of the other ranker on the same lists
+    else:
+        scores = arrays["scores"][1:] if damage == "other rows" else arrays["scores"] * np.nan
+        save_model(cells[0], manifest, arrays | {"scores": scores})
+    with pytest.warns(LuceWarning, match="A kept cell of . is done anew"):
+        alike(first, compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path))
+    assert len(fits) == 7
+    compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
+    assert len(fits) == 7
+
+
+def test_an_interrupted_comparison_goes_on(data, rankers, fits, tmp_path, monkeypatch):
+    unbroken = compare_rankers(rankers, data, METRICS, folds=3)
+    run = workers.run_cell
+
+    def interrupted(*arguments, **settings):
+        if len(fits) == 6 + 4:
+            raise KeyboardInterrupt
+        return run(*arguments, **settings)
+
+    monkeypatch.setattr(workers, "run_cell", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
+    assert len(list(tmp_path.glob("*.cell"))) == len(list(tmp_path.iterdir())) == 4
+    monkeypatch.setattr(workers, "run_cell", run)
+    alike(unbroken, compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path))
+    assert len(fits) == 12
+
+
+def test_a_failure_is_that_of_one_row(data, rankers):
+    features = np.array(data.features)
+    features[0, 0] = np.nan
+    holes = Dataset(features, data.labels, data.offsets)
+    bad = luce.LinearRanker(transforms=())
+    found = compare_rankers({"bad": bad, **rankers}, holes, METRICS, folds=3, baseline="bad")
+    assert list(found.results) == ["a", "b"]
+    assert "missing" in found.failures["bad"]
+    assert found.tests["ndcg@5"][0].baseline == "a"
+    with pytest.raises(DataError, match=r"No ranker could be fitted. bad: .*missing"):
+        compare_rankers({"bad": bad}, holes, METRICS, folds=3)
+    for wrong, said in (
+        ({"rankers": {}}, "at least one ranker"),
+        ({"seeds": 0}, "seeds must be an integer ≥ 1"),
+        ({"baseline": "c"}, "baseline must be one of the rankers: a, b"),
+        ({"rankers": {"x": luce.LabelRanker()}}, "x learns from"),
+        ({"metrics": "ndgc"}, "Did you mean 'ndcg'"),
+    ):
+        with pytest.raises(OptionError, match=said):
+            compare_rankers(**{"rankers": rankers, "data": data, **wrong})
+
+
+def test_warnings_are_told_once_with_the_name(data):
+    flat = Dataset(np.ones_like(data.features), data.labels, data.offsets)
+    with pytest.warns(LuceWarning) as told:
+        compare_rankers({"trees": luce.TreeRanker(trees=3, n_jobs=1)}, flat, folds=3)
+    texts = [str(warning.message) for warning in told]
+    assert len(set(texts)) == len(texts)
+    assert all(text.startswith("trees: No tree can split") for text in texts)
+
+
+def test_processes_of_their_own_give_the_same_and_a_killed_one_is_told(data, rankers):
+    here = compare_rankers(rankers, data, METRICS, folds=3)
+    seen = []
+
+    def kill(news):
+        seen.append(news)
+        if news.method == "b":
+            for child in multiprocessing.active_children():
+                child.kill()
+
+    apart = compare_rankers(rankers, data, METRICS, folds=3, apart=True, callback=kill)
+    np.testing.assert_array_equal(here.scores["a"], apart.scores["a"])
+    assert list(apart.results) == ["a"]
+    assert "SIGKILL" in apart.failures["b"] and "memory" in apart.failures["b"]
+    assert np.isnan(here.costs["a"].peak_bytes)
+    assert {news.total for news in seen} == {6}
+    assert max(news.done for news in seen) == 3
+    if sys.platform in ("linux", "darwin"):
+        assert 1e6 < apart.costs["a"].peak_bytes < 1e9
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is resident now, and forgets a peak")
+def test_the_peak_is_what_was_held_since_it_was_forgotten():
+    big = np.ones(30_000_000)
+    before = present_bytes()
+    assert peak_bytes() >= before > big.nbytes
+    del big
+    forget_peak()
+    assert peak_bytes() < before - 150e6
+    more = np.ones(10_000_000)
+    assert peak_bytes() - present_bytes() < more.nbytes
+
+
+def test_time_left_is_that_of_the_methods_own_cells():
+    told = []
+    schedule = Schedule({"quick": 2, "slow": 3}, told.append)
+    schedule.tell("quick")
+    assert np.isnan(told[-1].seconds_left)
+    schedule.finished("quick", 1.0)
+    assert schedule.left() == 1 + 3 * 1
+    schedule.finished("slow", 11.0)
+    assert schedule.left() == 1 + 2 * 11
+    schedule.tell("slow")
+    assert (told[-1].done, told[-1].total, told[-1].share) == (2, 5, 0.4)
+    assert 22 < told[-1].seconds_left <= 23
+    schedule.failed("slow")
+    assert schedule.left() == 1
+
+
+def test_a_fingerprint_sees_all_that_is_learned_from():
+    full = {
+        "features": [[0.5, 1], [0.1, 2], [0.3, 3]],
+        "labels": [2, 0, 1],
+        "offsets": [0, 2, 3],
+        "item_weights": [1, 1, 2],
+        "list_weights": [1, 3],
+        "feature_names": ["a", "b"],
+        "groups": [1, 2, 2],
+    }
+    others = {
+        "features": [[0.5, 1], [0.1, 2], [0.3, 4]],
+        "labels": [2, 0, 2],
+        "offsets": [0, 1, 3],
+        "item_weights": [1, 1, 1],
+        "list_weights": [3, 1],
+        "feature_names": ["a", "c"],
+        "groups": [1, 2, 1],
+    }
+    marks = {fingerprint(Dataset(**full))} | {fingerprint(Dataset(**full | {k: v})) for k, v in others.items()}
+    marks |= {fingerprint(Dataset(**{k: v for k, v in full.items() if k != name})) for name in list(others)[3:]}
+    assert len(marks) == 1 + len(others) + 4
+    named = Dataset(**full, query_ids=["x", "y"], document_ids=["1", "2", "3"])
+    assert fingerprint(named) == fingerprint(Dataset(**full))
+
+
+@pytest.mark.parametrize("name", ["listmle", "pl-partition", "mcrank", "pl-rank-3"])
+def test_rankers_go_to_other_processes(name):
+    options = {"depth": 7} if name == "listmle" else {}
+    goal = luce.objective(name, **options)
+    again = pickle.loads(pickle.dumps(luce.LinearRanker(goal, l2=3.0)))
+    assert (str(again.objective), again.objective.compute, again.l2) == (str(goal), goal.compute, 3.0)
+    assert json.dumps(dict(again.objective.options)) == json.dumps(dict(goal.options))

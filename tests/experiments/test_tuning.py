@@ -1,0 +1,339 @@
+"""Tuning: declared ranges that hold, trials that repeat, studies that go on, failures that are told, a best that is."""
+
+import json
+import pickle
+import re
+
+import numpy as np
+import optuna
+import pytest
+from sklearn.base import clone
+
+import luce
+from luce.data.splits import parts
+from luce.data.synthetic import tagged_documents, web_search
+from luce.experiments.tuning import tune
+from luce.experiments.tuning_judge import SPAN, falls_behind
+from luce.experiments.tuning_space import space_of
+from luce.objectives import OBJECTIVES
+from luce.objectives.ranges import Choice, Range
+from luce.rankers import RANKERS
+from luce.rankers.search_space import search_space, value_of, with_settings
+
+LISTS = web_search(40, n_features=6, mean_length=14, seed=3).dataset
+TAGS = tagged_documents(60, n_words=20, n_labels=8)
+QUICK = {
+    "linear": {"max_iterations": 3},
+    "trees": {"trees": 3},
+    "neural": {"epochs": 2, "device": "cpu"},
+    "labels": {"epochs": 2, "device": "cpu"},
+}
+
+
+def made(kind, **more):
+    return RANKERS[kind](**{**QUICK[kind], "n_jobs": 1, **more})
+
+
+def data_of(ranker):
+    return LISTS if ranker.takes == "lists" else TAGS
+
+
+def linear(**more):
+    return luce.LinearRanker("listnet", n_jobs=1, **{"max_iterations": 8, **more})
+
+
+def told(found):
+    return [(trial.state, trial.settings, trial.figures) for trial in found.trials]
+
+
+TRIED = [(kind, name) for kind in RANKERS for name in made(kind).tried]
+
+
+@pytest.mark.parametrize(("kind", "name"), TRIED)
+def test_the_ends_of_every_declared_range_are_accepted_by_fit(kind, name):
+    ranker = made(kind, **({"objective": "lambdarank"} if kind == "linear" else {}))
+    tried = search_space(ranker)[name]
+    assert value_of(made(kind), name) in tried, "the default is worth trying"
+    for end in tried.ends:
+        fitted = with_settings(ranker, {name: end}).fit(data_of(ranker))
+        assert np.isfinite(fitted.predict(data_of(ranker))).all()
+
+
+@pytest.mark.parametrize("goal", [goal for goal in OBJECTIVES.values() if any(o.tried for o in goal.choices.values())])
+def test_the_ends_of_every_declared_option_are_accepted_by_its_objective(goal):
+    for name, option in goal.choices.items():
+        if option.tried is None:
+            continue
+        assert option.default in option.tried
+        assert all(name not in kind().get_params() for kind in RANKERS.values()), "one name, one meaning"
+        for end in option.tried.ends:
+            assert goal.with_options(**{name: end}).options[name] == end
+
+
+def test_what_changes_nothing_is_not_tried():
+    assert list(search_space(luce.LinearRanker("listnet"))) == ["l2"]
+    assert list(search_space(luce.LinearRanker("lambdarank"))) == ["l2", "learning_rate", "cutoff"]
+    assert "cutoff" not in search_space(luce.TreeRanker("lambdarank", native="lambdarank"))
+    with pytest.raises(luce.OptionError, match=r"Nothing of .* is varied"):
+        space_of(luce.LinearRanker("listnet", optimiser="coordinate-ascent"))
+
+
+@pytest.mark.parametrize(
+    ("vary", "fixed", "error"),
+    [
+        ({"leaf_count": Range(1, 2)}, (), "no setting of the trees ranker or option of listmle 'leaf_count'"),
+        ({"leaves": Range(1, 8)}, (), "leaves must be an integer from 2"),
+        ({"leaves": Range(8, 4)}, (), "from a lower to a higher number. Got 8 to 4"),
+        ({"l2": Range(0.0, 4.0, log=True)}, (), "above 0"),
+        ({"depth": Choice((5,))}, (), "at least two choices"),
+        ({"depth": Choice((5, 0))}, (), "'depth' option of listmle must be an integer ≥ 1"),
+        ({"leaves": Range(4, 8)}, ["leaves"], "both varied and fixed"),
+        ({}, ["shrubs"], "no setting .* 'shrubs'"),
+    ],
+)
+def test_ranges_are_checked_before_any_work(vary, fixed, error):
+    with pytest.raises(luce.OptionError, match=error):
+        space_of(luce.TreeRanker("listmle"), vary, fixed)
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"folds": 1}, "folds must be an integer ≥ 2"),
+        ({"trials": 0}, "trials must be an integer ≥ 1"),
+        ({"folds": 41}, "41 folds need at least as many lists"),
+        ({"minutes": 0}, "minutes must be a number > 0"),
+        ({"seed": -1}, "seed must be"),
+        ({"validation": TAGS}, "The validation to tune a linear ranker on must be a Dataset"),
+    ],
+)
+def test_settings_of_a_tuning_are_checked(more, error):
+    with pytest.raises(luce.LuceError, match=error):
+        tune(linear(), LISTS, **more)
+
+
+def test_several_learning_rates_are_refused():
+    with pytest.raises(luce.OptionError, match="varies learning_rate itself"):
+        tune(made("neural", learning_rate=(1e-3, 1e-2)), LISTS)
+
+
+def test_the_value_is_the_mean_over_folds_and_the_model_is_fitted_on_all_lists():
+    ranker = luce.TreeRanker(trees=12, patience=4, n_jobs=1)
+    found = tune(ranker, LISTS, trials=3, folds=4, seed=5)
+    held_out = parts(LISTS, 4, seed=5)
+    for trial in found.trials:
+        for part, figure, iteration in zip(held_out, trial.figures, trial.iterations, strict=True):
+            rest = np.flatnonzero(~np.isin(LISTS.query_ids.to_pylist(), part.query_ids.to_pylist()))
+            fitted = clone(ranker).set_params(**trial.settings).fit(LISTS.take(rest), validation=part)
+            assert figure == pytest.approx(luce.evaluate(fitted.predict(part), part, "ndcg@10").means["ndcg@10"])
+            assert iteration == fitted.best_iteration_
+        assert trial.value == pytest.approx(np.mean(trial.figures))
+    best = max(found.trials, key=lambda trial: trial.value)
+    assert found.best == best and found.ranked[0] == best
+    rounds = round(np.mean(best.iterations))
+    again = clone(ranker).set_params(**best.settings, trees=rounds).fit(LISTS)
+    assert (found.best_ranker.predict(LISTS) == again.predict(LISTS)).all()
+
+
+def test_with_validation_the_model_is_the_one_that_was_judged():
+    train, validation = LISTS.take(np.arange(30)), LISTS.take(np.arange(30, 40))
+    found = tune(luce.TreeRanker(trees=10, n_jobs=1), train, validation=validation, trials=3)
+    assert len(found.best.figures) == 1
+    assert found.best_ranker.score(validation) == found.best.value
+    assert found.best_ranker.history_[0].keys() >= {"validation"}
+
+
+def test_a_poor_start_is_mended():
+    found = tune(luce.TreeRanker(leaves=3, trees=8, learning_rate=0.02, n_jobs=1), LISTS, trials=12, folds=2)
+    assert found.trials[0].settings["leaves"] == 3 and found.trials[0].settings["learning_rate"] == 0.02
+    assert found.best.value > found.trials[0].value + 0.01
+    assert found.importance and sum(found.importance.values()) == pytest.approx(1)
+    table = found.table()
+    assert table["trial"].to_pylist() == list(range(1, 13)) and {"state", "ndcg@10", "leaves"} <= set(
+        table.column_names
+    )
+
+
+def test_lower_may_be_better():
+    found = tune(linear(metric="arp", l2=1e4), LISTS, trials=6, folds=2, pruning=False)
+    assert found.best.value == min(trial.value for trial in found.trials) < found.trials[0].value
+
+
+def test_the_same_seed_gives_the_same_trials_and_another_gives_others():
+    first, again, other = (tune(linear(), LISTS, trials=5, folds=2, seed=seed) for seed in (1, 1, 2))
+    assert told(first) == told(again)
+    assert [t.settings for t in first.trials[1:]] != [t.settings for t in other.trials[1:]]
+
+
+class Killed(BaseException):
+    """What no one catches, as the end of the process."""
+
+
+def stop_at(number, error):
+    """A callback that raises once in the middle of a trial."""
+
+    def callback(progress):
+        if progress.words.startswith(f"trial {number} of") and progress.ended is None:
+            raise error
+
+    return callback
+
+
+def test_a_study_goes_on_after_a_crash_as_if_there_had_been_none(tmp_path, monkeypatch):
+    ranker, more = luce.TreeRanker(trees=6, n_jobs=1), {"folds": 2, "vary": {"leaves": Range(3, 12)}}
+    path = tmp_path / "night.study"
+    with pytest.raises(Killed):
+        tune(ranker, LISTS, trials=9, storage=path, callback=stop_at(1, Killed), **more)
+    with pytest.raises(Killed):
+        tune(ranker, LISTS, trials=9, storage=path, callback=stop_at(7, Killed), **more)
+    with open(path, "ab") as journal:
+        journal.write(b'{"op_code": 6, "trial_')  # the crash came in the middle of a line
+    (tmp_path / "night.study.lock").touch()
+    monkeypatch.setattr(pickle, "loads", lambda *_: pytest.fail("a study is unpickled"))
+    resumed = tune(ranker, LISTS, trials=9, storage=path, **more)
+    assert told(resumed) == told(tune(ranker, LISTS, trials=9, **more))
+    assert len({trial.number for trial in resumed.trials}) == 9
+    assert told(tune(ranker, LISTS, trials=9, storage=path, **more)) == told(resumed)
+    assert len(tune(ranker, LISTS, trials=10, storage=path, **more).trials) == 10
+    assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("ranker", "data", "more", "name"),
+    [
+        (linear(max_iterations=9), LISTS, {}, "max_iterations"),
+        (luce.LinearRanker("listmle", n_jobs=1, max_iterations=8), LISTS, {}, "objective"),
+        (linear(metric="ndcg@5"), LISTS, {}, "metric"),
+        (linear(l2=2.0), LISTS, {}, "first trial"),
+        (linear(), LISTS.take(np.arange(39)), {}, "data"),
+        (linear(), luce.Dataset(-LISTS.features, LISTS.labels, LISTS.offsets), {}, "data"),
+        (linear(), LISTS, {"validation": LISTS}, "folds"),
+        (linear(), LISTS, {"folds": 3}, "folds"),
+        (linear(), LISTS, {"seed": 1}, "seed"),
+        (linear(), LISTS, {"vary": {"l2": Range(0.1, 1.5)}}, "ranges"),
+    ],
+)
+def test_a_study_of_something_else_is_refused(tmp_path, ranker, data, more, name):
+    path = tmp_path / "one.study"
+    tune(linear(), LISTS, trials=1, folds=2, storage=path)
+    before = path.read_bytes()
+    with pytest.raises(luce.DataError, match=f"one.study holds another study: its {name} was"):
+        tune(ranker, data, trials=2, storage=path, **{"folds": 2, **more})
+    assert path.read_bytes() == before
+
+
+def test_threads_may_change_when_a_study_goes_on(tmp_path):
+    tune(linear(), LISTS, trials=1, folds=2, storage=tmp_path / "one")
+    assert len(tune(linear().set_params(n_jobs=2), LISTS, trials=2, folds=2, storage=tmp_path / "one").trials) == 2
+
+
+def test_files_that_hold_no_study_are_refused(tmp_path):
+    (tmp_path / "words").write_text("not a study\n")
+    (tmp_path / "other").write_text('{"op_code": 4, "study_id": 7}\n')
+    own = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / "own")))
+    study = optuna.create_study(storage=own, study_name="luce", direction="maximize")
+    study.tell(study.ask(), 1.0)
+    for name, error in {"words": "not hold a whole study", "other": "whole study", "own": "none of ours"}.items():
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(luce.DataError, match=error):
+            tune(linear(), LISTS, trials=1, storage=tmp_path / name)
+        assert (tmp_path / name).read_bytes() == before
+    with pytest.raises(luce.DataError, match="a file in a folder that exists"):
+        tune(linear(), LISTS, trials=1, storage=tmp_path / "nowhere" / "study")
+
+
+def test_two_tunings_do_not_share_a_study(tmp_path):
+    pytest.importorskip("fcntl")
+    path, seen = tmp_path / "busy", []
+
+    def callback(progress):
+        if not seen:
+            seen.append(True)
+            with pytest.raises(luce.DataError, match="Another tuning is at work on"):
+                tune(linear(), LISTS, trials=1, folds=2, storage=path)
+
+    tune(linear(), LISTS, trials=1, folds=2, storage=path, callback=callback)
+    assert seen
+
+
+def test_an_interrupt_keeps_the_best_so_far(tmp_path):
+    found = tune(linear(), LISTS, trials=9, folds=2, storage=tmp_path / "s", callback=stop_at(4, KeyboardInterrupt))
+    assert found.interrupted and len(found.trials) == 3 and len(found.best_ranker.weights_) == 6
+    assert len(tune(linear(), LISTS, trials=4, folds=2, storage=tmp_path / "s").trials) == 4
+    with pytest.raises(KeyboardInterrupt):
+        tune(linear(), LISTS, trials=9, folds=2, callback=stop_at(1, KeyboardInterrupt))
+
+
+def test_the_minutes_end_a_search_but_not_its_first_trial():
+    found = tune(linear(), LISTS, trials=9, folds=2, minutes=1e-9)
+    assert [trial.state for trial in found.trials] == ["complete"] and not found.interrupted
+
+
+class Touchy(luce.LinearRanker):
+    """Fails with strong priors."""
+
+    def fit(self, *given, **more):
+        if self.l2 > 1:
+            raise luce.DataError(f"l2 = {self.l2:.0f} is too much")
+        return super().fit(*given, **more)
+
+
+def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
+    ended = []
+    more = {"trials": 8, "folds": 2, "storage": tmp_path / "s"}
+    found = tune(Touchy("listnet", n_jobs=1), LISTS, **more, callback=lambda step: ended.append(step.ended))
+    failed = [trial for trial in found.trials if trial.state == "failed"]
+    assert failed and all(trial.error.endswith("is too much") and np.isnan(trial.value) for trial in failed)
+    assert [trial for trial in ended if trial] == list(found.trials)
+    assert len(found.trials) == 8 and found.best.settings["l2"] <= 1
+    assert told(tune(Touchy("listnet", n_jobs=1), LISTS, **more)) == told(found), "failed trials are not tried again"
+
+
+def test_where_all_fail_the_reason_is_given():
+    with pytest.raises(luce.OptionError, match=r"The first 3 trials failed, the last of them so: l2 = .* is too much"):
+        tune(Touchy("listnet", l2=2.0, n_jobs=1), LISTS, trials=9, folds=2, vary={"l2": Range(1.5, 9.0)})
+
+
+def test_what_falls_behind():
+    others = [{SPAN - 1: value, 2 * SPAN - 1: 10 * value} for value in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    assert [falls_behind(value, SPAN - 1, others, True) for value in (0.15, 0.2, 0.9)] == [True, False, False]
+    assert [falls_behind(value, SPAN - 1, others, False) for value in (0.15, 0.4, 0.45)] == [False, False, True]
+    assert [falls_behind(value, 2 * SPAN - 1, others, True) for value in (1.5, 2.0)] == [True, False]
+    assert not falls_behind(0.0, SPAN - 1, others[:4], True), "too few to tell"
+    pruned = [{SPAN - 1: 0.9}] * 5
+    assert not falls_behind(0.0, 2 * SPAN - 1, pruned, True), "none of them came so far"
+    assert not falls_behind(0.0, 2, [{1: 0.9}] * 5, True), "none of them came so far in the same fold"
+    quick = [{1: 0.5, SPAN - 1: 0.5}] * 5
+    assert falls_behind(0.4, 3, quick, True), "a fit that had ended keeps what it had reached"
+
+
+def test_trials_that_fall_behind_are_given_up():
+    ranker, more = luce.TreeRanker(trees=10, n_jobs=1), {"trials": 14, "folds": 3}
+    whole, pruned = (tune(ranker, LISTS, pruning=pruning, **more) for pruning in (False, True))
+    states = [trial.state for trial in pruned.trials]
+    assert "pruned" in states[5:] and set(states[:5]) == {"complete"}
+    assert {trial.state for trial in whole.trials} == {"complete"}
+    assert all(np.isnan(trial.value) and not trial.figures for trial in pruned.trials if trial.state == "pruned")
+
+
+def test_a_single_fit_is_given_up_by_its_iterations():
+    train, validation = LISTS.take(np.arange(25)), LISTS.take(np.arange(25, 40))
+    found = tune(luce.TreeRanker(trees=12, patience=12, n_jobs=1), train, validation=validation, trials=14)
+    assert "pruned" in {trial.state for trial in found.trials}
+
+
+@pytest.mark.parametrize("kind", ["neural", "labels"])
+def test_networks_are_tuned(kind):
+    ranker = made(kind)
+    found = tune(ranker, data_of(ranker), trials=3, folds=2)
+    assert {trial.state for trial in found.trials} == {"complete"}
+    assert all(isinstance(trial.settings["hidden"], tuple) for trial in found.trials)
+    assert found.best_ranker.hidden == found.best.settings["hidden"]
+    assert found.best_ranker.epochs == found.best.rounds
+
+
+def test_optuna_is_left_as_it_was(capfd):
+    before = optuna.logging.get_verbosity()
+    tune(linear(), LISTS, trials=2, folds=2)
+    assert optuna.logging.get_verbosity() == before
+    assert not re.search(r"[Tt]rial", capfd.readouterr().err)

@@ -1,0 +1,186 @@
+"""Wins and losses, the lists behind them, depth, exposure: whom they are about, and what they say of single lists."""
+
+import numpy as np
+import pytest
+
+from luce.data.synthetic import web_search
+from luce.metrics import compare, evaluate
+from luce.rankers.importance import Importance
+from luce.report import Report
+from luce.report.depth import depth
+from luce.report.differences import chosen_lists, differences
+from luce.report.leader import leading
+from luce.report.lists import lists as lists_section
+from luce.report.lists import together
+from luce.report.merit import merit
+
+NAN = np.nan
+
+
+@pytest.fixture(scope="module")
+def data():
+    return web_search(30, n_features=5, mean_length=14, seed=5).dataset
+
+
+@pytest.fixture
+def report(data):
+    """A report on rankers by the noise in their scores; the first is the baseline."""
+
+    def make(metrics="ndcg@10, arp", compared=("ndcg@10",), **noise):
+        rng = np.random.default_rng(0)
+        scores = {name: data.labels + size * rng.normal(size=data.n_rows) for name, size in noise.items()}
+        results = {name: evaluate(each, data, metrics, n_bootstrap=0) for name, each in scores.items()}
+        tests = {metric: compare(results, metric, n_permutations=50) for metric in compared if len(noise) > 1}
+        words = {"title": "T", "summary": "S", "command": "C"}
+        return Report(**words, dataset=data, results=results, comparisons=tests, scores=scores)
+
+    return make
+
+
+def test_the_best_is_held_against_the_baseline_or_the_next_best(report):
+    assert leading(report(base=3, good=1, better=0.5)) == ("ndcg@10", "better", "base")
+    assert leading(report(base=0.5, poor=5, good=1)) == ("ndcg@10", "base", "good")
+    assert leading(report(only=1)) == ("ndcg@10", "only", None)
+    assert leading(report(base=3, good=1, compared=["arp"])) == ("arp", "good", "base")
+    assert leading(report(good=1, poor=9, compared=[])) == ("ndcg@10", "good", "poor")
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "arp"])
+def test_wins_and_losses(report, metric):
+    given = report(base=2, good=1, other=1.5, compared=[metric])
+    found = differences(given)
+    one, base = (given.results[name].values[metric] for name in ("good", "base"))
+    better = one > base if metric == "ndcg@10" else one < base
+    assert [row.name for row in found["tallies"]] == ["good", "other"]
+    row = found["tallies"][0]
+    worse = ~better & (one != base) & ~np.isnan(one)
+    assert (row.better, row.worse, row.same) == (better.sum(), worse.sum(), (one == base).sum())
+    assert row.worse > 1 and row.lost == pytest.approx(-np.abs(one - base)[worse].mean())
+    assert row.gained == pytest.approx(np.abs(one - base)[better].mean())
+    kinds = [each.kind for each in found["lists"]]
+    assert kinds == ["worse"] * kinds.count("worse") + ["better"] * 5 + ["typical"]
+    worst, best = found["lists"][0], found["lists"][kinds.index("better")]
+    turned = one - base if metric == "ndcg@10" else base - one
+    assert worst.number == np.nanargmin(turned) and best.number == np.nanargmax(turned)
+    assert (worst.value, worst.before) == (one[worst.number], base[worst.number])
+    assert worst.change == pytest.approx(worst.value - worst.before)
+    assert f"better in {row.better}, worse in {row.worse}" in found["pictures"][0].description
+
+
+def test_a_typical_list_is_of_common_length_and_near_the_middle(report, data):
+    given = report(only=2)
+    chosen = chosen_lists(given, leading(given))
+    values = given.results["only"].values["ndcg@10"]
+    assert [each.kind for each in chosen] == ["worse"] * 5 + ["better"] * 5 + ["typical"]
+    assert chosen[0].value == np.nanmin(values) and np.isnan(chosen[0].before)
+    typical = chosen[-1]
+    assert typical.size >= np.median(data.sizes) and abs(typical.value - np.nanmedian(values)) < np.nanstd(values)
+    assert len({each.number for each in chosen}) == 11
+
+
+def test_a_list_as_both_rank_it(report, data):
+    given = report(base=2, good=1)
+    shown = lists_section(given)["shown"][0]
+    rows = data.rows(shown.chosen.number)
+    good, base = given.scores["good"][rows], given.scores["base"][rows]
+    order = np.argsort(-good, kind="stable")
+    for place, item in enumerate(shown.items):
+        row = order[place]
+        assert (item.rank, item.score, item.rival_score) == (place + 1, good[row], base[row])
+        assert item.before == 1 + np.sum(base > base[row]) and item.label == data.labels[rows][row]
+        assert item.length == item.label / data.labels.max()
+    assert len(shown.items) == min(10, len(order))
+    missed = {1 + place for place, row in enumerate(order) if place >= 10 and data.labels[rows][row] > 0}
+    assert {item.rank for item in shown.lower} <= missed and len(shown.lower) == min(5, len(missed))
+    assert [item.rank for item in shown.lower] == sorted(item.rank for item in shown.lower)
+
+
+def test_the_features_shown_are_those_that_matter(report, data):
+    given = report(base=2, good=1)
+    known = Importance("gain", ("3", "made by a transform", "5", "1"), np.array([3.0, 9.0, 4.0, 1.0]))
+    object.__setattr__(given, "importances", {"good": known})
+    shown = lists_section(given)["shown"][0]
+    assert shown.features == ["feature 5", "feature 3", "feature 1"]
+    start = data.rows(shown.chosen.number).start
+    order = np.argsort(-given.scores["good"][data.rows(shown.chosen.number)], kind="stable")
+    np.testing.assert_array_equal(shown.items[0].features, data.features[start + order[0], [4, 2, 0]])
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(9, 3)).astype(np.float32)
+    scores = -2 * values[:, 1] + 0.1 * rng.normal(size=9)
+    expected = [abs(np.corrcoef(values[:, i], scores)[0, 1]) for i in range(3)]
+    np.testing.assert_allclose(together(values, scores), expected, rtol=1e-5)
+    assert together(values[:, :0], scores).shape == (0,)
+
+
+def test_lists_on_the_page_are_linked_and_told(page, report, data):
+    given = report(base=2, good=1)
+    made = page(**{name: getattr(given, name) for name in ("dataset", "results", "comparisons", "scores")})
+    links = [each["href"] for each in made.all("a") if each["href"].startswith("#list-")]
+    chosen = chosen_lists(given, leading(given))
+    assert links == [f"#list-{each.number}" for each in chosen if each.kind != "typical"]
+    assert [each["id"] for each in made.all("article")] == [f"list-{each.number}" for each in chosen]
+    row = next(row for row in made.rows if row[0] == chosen[0].query)
+    assert row[1:] == [
+        f"{chosen[0].size}",
+        f"{chosen[0].before:.4f}",
+        f"{chosen[0].value:.4f}",
+        f"−{-chosen[0].change:.4f}",
+    ]
+    without = page(**{name: getattr(given, name) for name in ("dataset", "results", "comparisons")})
+    assert "lists" not in without.sections and not [each for each in without.all("a") if "list-" in each["href"]]
+
+
+def test_one_ranker_has_no_losses_but_lists(page, report):
+    given = report(only=1)
+    made = page(**{name: getattr(given, name) for name in ("dataset", "results", "scores")})
+    assert "differences" not in made.sections and "lowest and the highest ndcg@10" in made.sections["lists"]
+    assert "Was" not in made.sections["lists"]
+
+
+def test_lists_that_nothing_scored(page, report, data):
+    given = report(base=2, good=1)
+    hole = given.scores["good"].copy()
+    worst = chosen_lists(given, leading(given))[0].number
+    hole[data.rows(worst).start] = NAN
+    words = {name: getattr(given, name) for name in ("dataset", "results", "comparisons")}
+    made = page(**words, scores={**given.scores, "good": hole})
+    assert f"list-{worst}" in [each["id"] for each in made.all("article")]
+    assert "depth" in made.sections and "merit" in made.sections
+
+
+def test_depth_is_what_evaluate_says(report, data):
+    given = report(base=2, good=1)
+    found = depth(given)
+    assert found["metric"] == "ndcg" and found["columns"] == [1, 3, 5, 10, 20]
+    expected = evaluate(given.scores["good"], data, "ndcg@1, ndcg@3, ndcg@5, ndcg@10, ndcg@20", n_bootstrap=0)
+    assert found["rows"]["good"] == pytest.approx(list(expected.means.values()))
+    assert len(found["pictures"]) == 1 and not found["small"]
+    many = depth(report(**{f"r{i}": 1 + i for i in range(5)}))
+    assert len(many["pictures"]) == 5 and many["small"]
+    assert depth(report(base=2, good=1, metrics="arp", compared=["arp"]))["metric"] == "ndcg"
+
+
+def test_depth_counts_lists_as_the_results_do(data):
+    scores, labels = np.arange(5.0), np.array([0, 1, 0, 0, 0.0])
+    some = type(data)(np.zeros((5, 1)), labels, [0, 3, 5])
+    results = {"a": evaluate(scores, some, "ndcg@2", empty=0, n_bootstrap=0)}
+    words = {"title": "T", "summary": "S", "command": "C", "dataset": some}
+    found = depth(Report(**words, results=results, scores={"a": scores}))
+    assert found["columns"] == [1, 3] and found["rows"]["a"][1] == pytest.approx(0.5 / np.log2(3))
+
+
+def test_a_measure_of_the_users_own_has_no_depth(page, results):
+    own = {"a": results({"my own": (0.5, 0.4, 0.6)})}
+    own["a"].values["my own"] = np.array([0.4, 0.6])
+    made = page(results=own, scores={"a": np.arange(5.0)})
+    assert "depth" not in made.sections and "lists" in made.sections
+
+
+def test_exposure_of_the_leader_beside_the_rival(report, data, monkeypatch):
+    found = merit(report(base=9, good=0.1))
+    assert (found["name"], found["rival"], found["drawn"]) == ("good", "base", None)
+    (highest, base) = found["tables"]["Grade"][-1]
+    assert highest.of_attention > base > 0 and len(found["pictures"]) == 2
+    monkeypatch.setattr("luce.report.merit.ITEMS", data.n_rows // 2)
+    fewer = merit(report(base=9, good=0.1))
+    assert fewer["drawn"] == 10, "every third list: half of the rows and no more"

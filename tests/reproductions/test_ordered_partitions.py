@@ -1,0 +1,108 @@
+"""The tables of 2011: every method trained and timed, and verdicts that follow from the figures."""
+
+import numpy as np
+import pytest
+
+from luce.data.synthetic import web_search
+from luce.errors import DataError
+from luce.reproductions import ordered_partitions as partitions
+from luce.reproductions.ordered_partitions import BASELINES, LENGTHS, PAIRWISE, PMOP, PRINTED
+from luce.reproductions.reproduction import Run
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(partitions, "QUICK_MADE", (20, 8))
+    monkeypatch.setattr(partitions, "LENGTHS", (5, 10, 20))
+    monkeypatch.setattr(partitions, "ROWS", 100)
+
+
+def test_the_whole_of_it_on_a_few_lists(small):
+    outcome = partitions.run(Run("ordered-partitions", quick=True, n_jobs=1, seed=2))
+    first, second, times = outcome.tables
+    assert [row[0] for row in first.rows] == list(PRINTED) == [row[0] for row in times.rows]
+    assert first.rows[0][2::2] == [0.4882, 0.683, 0.6672]
+    assert second.rows[6][2] == 0.5086
+    assert "20 made lists" in outcome.data and "not the paper's data" in outcome.data
+    about_data, about_time = outcome.claims[:5], outcome.claims[5:]
+    assert {claim.verdict for claim in about_data} == {"needs data not at hand"}
+    assert "needs data not at hand" not in {claim.verdict for claim in about_time}
+    (drawn,) = outcome.pictures()
+    assert "pmop-fd" in drawn.description
+
+
+def test_second_order_features_are_added():
+    first, second = (partitions.train_and_test("listmle", order, (60, 30), 0, None, 1) for order in partitions.ORDERS)
+    assert first["features"] == 30 < second["features"]
+    assert 0 < first["err"] < 1 and first["seconds"] >= 0
+
+
+def test_one_list_in_ten_tests(monkeypatch):
+    seen = []
+    evaluate = partitions.evaluate
+
+    def noted(scores, test, *given, **how):
+        seen.append((test.n_lists, how["max_grade"]))
+        return evaluate(scores, test, *given, **how)
+
+    monkeypatch.setattr(partitions, "evaluate", noted)
+    partitions.train_and_test("ranknet", "first", (40, 6), 0, None, 1)
+    assert seen == [(4, 4)]
+
+
+def test_published_lists_are_looked_for(tmp_path):
+    (tmp_path / "ltrc_yahoo").mkdir()
+    (tmp_path / "ltrc_yahoo" / "set1.train.txt").write_text("1 qid:1 1:0.5\n")
+    with pytest.raises(DataError, match=r"missing: .*set1\.valid\.txt"):
+        partitions.run(Run("ordered-partitions", data=tmp_path, quick=True))
+    for part in ("valid", "test"):
+        (tmp_path / "ltrc_yahoo" / f"set1.{part}.txt").write_text("1 qid:1 1:0.5\n")
+    with pytest.raises(DataError, match="1 lists, not 19,944"):
+        partitions.run(Run("ordered-partitions", data=tmp_path, quick=True))
+
+
+def invented(pmop: float, second: float, fast: float) -> partitions.Found:
+    """ERR and seconds of all methods: what PMOP has more, what second-order features add, what PMOP-FD takes."""
+    return {
+        (method, order): {
+            "err": 0.4 + pmop * (method in PMOP) + second * (order == "second"),
+            "ndcg@1": 0.5 + second * (order == "second"),
+            "ndcg@5": 0.5,
+            "seconds": fast if method == "pmop-fd" else 1.0,
+            "features": 9,
+        }
+        for method in PRINTED
+        for order in partitions.ORDERS
+    }
+
+
+def grown(pairwise: float) -> dict[tuple[str, int], float]:
+    return {(method, n): n ** (pairwise if method in PAIRWISE else 1.0) for method in PRINTED for n in LENGTHS}
+
+
+def test_the_power_of_a_growth_is_found():
+    assert partitions._power(grown(1.7), "ranknet") == pytest.approx(1.7)
+    assert partitions._table_2(grown(1.7)).rows[1][-2] == "N^1.70"
+
+
+def test_verdicts_follow_from_the_figures():
+    good = partitions._claims(invented(0.1, 0.05, 0.5), real=True)
+    assert [claim.verdict for claim in good] == ["held", "held in part", "held", "held", "held"]
+    assert "18 of 18 comparisons (17 in the paper's own table)" in good[3].evidence
+    assert "By +25.00 %" in good[4].evidence
+    bad = partitions._claims(invented(-0.1, -0.05, 0.5), real=True)
+    assert [claim.verdict for claim in bad] == ["not held"] * 5
+    assert all(method in bad[0].evidence for method in BASELINES)
+    assert {claim.verdict for claim in partitions._claims(invented(0.1, 0.05, 0.5), real=False)} == {
+        "needs data not at hand"
+    }
+    found = invented(0.1, 0.05, 0.5)
+    assert [claim.verdict for claim in partitions._time_claims(found, grown(2.0))] == ["held", "held", "held"]
+    slow = partitions._time_claims(invented(0.1, 0.05, 2.0), grown(1.0))
+    assert [claim.verdict for claim in slow] == ["not held", "held", "not held"]
+
+
+def test_made_lists_have_the_length_of_yahoos():
+    data = partitions._lists((300, 5), 0, None)
+    assert abs(np.diff(data.offsets).mean() - 473_134 / 19_944) < 2
+    assert data.n_features == 5 and data.n_rows == web_search(300, 5, 23.7, seed=0).dataset.n_rows

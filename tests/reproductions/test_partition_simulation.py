@@ -1,0 +1,93 @@
+"""The simulation of 2020: its learner finds the worths, and its verdicts say what the errors and costs say."""
+
+import numpy as np
+import pytest
+
+from luce.reproductions import free_scores
+from luce.reproductions import partition_simulation as simulation
+from luce.reproductions.free_scores import cost, error
+from luce.reproductions.partition_simulation import METHODS, ORACLE, OURS, Grid
+from luce.reproductions.reproduction import Run
+
+GRID = Grid((10, 1_000), (100,), 2, (100, 100_000), 1.0)
+
+
+def errors(**means):
+    """Errors of two seeds at both points; a method's mean is 1 unless it is named (its - as _)."""
+    named = {name.replace("_", "-"): mean for name, mean in means.items()}
+    return {
+        (method, n, 100): np.array([0.9, 1.1]) * (named.get(method, 1.0) if n == 10 else {OURS: 0.5}.get(method, 1.0))
+        for method in METHODS
+        for n in GRID.items
+    }
+
+
+def test_more_rankings_and_the_right_likelihood_find_the_worths_better():
+    few, many = (error(OURS, items=6, rankings=n, seed=1)["error"] for n in (40, 1_500))
+    assert many < few / 3
+    assert many < error("attrank", items=6, rankings=1_500, seed=1)["error"] / 3
+    assert (
+        error(OURS, items=6, rankings=40, seed=1)["error"] == few != error(OURS, items=6, rankings=40, seed=2)["error"]
+    )
+
+
+def test_the_oracle_is_told_the_order():
+    assert error(ORACLE, items=8, rankings=400, seed=0)["error"] < error(OURS, items=8, rankings=400, seed=0)["error"]
+
+
+def test_costs_are_of_a_thousand_steps():
+    found = cost("attrank", items=20, limit=0.05)
+    assert 1 <= found["steps"] <= 1_000
+    assert found["seconds"] * found["steps"] / 1_000 < 5 and found["megabytes"] >= 0
+
+
+def test_every_point_that_is_lost_is_named():
+    best, close, small = simulation._error_claims(errors(pl_partition=0.5, pl_lb=3.0))
+    assert (best.verdict, close.verdict, small.verdict) == ("held", "held", "held")
+    best, close, small = simulation._error_claims(errors(pl_partition=0.8, ranksvm=0.7, pl_topk=0.3))
+    assert (best.verdict, close.verdict, small.verdict) == ("held in part", "held in part", "held in part")
+    assert "1 of 2" in best.evidence and "N = 10, n = 100: ranksvm 7.00e-01 against 8.00e-01" in best.evidence
+    assert "2.67 times, at N = 10" in close.evidence and "N = 10, n = 100: ranknet" in small.evidence
+
+
+def costs(**powers):
+    """Costs that are 1 at the first size and grow by these powers of N, 1 unless named."""
+    named = {name.replace("_", "-"): power for name, power in powers.items()}
+    return {
+        (method, n): {"seconds": (n / 100) ** named.get(method, 1.0), "megabytes": float(n), "steps": 9}
+        for method in METHODS
+        for n in GRID.cost_items
+    }
+
+
+def test_costs_are_judged_by_how_they_grow():
+    claims = simulation._cost_claims(costs(ranknet=1.5, ranksvm=1.4, pl_partition=0.9, pl_lb=0.95, attrank=0.9), GRID)
+    time, memory, overhead, longer, alike = (claim.verdict for claim in claims)
+    assert (time, memory, overhead, longer, alike) == ("held", "not held", "held", "held in part", "held")
+    assert "ranknet N^1.50" in claims[0].evidence
+    slow = costs(ranknet=1.5, ranksvm=1.0, pl_partition=1.2, pl_lb=1.0)
+    assert [claim.verdict for claim in simulation._cost_claims(slow, GRID)][:3] == [
+        "held in part",
+        "not held",
+        "not held",
+    ]
+
+
+@pytest.fixture
+def in_turn(monkeypatch):
+    """Points run here, not in processes that would load everything again."""
+    points = Run.points
+    monkeypatch.setattr(Run, "points", lambda *given, fresh=False, processes=1, **how: points(*given, **how))
+
+
+def test_the_whole_of_it_on_a_small_grid(in_turn, monkeypatch):
+    monkeypatch.setattr(free_scores, "STEPS", 40)
+    monkeypatch.setattr(simulation, "QUICK", Grid((6,), (30, 60), 2, (10, 40), 0.01))
+    outcome = simulation.run(Run("partition-simulation", quick=True, seed=5))
+    worths, cost_table = outcome.tables
+    assert [row[:2] for row in worths.rows] == [["6", "30"], ["6", "60"]]
+    assert worths.rows[0][2].startswith(f"{np.mean([error(OURS, 6, 30, seed)['error'] for seed in (5, 6)]):.2e} ±")
+    assert [row[:2] for row in cost_table.rows] == [["10", "s"], ["10", "MB"], ["40", "s"], ["40", "MB"]]
+    assert "2 seeds from 5" in outcome.data and len(outcome.claims) == 8
+    drawn = outcome.pictures()
+    assert len(drawn) == 3 and all("pl-topk" in each.description for each in drawn)

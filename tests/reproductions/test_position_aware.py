@@ -1,0 +1,174 @@
+"""The 2014 paper: the theorem by enumeration, the case, and one small run of everything."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from luce.data.letor import write_letor
+from luce.data.synthetic import web_search
+from luce.kernels.enumeration import log_probability, orders
+from luce.metrics import measure
+from luce.objectives import objective
+from luce.reproductions import position_aware
+from luce.reproductions.position_aware import PUBLISHED, SETS, consistency
+from luce.reproductions.position_aware.case import preferences
+from luce.reproductions.position_aware.learning import (
+    METHODS,
+    OURS,
+    RATES,
+    STOPS,
+    Source,
+    Trained,
+    descend,
+    folds_of,
+    gains_of,
+    in_order,
+    learn,
+    ndcg,
+    train,
+)
+from luce.reproductions.reproduction import Run
+
+TINY = Source("mq2008-list", None, 20, 12, 0)
+
+
+def test_published_figures_are_of_every_other_method_on_each_set():
+    assert PUBLISHED.keys() == SETS.keys()
+    for figures in PUBLISHED.values():
+        assert figures.keys() == METHODS.keys() - {OURS}
+
+
+def test_made_spaces_are_probabilities_that_meet_the_definition():
+    random = np.random.default_rng(1)
+    for make in (consistency.rank_differentiable, consistency.plackett_luce):
+        for n_items in (2, 3, 4):
+            space = make(n_items, random)
+            assert space.sum() == pytest.approx(1)
+            assert consistency.is_rank_differentiable(space, n_items)
+    assert not consistency.is_rank_differentiable(np.full(6, 1 / 6), 3)
+    # Likelier in the right order as a whole, but one swap makes an order likelier.
+    assert not consistency.is_rank_differentiable(np.array([0.5, 0.1, 0.1, 0.2, 0.05, 0.05]), 3)
+
+
+def test_the_optimum_is_that_of_the_formula():
+    space, alpha = consistency.any_space(3, np.random.default_rng(3)), np.array([3.0, 1, 0.5])
+
+    def expected(scores):
+        total = 0.0
+        for probability, order in zip(space, permutations(range(3)), strict=True):
+            steps = [log_probability(np.array(scores)[list(order[j:])], range(3 - j), 1) for j in range(3)]
+            total -= probability * float(alpha @ steps)
+        return total
+
+    found = consistency.optimum(space, alpha)
+    peer = minimize(expected, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14}).x
+    assert found == pytest.approx(peer - peer.mean(), abs=1e-4)
+
+
+def test_expected_gains_sort_by_the_least_expected_disagreement():
+    space, alpha = consistency.any_space(4, np.random.default_rng(5)), np.array([7.0, 3, 1, 0])
+
+    def disagreement(ranking):
+        total = 0.0
+        for probability, order in zip(space, orders(4), strict=True):
+            place = {item: j for j, item in enumerate(order)}
+            wrong = ((a, b) for i, a in enumerate(ranking) for b in ranking[i + 1 :] if place[b] < place[a])
+            total += probability * sum(alpha[place[b]] - alpha[place[a]] for a, b in wrong)
+        return total
+
+    best = min(orders(4), key=disagreement)
+    assert tuple(np.argsort(-consistency.expected_gains(space, alpha)).tolist()) == best
+
+
+def test_the_theorem_holds_with_its_condition_and_not_without():
+    for kind in ("rank-differentiable", "Plackett-Luce"):
+        for weights, gaps in consistency.gaps(kind=kind, items=3, spaces=10, seed=2).items():
+            assert min(gaps) > 0, weights
+    outside = consistency.gaps(kind="any", items=4, spaces=20, seed=2)
+    assert min(outside[consistency.PAPER]) < 0
+    assert consistency.exhibit().endswith("the optimum is ABC and the least expected disagreement has BAC")
+
+
+def test_the_case_has_the_figures_that_the_formula_gives():
+    found = {one.measure: one for one in preferences()}
+    own = found[f"p-ListMLE, α = {consistency.PAPER}"]
+    assert (round(own.first, 2), round(own.second, 2), own.prefers_second) == (27.83, 29.18, False)
+    assert found["p-ListMLE, α = 4^(n−j) − 1"].prefers_second
+    assert not found["ListMLE"].prefers_second
+    assert (round(found["NDCG@5"].first, 3), round(found["NDCG@5"].second, 3)) == (0.871, 0.985)
+
+
+def test_full_orders_have_the_labels_and_the_ndcg_of_the_paper():
+    made = web_search(5, 4, 9, seed=3)
+    lists = in_order(made.dataset, made.truth)
+    for q in range(5):
+        rows = lists.rows(q)
+        labels = lists.labels[rows]
+        assert sorted(labels) == list(range(len(labels)))
+        assert np.argmax(labels) == np.argmax(made.truth[rows])
+    weights = np.array([1.0, 0, -1, 0.5])
+    scores = lists.features @ weights
+    assert ndcg(weights, lists)["ndcg@3"] == pytest.approx(
+        measure(scores, lists.labels, lists.offsets, "ndcg@3")["ndcg@3"]
+    )
+    assert gains_of(lists).max() <= 1
+
+
+def test_a_training_keeps_the_weights_of_each_stopping_criterion():
+    fold = folds_of(TINY)[1]
+    found = train("listmle", 0.01, fold, 30, 0)
+    assert [one.stop for one in found] == list(STOPS)
+    when = [one.epochs for one in found]
+    assert when == sorted(when) and len(set(when)) > 1
+    goal, weights, losses = objective("listmle"), np.zeros(46), []
+    for epoch in range(when[1]):
+        weights, loss = descend(weights, fold.train, goal, 0.01, 0, epoch)
+        losses.append(loss)
+    assert found[1].weights == weights.tolist()
+    changes = np.abs(np.diff(losses)) / losses[1:]
+    assert changes[-1] < STOPS[1] and (changes[:-1] >= STOPS[1]).all()
+
+
+def test_a_training_that_diverges_ends_with_finite_weights():
+    found = train("listmle", 1e308, folds_of(TINY)[0], 5, 0)
+    assert np.isfinite([one.weights for one in found]).all()
+
+
+def test_rate_and_criterion_are_chosen_by_the_validation_lists():
+    best = Trained(*learn(method="ListMLE", fold=1, epochs=6, train_seed=0, source=TINY))
+    fold = folds_of(TINY)[1]
+    every = [one for rate in RATES for one in train("listmle", rate, fold, 6, 0)]
+    assert best.validation == max(one.validation for one in every)
+    assert ndcg(np.array(best.weights), fold.validation)["ndcg@10"].mean() == pytest.approx(best.validation)
+    assert ndcg(np.array(best.weights), fold.test)["ndcg@10"].mean() > ndcg(np.zeros(46), fold.test)["ndcg@10"].mean()
+
+
+def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
+    monkeypatch.setattr(position_aware, "SIZES", {True: (20, 60), False: (20, 60)})
+    monkeypatch.setattr(position_aware, "SPACES", {True: {3: 2}, False: {3: 2}})
+    monkeypatch.setattr(position_aware, "EPOCHS", {True: 2, False: 2})
+    outcome = position_aware.run(Run("position-aware", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
+    assert "made data in the shape of mq2007-list" in outcome.data
+    assert [table.title[:8] for table in outcome.tables] == ["Figure 1", "Figure 1", "Sections", "Theorem "]
+    assert sum(claim.verdict == "needs data not at hand" for claim in outcome.claims) == 1
+    assert len(outcome.pictures()) == 2
+    again = position_aware.run(Run("position-aware", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
+    assert again.facts() == outcome.facts()
+
+
+def test_the_public_files_are_read_as_distributed(tmp_path):
+    for fold in range(1, 6):
+        folder = tmp_path / "MQ2008-list" / f"Fold{fold}"
+        folder.mkdir(parents=True)
+        for number, name in enumerate(("train", "vali", "test")):
+            made = web_search(4, 46, 6, seed=3 * fold + number)
+            write_letor(in_order(made.dataset, made.truth), folder / f"{name}.txt")
+    source = position_aware._source("mq2008-list", Run("position-aware", tmp_path, quick=True))
+    assert source.settings() == {"data": "mq2008-list"}
+    folds = folds_of(source)
+    assert [part.n_lists for part in folds[4]] == [4, 4, 4]
+    best = Trained(*learn(method=OURS, fold=4, epochs=2, train_seed=0, source=source))
+    assert len(best.weights) == 46
+    assert position_aware._told([source]) == "Run on mq2008-list."
