@@ -9,12 +9,13 @@ import warnings
 import numpy as np
 import pytest
 from numba import njit, uint32
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from luce.arrays import check_offsets, check_rows, frozen, list_of_row, numbers, offsets_of_sizes, rows_of_lists
 from luce.errors import DataError, MissingPackageError, OptionError, load_package
 from luce.files import replacing
 from luce.randomness import Draw, philox, random_bits, uniform
-from luce.threads import SMALL, in_parallel, over_lists, thread_count
+from luce.threads import SMALL, in_parallel, one_blas_thread, over_lists, thread_count
 
 # ---- randomness
 
@@ -263,3 +264,13 @@ def test_a_missing_package_comes_with_its_install_line():
     with pytest.raises(MissingPackageError, match=r"needs no_such_package.*pip install 'luce\[neural\]'"):
         load_package("no_such_package.part", "neural")
     assert load_package("json.decoder", "neural").__name__ == "json.decoder"
+
+
+def test_blas_keeps_to_one_thread_for_a_while():
+    def threads():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        with one_blas_thread():
+            assert threads() == {1}
+        assert threads() == {2}

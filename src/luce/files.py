@@ -21,10 +21,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     'whole'
     """
     target = Path(path)
-    if target.is_dir():
-        raise DataError(f"{target} is a directory; give the name of a file to write.")
-    if not target.parent.is_dir():
-        raise DataError(f"{target} cannot be written: there is no directory {target.parent}.")
+    check_target(target)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         yield partial
@@ -37,3 +34,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise DataError(f"{target} was not written, what was there before is untouched: {error}.") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def check_target(path: Path) -> None:
+    """An error where no file can be written by this name: to be told before the work, not after it."""
+    if path.is_dir():
+        raise DataError(f"{path} is a directory; give the name of a file to write.")
+    if not path.parent.is_dir():
+        raise DataError(f"{path} cannot be written: there is no directory {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise DataError(f"{path} cannot be written: you may not write to {path.parent.resolve()}. Name another folder.")

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from contextlib import AbstractContextManager
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,26 @@ os.register_at_fork(after_in_child=_pools.clear)
 
 SMALL = 8_192
 """Rows below which handing out work costs more than it saves."""
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Within it BLAS works on one thread: for short vectors its threads would take longer to meet than to add, and
+    where our own threads share out the work they would fight them.
+
+    >>> with one_blas_thread():
+    ...     float(np.ones(3) @ np.ones(3))
+    3.0
+    """
+    limits: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limits
+
+
+@cache
+def _libraries() -> Any:
+    import scipy.linalg  # noqa: F401  SciPy has a BLAS of its own, which must be there to be found
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController()
 
 
 def thread_count(n_jobs: int | None = None) -> int:

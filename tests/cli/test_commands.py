@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 import luce
-from luce.cli import COMMANDS, app
+from luce.cli import COMMANDS, app, main
 from luce.cli.output import progress, show_json
 from luce.data.synthetic import web_search
 from luce.metrics import LABEL_METRICS
@@ -228,6 +229,72 @@ def test_an_error_is_one_line_and_status_two(tmp_path):
     assert result.stderr == f"Error: There is no file {tmp_path / '[x].txt'}.\n"
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     assert version.stdout.strip() == luce.__version__
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["inspct", "a.txt"], "No such command 'inspct'. Did you mean 'inspect'? See luce --help."),
+        (["train"], "Missing argument 'DATA'. See luce train --help."),
+        (["compare", "a.txt", "--folds", "1"], "Invalid value for '--folds': "),
+    ],
+)
+def test_words_that_are_no_command_or_value_are_one_line_too(words, message, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["luce", *words])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which main sets for good
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (2, "")
+    assert told.err.startswith(f"Error: {message}") and told.err.count("\n") == 1
+
+
+def test_columns_are_named_as_they_are_spelt_and_rank_wants_no_labels(tmp_path):
+    head, rows = "id,2024,price,kind", ["a,1,2.5,x", "b,0,1,y", "a,0,1,x", "b,2,7,y"]
+    (tmp_path / "judged.csv").write_text("\n".join([head, *rows, ""]))
+    columns = ["--read", "query=id", "--read", "features=price"]
+    call("train", tmp_path / "judged.csv", *columns, "--read", "label=2024", "-o", tmp_path / "m.luce")
+    text = "\n".join([head.replace("2024,", ""), *(f"{row[:2]}{row[4:]}" for row in rows), ""])
+    (tmp_path / "new.csv").write_text(text)
+    ranked = call("rank", tmp_path / "m.luce", tmp_path / "new.csv", "--read", "query=id", "--top", "1")
+    assert [line.split(",")[-1] for line in ranked.splitlines()[1:]] == ["0", "3"]
+    assert "--read label=NAME" in call("evaluate", tmp_path / "m.luce", tmp_path / "new.csv", *columns, fails=True)
+
+
+def test_what_cannot_be_written_is_told_before_the_work_and_data_stay(folder, tmp_path):
+    data = folder / "test.txt"
+    before = data.read_bytes()
+    model = folder / "model.luce"
+    for words in (
+        ["train", data, "-o"],
+        ["rank", model, data, "--format", "csv", "-o"],
+        ["evaluate", model, data, "--report"],
+        ["explain", model, data, "--csv"],
+        ["exposure", model, data, "--csv"],
+        ["aggregate", data, "--csv"],
+        ["convert", data],
+    ):
+        assert "is the name of the data" in call(*words, data, fails=True)
+        assert "there is no directory" in call(*words, tmp_path / "none" / "x", fails=True)
+    assert data.read_bytes() == before and not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_ours_is_told(folder, tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").touch()
+    assert "cannot be made: File exists" in call("demo", "--directory", tmp_path / "file", fails=True)
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    for words in (["train", folder / "train.txt"], ["convert", folder / "train.txt"]):
+        word = ["-o"] if words[0] == "train" else []
+        assert f"you may not write to {tmp_path}" in call(*words, *word, tmp_path / "a.txt", fails=True)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "somewhere")
+
+    monkeypatch.setattr("luce.cli.app", full)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().err) == (2, "Error: No space left on device: somewhere.\n")
 
 
 def test_json_has_no_nan(capsys):

@@ -83,6 +83,19 @@ def test_a_file_is_cut_and_parts_take_turns(made, tmp_path):
     assert "given parts are the folds" in call(folder, "--folds", 5, status=1)
 
 
+def test_what_is_there_is_not_written_over_and_results_are_no_data(made, tmp_path, monkeypatch):
+    luce.write(luce.read(made / "train.txt"), tmp_path / "judged.parquet")
+    before = (tmp_path / "judged.parquet").read_bytes()
+    words = ["--objectives", "listnet", "--folds", 3]
+    assert "holds something else than results" in call("judged.parquet", "--report", "judged.html", *words, status=1)
+    assert (tmp_path / "judged.parquet").read_bytes() == before
+    monkeypatch.chdir(laid(tmp_path / "parts", made, S1="train", S2="vali", S3="test"))
+    assert found_in(".", *words)["results"] == found_in(".", *words)["results"]
+    result = call("S1.txt", "--folds", 2, "--objectives", "listnet", "--report", "a[b].html", *QUICK)
+    assert "none is left for validation" in result.stderr
+    assert "Report: a[b].html  Results: a[b].parquet  Finished fits: a[b].cells" in result.stderr
+
+
 def test_given_splits_are_taken_as_they_are(made, tmp_path):
     words = ["--objectives", "listmle", "--metrics", "ndcg@10"]
     by_name = found_in(made / "train.txt", "--validation", made / "vali.txt", "--test", made / "test.txt", *words)
@@ -119,6 +132,11 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
         (["{made}/train.txt", "--baseline", "listmle"], "must be one of the rows: linear listmle"),
         (["{made}/train.txt", "--results", "a.csv"], ".parquet or .json"),
         (["{made}/train.txt", "--report", "no/where.html"], "there is no directory no"),
+        (["{made}/train.txt", "--peers", "lightgbm-xendcg", "--set", "trees=0"], "xendcg: trees must be an integer"),
+        (["{made}/train.txt", "--peers", "lightgbm-xendcg", "--set", "metric=ndgc"], "Did you mean 'ndcg'"),
+        (["{made}/train.txt", "--report", "{made}/train.txt"], "is the name of the data"),
+        (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "is the name of the data"),
+        (["{made}/train.txt", "--report", "a.json", "--results", "a.json"], "another file to write"),
         (["{made}/train.txt", "--presets", "lightgbm-xendcg", "--peers", "lightgbm-xendcg"], "one of them is enough"),
     ],
 )

@@ -62,7 +62,7 @@ def test_exposure_shows_shares_of_attention_and_merit(place, tmp_path):
         for key, values, total in zip(("of_merit", "of_attention"), (merits, exposures), totals, strict=True):
             shares = np.add.reduceat(values * here, data.offsets[:-1])[kept] / total[kept]
             assert row[key] == pytest.approx(shares.mean(), rel=1e-9)
-        assert row["error"] == pytest.approx(shares.std() / np.sqrt(len(shares)), rel=1e-9)
+        assert row["error"] == pytest.approx(shares.std(ddof=1) / np.sqrt(len(shares)), rel=1e-9)
         assert row["items"] == np.count_nonzero(here & np.repeat(kept, 8))
     for by in ("grade", "group"):
         rows = [row for row in found["attention"] if row["by"] == by]
@@ -108,6 +108,8 @@ def test_list_weights_count(place):
     shares = [sum(row.of_attention for row in rows if row.name == "0") for rows in alone]
     found = attention(scores, weighted).by_grade[0].of_attention
     assert found == pytest.approx(np.average(shares, weights=weights), rel=1e-9)
+    one = luce.Dataset(data.features, data.labels, data.offsets, list_weights=np.array([0.0, 2, 0, 0]))
+    assert np.isnan(attention(scores, one).by_grade[0].error), "one list tells nothing of others"
 
 
 def test_tradeoff_goes_down_along_the_mix(place, tmp_path):

@@ -47,7 +47,8 @@ def test_the_best_model_a_page_and_figures(place):
 
 
 def test_the_same_command_goes_on(place):
-    first = call("judged.txt", *QUICK, "--trials", 2, "-o", "model.luce")
+    first = call("judged.txt", *QUICK, "--trials", 2, "-o", "model.luce", "--report", "a[b].html")
+    assert "Report: a[b].html" in first.stderr
     assert "trial  ndcg@10" in first.stdout and (place / "model.luce.study").exists()
     found = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--json")
     assert "Going on with the trials in model.luce.study" in found.stderr
@@ -134,6 +135,9 @@ def test_other_words_are_refused(word):
         (["--set", "leaves=8", "--vary", "leaves=4:8"], "leaves cannot be both varied and fixed"),
         (["--metric", "ndgc"], "Did you mean 'ndcg'"),
         (["-o", "nowhere/best.luce"], "there is no directory nowhere"),
+        (["-o", "."], "is a directory"),
+        (["-o", "judged.txt"], "judged.txt is the name of the data"),
+        (["--report", "best.luce"], "best.luce is the name of the data, or of another file to write"),
     ],
 )
 def test_errors_say_what_to_do(words, error):

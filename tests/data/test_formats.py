@@ -1,6 +1,7 @@
 """Files: every format of the table gives back what was written, and says clearly what is wrong."""
 
 import gzip
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 from pyarrow import parquet
 from scipy import sparse
 
-from luce.data import FORMATS, Dataset, format_of, from_table, read, table_files, write
+from luce.data import FORMATS, Dataset, format_of, from_table, read, streams, table_files, write
 from luce.errors import DataError, LuceWarning, OptionError
 
 TABLES = ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.bz2", "a.csv.zst", "a.parquet", "a.pq", "a.arrow", "a.feather", "a.ipc"]
@@ -127,12 +128,16 @@ def test_what_is_no_file_with_rows_is_refused(name, tmp_path):
     [
         ("query,label,x\n1,0,1\n1,1,oops\n", r"column 'x': Row #3: .*'oops'.*features=.*Row 1 is the header"),
         ("query,label,x\n" + "1,0,1\n" * 250_000 + "1,1,oops\n", "column 'x': Row #250002: .*'oops'"),
-        ("x,query,label\n1,1,high\n", "column 'label': Row #2: .*'high'"),
+        ("x,query,label\n1,1,high\n", "column 'label': Row #2: .*'high'.*Labels, weights and features must be numbers"),
+        (
+            "query,label,kind,price,on\n1,0,hat,1.5,2026-01-02\n",
+            r"column 'kind': .*'kind', 'on' are not. .*features=\['price'\], .*--read features=price,",
+        ),
         ("query,label,x\n1,0,1\n1,1\n", "Row #3: Expected 3 columns, got 2"),
         ("query,label,x\n" + "1,0,1\n" * 250_000 + "1,1\n", "Row #250002: Expected 3 columns, got 2"),
         ("query,label,x\n", "has no rows; at least one is needed"),
         ("query,label,x\n1,0,1\n,0,1\n", "column 'query' is empty at row 3"),
-        ("query;label;x\n1;0;1\n", "no query column.*Columns: query;label;x"),
+        ("query;label;x\n1;0;1\n", r"one column, 'query;label;x'\. .*--read 'delimiter=;'"),
         ("query,label,x\n1,0,inf\n", "column 'x' must be finite. It is infinite at row 0"),
         (b"query,label,x\n1,0,\xff\n", "column 'x': Row #2"),
         (b"query,label,d\xffx\n1,0,1\n", "cannot be read as CSV: .*utf-8"),
@@ -146,6 +151,28 @@ def test_a_csv_file_that_cannot_be_read_says_where(text, expected, tmp_path):
     with pytest.raises(DataError, match=expected) as raised:
         read(path)
     assert "bad.csv" in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_no_thread_of_arrow_waits_for_python(name, tmp_path, monkeypatch):
+    """One that still reads when the process ends, such as after an error, would abort it."""
+    write(judged(), tmp_path / name)
+    plain, threads = streams.Source.readinto, set()
+
+    def noted(source, buffer):
+        threads.add(threading.current_thread())
+        return plain(source, buffer)
+
+    monkeypatch.setattr(streams.Source, "readinto", noted)
+    read(tmp_path / name)
+    assert threads == {threading.main_thread()}
+
+
+def test_a_table_may_go_without_labels_where_none_is_among_their_names(tmp_path):
+    (tmp_path / "a.csv").write_text("query,x\n1,2\n")
+    assert np.isnan(read(tmp_path / "a.csv", label=("label", None)).labels).all()
+    (tmp_path / "b.csv").write_text("query,x,label\n1,2,3\n")
+    assert read(tmp_path / "b.csv", label=("label", None)).labels.tolist() == [3]
 
 
 def test_csv_files_of_several_shapes(tmp_path):

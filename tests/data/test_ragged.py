@@ -109,6 +109,23 @@ def test_sparse_features_become_csr_with_each_entry_once():
     assert repr(data).endswith("sparse)")
 
 
+def test_observed_leaves_out_items_without_a_label_and_lists_without_items():
+    data = Dataset(
+        np.arange(6)[:, None],
+        labels=[np.nan, 1, np.nan, np.nan, 0, 2],
+        offsets=[0, 2, 4, 4, 6],
+        query_ids=["a", "b", "c", "d"],
+        item_weights=np.arange(1, 7),
+        list_weights=[1, 2, 3, 4],
+    )
+    kept = data.observed()
+    assert kept.features[:, 0].tolist() == [1, 4, 5]
+    assert (kept.labels.tolist(), kept.offsets.tolist()) == ([1, 0, 2], [0, 1, 3])
+    assert (kept.query_ids.to_pylist(), kept.list_weights.tolist()) == (["a", "d"], [1, 4])
+    assert kept.item_weights.tolist() == [2, 5, 6]
+    assert kept.observed() is kept
+
+
 def test_take_gives_whole_lists_in_the_order_asked_for():
     part = small().take([2, 0])
     assert part.query_ids.to_pylist() == ["c", "a"]

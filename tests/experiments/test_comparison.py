@@ -3,7 +3,9 @@
 import json
 import multiprocessing
 import pickle
+import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,7 +176,7 @@ def test_an_interrupted_comparison_goes_on(data, rankers, fits, tmp_path, monkey
     assert len(fits) == 12
 
 
-def test_a_failure_is_that_of_one_row(data, rankers):
+def test_a_failure_is_that_of_one_row(data, rankers, fits):
     features = np.array(data.features)
     features[0, 0] = np.nan
     holes = Dataset(features, data.labels, data.offsets)
@@ -190,10 +192,58 @@ def test_a_failure_is_that_of_one_row(data, rankers):
         ({"seeds": 0}, "seeds must be an integer ≥ 1"),
         ({"baseline": "c"}, "baseline must be one of the rankers: a, b"),
         ({"rankers": {"x": luce.LabelRanker()}}, "x learns from"),
+        ({"rankers": {"x": "listmle"}}, "x must be a ranker or a peer"),
+        ({"rankers": {"x": luce.PlackettLuce()}}, "x must be a ranker or a peer"),
+        ({"rankers": [luce.LinearRanker()]}, "at least one ranker to compare, by its name"),
+        ({"rankers": {"x": luce.LinearRanker(l2=-1)}}, "x: l2 must be a number ≥ 0"),
+        ({"folds": 2.5}, "folds must be an integer ≥ 2"),
         ({"metrics": "ndgc"}, "Did you mean 'ndcg'"),
+        ({"gain": "cubic"}, "no gain 'cubic'"),
+        ({"empty": 2}, "empty must be 'skip', 0 or 1"),
     ):
+        fits.clear()
         with pytest.raises(OptionError, match=said):
             compare_rankers(**{"rankers": rankers, "data": data, **wrong})
+        assert not fits
+
+
+def test_metrics_may_come_one_by_one(data, rankers):
+    found = compare_rankers(rankers, data, iter(["ndcg@5", "arp"]), folds=3)
+    assert list(found.results["a"].means) == ["ndcg@5", "arp"]
+
+
+def test_a_list_is_tested_once_and_unseen(data, rankers, fits):
+    one, two, three = parts(data, 3, 0)
+    for turns in ([(one, two, three), (two, one, three)], [(one, two, one)], [(one, two, two)], rotations([one, one])):
+        with pytest.raises(DataError, match="must be tested once, by rankers that have not seen it"):
+            compare_rankers(rankers, turns, METRICS)
+    nothing = Dataset(three.features, np.zeros(three.n_rows), three.offsets)
+    with pytest.raises(DataError, match="No test list has anything for ndcg@5 to measure"):
+        compare_rankers(rankers, [(one, two, nothing)], METRICS)
+    assert not fits
+
+
+def test_copies_of_the_data_go_with_the_last_that_uses_them(data, rankers, tmp_path):
+    def broken():
+        yield next(rotations(parts(data, 3, 0)))
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        compare_rankers(rankers, broken(), keep=tmp_path / "broken")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "data-of-a-run-that-was-killed.luce-data").touch()
+    inside = []
+
+    def meanwhile(news):
+        if not inside:
+            inside.append(compare_rankers({"b": rankers["b"]}, data, METRICS, folds=3, keep=tmp_path))
+
+    found = compare_rankers({"a": rankers["a"]}, data, METRICS, folds=3, keep=tmp_path, callback=meanwhile)
+    assert (list(found.results), list(inside[0].results)) == (["a"], ["b"])
+    assert len(list(tmp_path.glob("*.cell"))) == len(list(tmp_path.iterdir())) == 6
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"cannot be kept in .*file"):
+        compare_rankers(rankers, data, folds=3, keep=tmp_path / "file")
 
 
 def test_warnings_are_told_once_with_the_name(data):
@@ -205,17 +255,21 @@ def test_warnings_are_told_once_with_the_name(data):
     assert all(text.startswith("trees: No tree can split") for text in texts)
 
 
-def test_processes_of_their_own_give_the_same_and_a_killed_one_is_told(data, rankers):
-    here = compare_rankers(rankers, data, METRICS, folds=3)
+def test_processes_of_their_own_give_the_same_and_a_killed_one_is_told(data, rankers, tmp_path):
+    here = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
     seen = []
 
     def kill(news):
         seen.append(news)
-        if news.method == "b":
-            for child in multiprocessing.active_children():
+        for child in multiprocessing.active_children():
+            if sys.platform == "linux":  # Ctrl-C does not reach it, from its start on
+                status = Path(f"/proc/{child.pid}/status").read_text()
+                assert int(status.partition("SigBlk:")[2].split()[0], 16) >> (signal.SIGINT - 1) & 1
+            if news.method == "b":
                 child.kill()
 
-    apart = compare_rankers(rankers, data, METRICS, folds=3, apart=True, callback=kill)
+    # Kept cells whose memory is not known are done anew where it can be measured.
+    apart = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path, apart=True, callback=kill)
     np.testing.assert_array_equal(here.scores["a"], apart.scores["a"])
     assert list(apart.results) == ["a"]
     assert "SIGKILL" in apart.failures["b"] and "memory" in apart.failures["b"]
@@ -224,6 +278,12 @@ def test_processes_of_their_own_give_the_same_and_a_killed_one_is_told(data, ran
     assert max(news.done for news in seen) == 3
     if sys.platform in ("linux", "darwin"):
         assert 1e6 < apart.costs["a"].peak_bytes < 1e9
+
+
+def test_a_process_that_ends_without_a_word_is_told(data, rankers, monkeypatch):
+    monkeypatch.setattr(workers, "_child", slice)  # takes the three arguments and does nothing
+    with pytest.raises(DataError, match="a: Its process ended too early, with status 0"):
+        compare_rankers({"a": rankers["a"]}, data, METRICS, folds=3, apart=True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is resident now, and forgets a peak")

@@ -79,18 +79,43 @@ def test_weights_of_lists_count_and_zeros_of_sparse_features_are_zeros(name, lis
 
 
 @pytest.mark.parametrize("name", HERE)
+def test_items_without_a_label_are_left_out(name, lists):
+    train, validation = lists
+    labels = train.labels.copy()
+    labels[::7] = np.nan
+    labels[train.rows(3)] = np.nan
+    partly = changed(train, labels=labels, list_weights=np.linspace(0.5, 2, train.n_lists))
+    a, b = (peer(name, **LIMITS).fit(one, validation=validation) for one in (partly, partly.observed()))
+    np.testing.assert_array_equal(a.predict(validation), b.predict(validation))
+    whole = peer(name, **LIMITS).fit(changed(partly, labels=train.labels), validation=validation)
+    assert not np.array_equal(a.predict(validation), whole.predict(validation))
+
+
+@pytest.mark.parametrize("name", HERE)
 def test_a_seed_repeats_and_what_cannot_be_is_refused(name, lists):
     train, validation = lists
     a, b = (peer(name, random_state=4, **LIMITS).fit(train, validation=validation).predict(train) for _ in range(2))
     np.testing.assert_array_equal(a, b)
-    labels = train.labels.copy()
-    labels[3] = np.nan
-    with pytest.raises(DataError, match="label for every item"):
-        peer(name).fit(changed(train, labels=labels))
+    with pytest.raises(DataError, match=r"nothing for .* to learn from: no item has a label"):
+        peer(name).fit(changed(train, labels=np.full(train.n_rows, np.nan)))
     with pytest.raises(DataError, match="weights of lists"):
         peer(name).fit(changed(train, item_weights=np.ones(train.n_rows)))
     with pytest.raises(OptionError, match="leaves must be an integer ≥ 2"):
         peer(name, leaves=1).fit(train)
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_labels_that_a_library_would_cut_off_are_refused(name, lists):
+    train, _ = lists
+    halves = changed(train, labels=train.labels / 2)
+    if name.startswith("catboost"):
+        whole = peer(name, **LIMITS | {"trees": 5}).fit(changed(train, labels=np.floor(halves.labels)))
+        fitted = peer(name, **LIMITS | {"trees": 5}).fit(halves)
+        assert not np.allclose(fitted.predict(train), whole.predict(train))
+        return
+    for wrong in (halves, changed(train, labels=train.labels - 1)):
+        with pytest.raises(DataError, match="whole grades from 0 on"):
+            peer(name).fit(wrong)
 
 
 @pytest.mark.skipif("lightgbm-lambdarank" not in HERE, reason="LightGBM is not installed")

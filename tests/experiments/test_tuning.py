@@ -85,6 +85,7 @@ def test_what_changes_nothing_is_not_tried():
         ({"leaves": Range(1, 8)}, (), "leaves must be an integer from 2"),
         ({"leaves": Range(8, 4)}, (), "from a lower to a higher number. Got 8 to 4"),
         ({"l2": Range(0.0, 4.0, log=True)}, (), "above 0"),
+        ({"l2": (0.1, 4.0)}, (), "takes a luce.Range or a luce.Choice. Got \\(0.1, 4.0\\)"),
         ({"depth": Choice((5,))}, (), "at least two choices"),
         ({"depth": Choice((5, 0))}, (), "'depth' option of listmle must be an integer ≥ 1"),
         ({"leaves": Range(4, 8)}, ["leaves"], "both varied and fixed"),

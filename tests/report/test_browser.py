@@ -113,6 +113,14 @@ def test_a_click_on_a_heading_sorts(seen):
     assert sorted(table.locator("tbody tr").all_inner_texts()) == sorted(before)
 
 
+def test_what_is_endless_sorts_as_the_greatest(seen):
+    table = seen.locator("#calibration table")
+    name = table.locator("tbody th").nth(1).inner_text()
+    table.locator("tbody tr").nth(1).locator("td").nth(1).evaluate("cell => { cell.dataset.value = 'inf'; }")
+    table.locator("thead th", has_text="temperature").locator("button").click()
+    assert table.locator("tbody th").first.inner_text() == name
+
+
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(seen):
     for wanted in ("A", "DIV", "BUTTON", "SUMMARY"):
         for _ in range(200):

@@ -45,6 +45,16 @@ def test_scores_too_sure_or_not_sure_enough(drawn, factor):
     assert found.error > 0.05
 
 
+@pytest.mark.parametrize("unit", [1e-7, 1e-2, 1.0, 1e4, 1e9])
+def test_the_temperature_has_the_unit_of_the_scores(drawn, unit):
+    data, scores = drawn
+    assert calibrated(data, unit * scores).temperature == pytest.approx(
+        unit * calibrated(data, scores).temperature, rel=1e-6
+    )
+    assert calibrated(data, unit * data.labels).temperature == 0, "never wrong: no sharpness is too much"
+    assert calibrated(data, -unit * data.labels).temperature == INF, "a random order is better"
+
+
 def test_scores_to_the_ends_of_the_scale_shift_nothing(drawn):
     shifted = drawn[1] + np.repeat(np.linspace(-1e4, 1e4, 6000), 4)
     one, other = calibrated(*drawn), calibrated(drawn[0], shifted)
@@ -53,6 +63,14 @@ def test_scores_to_the_ends_of_the_scale_shift_nothing(drawn):
     assert calibrated(drawn[0], 1e4 * drawn[1]).best_first == pytest.approx(
         np.mean(np.argmax(drawn[1].reshape(-1, 4), 1) == np.argmax(drawn[0].labels.reshape(-1, 4), 1)), abs=1e-3
     )
+
+
+def test_the_error_of_a_dot_is_over_lists():
+    one, two = calibrated(dataset([1, 0, 0, 0, 1, 0], [4, 2]), np.zeros(6)).bins
+    assert np.isnan([one.error, two.error]).all(), "each of one list, which tells nothing of others"
+    likely = calibrated(dataset([1, 0, 1, 0, 0, 1], [2, 2, 2]), np.log([3.0, 1, 3, 1, 3, 1])).bins[-1]
+    assert (likely.chance, likely.seen) == pytest.approx((3 / 4, 2 / 3))
+    assert likely.error == pytest.approx(np.std([1, 1, 0], ddof=1) / np.sqrt(3))
 
 
 def test_several_best_items_share():

@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from luce.errors import OptionError
+from luce.report.multiples import Curve, scale
 
 NAN, INF = math.nan, math.inf
 
@@ -56,3 +58,14 @@ def test_several_rankers_get_a_small_picture_each(page):
 def test_history_without_an_iteration_is_refused(page):
     with pytest.raises(OptionError, match=r"history of a must hold 'iteration'. Got \{'loss': 1\}"):
         page(histories={"a": [{"loss": 1}]})
+
+
+@pytest.mark.parametrize("metric, sign", [("ndcg@10", 1), ("arp", -1)])
+def test_the_scale_of_small_pictures_holds_the_best_of_each(metric, sign):
+    iterations, steps = np.arange(40.0), np.log1p(np.arange(40.0))
+    rows = [Curve(name, metric, iterations, sign * factor * steps, 39) for name, factor in (("a", 1), ("b", 2))]
+    low, high = scale(rows)
+    for row in rows:
+        assert low < row.values[row.best] < high, "the last is the best"
+    assert not low < rows[0].values[0] < high, "the first step is left out"
+    assert scale([row._replace(values=np.ones(40)) for row in rows]) is None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from luce.data.synthetic import web_search
+from luce.errors import OptionError
 from luce.metrics import compare, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Report
@@ -67,6 +68,15 @@ def test_wins_and_losses(report, metric):
     assert f"better in {row.better}, worse in {row.worse}" in found["pictures"][0].description
 
 
+def test_where_lower_is_better_the_signs_are_told(page, report):
+    contents = "dataset", "results", "comparisons", "scores"
+    lower, higher = (report(base=2, good=1, compared=[metric]) for metric in ("arp", "ndcg@10"))
+    told = page(**{name: getattr(lower, name) for name in contents}).sections["differences"]
+    assert "how much arp is better or worse in them on average; a lower one is better." in told
+    told = page(**{name: getattr(higher, name) for name in contents}).sections["differences"]
+    assert "ndcg@10 is better or worse in them on average." in told
+
+
 def test_a_typical_list_is_of_common_length_and_near_the_middle(report, data):
     given = report(only=2)
     chosen = chosen_lists(given, leading(given))
@@ -95,6 +105,25 @@ def test_a_list_as_both_rank_it(report, data):
     assert [item.rank for item in shown.lower] == sorted(item.rank for item in shown.lower)
 
 
+def test_a_list_that_the_rival_has_not_scored_shows_none_of_its_places(page, report, data):
+    given = report(base=2, good=1)
+    hole = given.scores["base"].copy()
+    hole[data.rows(chosen_lists(given, leading(given))[-1].number)] = NAN
+    words = {name: getattr(given, name) for name in ("dataset", "results", "comparisons")}
+    scores = {**given.scores, "base": hole}
+    *others, last = lists_section(Report(title="T", summary="S", command="C", **words, scores=scores))["shown"]
+    assert {item.before for item in last.items} == {None} and others[0].items[0].before >= 1
+    assert "None" not in page(**words, scores=scores).sections["lists"]
+
+
+def test_results_of_other_lists_are_refused(report, data):
+    given = report(base=2, good=1)
+    fewer = data.take(np.arange(20))
+    words = {"title": "T", "summary": "S", "command": "C", "results": given.results}
+    with pytest.raises(OptionError, match="results of base must be of the 20 lists"):
+        Report(**words, dataset=fewer)
+
+
 def test_the_features_shown_are_those_that_matter(report, data):
     given = report(base=2, good=1)
     known = Importance("gain", ("3", "made by a transform", "5", "1"), np.array([3.0, 9.0, 4.0, 1.0]))
@@ -109,6 +138,7 @@ def test_the_features_shown_are_those_that_matter(report, data):
     scores = -2 * values[:, 1] + 0.1 * rng.normal(size=9)
     expected = [abs(np.corrcoef(values[:, i], scores)[0, 1]) for i in range(3)]
     np.testing.assert_allclose(together(values, scores), expected, rtol=1e-5)
+    np.testing.assert_allclose(together(values, 1e300 * scores), expected, rtol=1e-5)
     assert together(values[:, :0], scores).shape == (0,)
 
 

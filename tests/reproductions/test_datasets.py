@@ -3,7 +3,7 @@
 import pytest
 
 from luce.errors import DataError, OptionError
-from luce.reproductions.datasets import DATASETS, Layout, PublicData, Size, find
+from luce.reproductions.datasets import DATASETS, Layout, PublicData, Size, find, find_folds
 
 LISTS = "2 qid:1 1:0.5 2:1\n0 qid:1 1:0.1\n1 qid:2 2:3\n"
 TAGS = "3 4 5\n0,2 0:1 3:0.5\n4 1:2\n1,2 2:1\n"
@@ -41,6 +41,16 @@ def test_judged_lists_by_fold(small, tmp_path):
         find(tmp_path, "lists").path("validation")
     with pytest.raises(OptionError, match=r"folds 1 to 2\. Got 3"):
         find(tmp_path, "lists", fold=3)
+
+
+@pytest.mark.parametrize("there, missing", [(1, 2), (2, 1)])
+def test_a_fold_that_is_not_there_is_told_at_once(small, tmp_path, there, missing):
+    assert find_folds(tmp_path, "lists") is None is find_folds(None, "lists")
+    put(tmp_path, **{f"Lists__Fold{there}__{part}_txt": LISTS for part in ("train", "test")})
+    with pytest.raises(DataError, match=f"All 2 folds of lists are needed; missing: {missing}"):
+        find_folds(tmp_path, "lists")
+    put(tmp_path, **{f"Lists__Fold{missing}__{part}_txt": LISTS for part in ("train", "test")})
+    assert find_folds(tmp_path, "lists").fold == 1
 
 
 def test_tagged_rows_in_one_file_with_splits_or_apart(small, tmp_path):

@@ -2,13 +2,14 @@
 
 import json
 import sys
+from itertools import product
 from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
 
 from luce.cli import app
-from luce.errors import DataError, OptionError
+from luce.errors import DataError, MissingPackageError, OptionError
 from luce.report.reproduction import Claim, Outcome, Table, summary, write_reproduction
 from luce.reproductions import REPRODUCTIONS, Reproduction, reproduce, reproduction
 from luce.reproductions.datasets import DATASETS
@@ -153,6 +154,18 @@ def test_the_command_runs_prints_and_writes(invented, tmp_path):
     (run,) = invented
     assert (run.quick, run.seed, run.n_jobs, run.data, run.kept.path) == (True, 4, 1, tmp_path, tmp_path / "kept.json")
     assert "Table 9" in page.read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_written_is_told_before_the_run(invented, tmp_path, monkeypatch):
+    for option, place in product(("--report", "--keep"), (tmp_path, tmp_path / "nowhere" / "file")):
+        found = CliRunner().invoke(app, ["reproduce", "invented", option, str(place)])
+        assert isinstance(found.exception, DataError)
+    with pytest.raises(DataError, match="there is no directory"):
+        Run("invented", keep=tmp_path / "nowhere" / "kept.json")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    found = CliRunner().invoke(app, ["reproduce", "invented", "--report", str(tmp_path / "page.html")])
+    assert isinstance(found.exception, MissingPackageError)
+    assert invented == []
 
 
 def test_the_command_speaks_json(invented):

@@ -31,6 +31,8 @@ def test_pairs_without_a_value_are_left_out_and_too_few_leave_it_open():
         ([Difference(0.1, 0.1, 9)], "held in part"),
         ([Difference(0.3, 0.1, 9), Difference(-0.3, 0.1, 9)], "held in part"),
         ([Difference(-0.3, 0.1, 9)], "not held"),
+        ([Difference(-0.1, 0.1, 9), Difference(-0.3, 0.1, 9)], "not held"),  # nothing speaks for it
+        ([Difference(0.0, 0.0, 9)], "not held"),
     ],
 )
 def test_a_claim_holds_where_every_difference_is_clear(differences, verdict):
@@ -42,7 +44,8 @@ def test_a_claim_holds_where_every_difference_is_clear(differences, verdict):
     [
         (Difference(-0.002, 0.001, 9), "held"),
         (Difference(-0.002, 0.0014, 9), "held in part"),
-        (Difference(-0.006, 0.001, 9), "held in part"),
+        (Difference(-0.004, 0.001, 9), "held in part"),
+        (Difference(-0.006, 0.001, 9), "not held"),
         (Difference(-0.008, 0.001, 9), "not held"),
         (Difference(0.1, 0.001, 9), "held"),
     ],

@@ -92,7 +92,7 @@ def test_verdicts_compare_means_with_rivals_and_with_what_is_printed():
     assert [claim.verdict for claim in labels._claims("delicious", invented(9.0), True)] == ["held"] * 6
     low = labels._claims("delicious", invented(-9.0), True)
     assert [claim.verdict for claim in low] == ["not held"] * 4 + ["held", "held in part"]
-    assert "0 of 8; from -8.00" in low[0].evidence
+    assert "0 of 8; PL-Partition less the other has −8.00" in low[0].evidence
     unseen = labels._claims("wiki10-31k", {}, True)
     assert {claim.verdict for claim in unseen} == {"needs data not at hand"}
     assert labels._follows(["delicious"], invented(1.0)).verdict == "held"
@@ -100,5 +100,9 @@ def test_verdicts_compare_means_with_rivals_and_with_what_is_printed():
 
 def test_means_and_spread_over_seeds():
     found = {("delicious", OURS): [{"psp@3": 30.0}, {"psp@3": 32.0}]}
-    assert labels._ours(found, "delicious", OURS, "psp", 3) == "31.00 ± 1.00"
+    assert labels._ours(found, "delicious", OURS, "psp", 3) == "31.00 ± 1.41"
     assert np.isclose(labels._mean(found, "delicious", OURS, "psp", 3), 31)
+    metrics = [f"{metric}@{k}" for metric in labels.METRICS for k in labels.CUTOFFS]
+    seeds = [dict.fromkeys(metrics, value) for value in (30.0, 32.0)]
+    tables = labels._tables("delicious", {("delicious", method): seeds for method in TRAINED}, True)
+    assert [table.note.startswith("± is the standard deviation over seeds.") for table in tables] == [True] * 3

@@ -41,6 +41,11 @@ def test_costs_are_of_a_thousand_steps():
     assert found["seconds"] * found["steps"] / 1_000 < 5 and found["megabytes"] >= 0
 
 
+def test_memory_of_before_hides_nothing_that_steps_add():
+    np.ones(40_000_000).sum()  # 320 MB, and gone again
+    assert cost("attrank", items=20_000, limit=0.01)["megabytes"] > 3
+
+
 def test_every_point_that_is_lost_is_named():
     best, close, small = simulation._error_claims(errors(pl_partition=0.5, pl_lb=3.0))
     assert (best.verdict, close.verdict, small.verdict) == ("held", "held", "held")
@@ -65,6 +70,8 @@ def test_costs_are_judged_by_how_they_grow():
     time, memory, overhead, longer, alike = (claim.verdict for claim in claims)
     assert (time, memory, overhead, longer, alike) == ("held", "not held", "held", "held in part", "held")
     assert "ranknet N^1.50" in claims[0].evidence
+    quick = {key: one | {"seconds": 1e-6 * one["seconds"]} for key, one in costs(ranknet=1.5).items()}
+    assert "ranknet N^1.50" in simulation._cost_claims(quick, GRID)[0].evidence, "on a quick machine too"
     slow = costs(ranknet=1.5, ranksvm=1.0, pl_partition=1.2, pl_lb=1.0)
     assert [claim.verdict for claim in simulation._cost_claims(slow, GRID)][:3] == [
         "held in part",

@@ -7,6 +7,7 @@ import pytest
 
 from luce.data.letor import write_letor
 from luce.data.synthetic import web_search
+from luce.kernels.expected_gain import ESTIMATORS
 from luce.reproductions import datasets, pl_rank
 from luce.reproductions.datasets import Size
 from luce.reproductions.pl_rank import Plan, findings
@@ -65,8 +66,8 @@ def test_curves_are_compared_as_far_as_all_of_them_go():
     assert values["b"][0] == pytest.approx(2.5 * times)
 
 
-def made_up(best=1.0, fair=0.1, quick=1.0, apart=0.0):
-    rising = {BOUND: 0.5, PLAIN: 0.6, SAME: 0.9, BEST: best}
+def made_up(best=1.0, fair=0.1, quick=1.0, apart=0.0, same=0.9, data="yahoo-set1"):
+    rising = {BOUND: 0.5, PLAIN: 0.6, SAME: same, BEST: best}
     falling = {
         name: [Curve([0, 4], [1.0, end + seed / 90]) for seed in range(3)]
         for name, end in {PLAIN: 0.5, SAME: 0.2, BEST: fair}.items()
@@ -77,7 +78,6 @@ def made_up(best=1.0, fair=0.1, quick=1.0, apart=0.0):
         for name, one in cost.items()
         for n in (1, 10)
     }
-    data = "yahoo-set1"
     better = curves(**rising)
     figures = {10: better, 100: {**better, PLAIN: curves(**{PLAIN: 0.8})[PLAIN]}}
     return Findings({data: figures}, {data: better}, {data: falling}, {data: seconds}, {data: apart}, {data: True})
@@ -88,13 +88,21 @@ def verdicts(found):
 
 
 def test_claims_are_judged_by_what_was_measured():
-    assert verdicts(made_up()) == ["held"] * 8 + ["needs data not at hand"]
+    assert verdicts(made_up()) == ["held"] * 9 + ["needs data not at hand"]
     worse = verdicts(made_up(best=0.3, fair=0.9, quick=5.0, apart=0.1))
     assert worse[:2] == ["not held", "not held"]
-    assert worse[3] == "not held"
-    assert worse[4] == "held in part"  # PL-Rank-1 is still the quicker
-    assert worse[6] == "not held"
-    assert worse[7] == "held in part"  # disparity falls, but less than by the policy gradient
+    assert worse[4] == "not held"
+    assert worse[5] == "held in part"  # PL-Rank-1 is still the quicker
+    assert worse[7] == "not held"
+    assert worse[8] == "held in part"  # disparity falls, but less than by the policy gradient
+    assert verdicts(made_up(same=0.3))[3] == "not held"
+
+
+def test_the_printed_exception_of_table_2_is_not_asked_for():
+    """PL-Rank-2 and PL-Rank-1 are level on MSLR in the paper too; elsewhere that counts."""
+    below = {"best": 0.8, "same": 1.5}  # which PL-Rank-1 has later; by then 1.0
+    assert verdicts(made_up(**below, data="mslr-web30k"))[7] == "held"
+    assert verdicts(made_up(**below))[7] == "held in part"
 
 
 def test_tables_have_ours_beside_theirs():
@@ -119,13 +127,19 @@ def test_a_training_learns_and_the_growing_number_of_samples_is_the_papers():
     assert len(one.values) == len(one.seconds) == 13
     assert one.seconds == sorted(one.seconds)
     assert max(one.values[6:]) > one.values[0]
-    assert goal_of(BEST, GROWING, fair=False).options["samples"] == (10, 100, 40)
+    assert goal_of(BEST, GROWING).options["samples"] == (10, 100, 40)
     short = Curve(*learn(method=PLAIN, samples=GROWING, fair=True, seed=0, epochs=99, seconds=1e-9, source=TINY))
     assert len(short.values) == 2
 
 
-def test_the_placement_policy_gradient_is_pl_rank_1():
+def test_the_placement_policy_gradient_is_pl_rank_1(monkeypatch):
     assert same_estimate(TINY) < 1e-12
+    for name in ("pl-rank-1", "placement-policy-gradient"):  # that our two agree is not enough
+        monkeypatch.setitem(ESTIMATORS, name, ESTIMATORS["pl-rank-2"])
+    assert same_estimate(TINY) > 1e-3
+
+
+def test_a_step_takes_time():
     assert list_seconds(method=BEST, samples=2, repeat=0, steps=3, source=TINY) > 0
 
 
@@ -134,7 +148,7 @@ def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
     outcome = pl_rank.run(Run("pl-rank", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
     assert "made data in the shape of istella" in outcome.data
     assert len(outcome.tables) == 4
-    assert len(outcome.claims) == 9
+    assert len(outcome.claims) == 10
     assert len(outcome.pictures()) == 2 * 2 + 2 + 2
     again = pl_rank.run(Run("pl-rank", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
     assert again.facts() == outcome.facts()

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from luce.data.letor import write_letor
 from luce.data.synthetic import web_search
+from luce.errors import DataError
 from luce.kernels.enumeration import log_probability, orders
 from luce.metrics import measure
 from luce.objectives import objective
@@ -172,3 +173,6 @@ def test_the_public_files_are_read_as_distributed(tmp_path):
     best = Trained(*learn(method=OURS, fold=4, epochs=2, train_seed=0, source=source))
     assert len(best.weights) == 46
     assert position_aware._told([source]) == "Run on mq2008-list."
+    (tmp_path / "MQ2008-list" / "Fold3").rename(tmp_path / "gone")
+    with pytest.raises(DataError, match="missing: 3"):
+        position_aware._source("mq2008-list", Run("position-aware", tmp_path, quick=True))

@@ -75,17 +75,31 @@ def options(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
 
 
+USAGE: Any = typer.BadParameter.__base__
+"""What Typer raises for words that are no command, option or value."""
+
+
 def main() -> None:
     """Run the command line; what Luce refuses is one line on standard error and exit status 2."""
     warnings.showwarning = _warn
     try:
-        app()
+        sys.exit(app(standalone_mode=False, prog_name="luce"))
+    except USAGE as error:
+        line = " ".join(error.format_message().split())
+        if line:
+            line += "" if line.endswith((".", "?")) else "."
+            command = "luce" if error.ctx is None else error.ctx.command_path
+            say(f"[bold red]Error:[/] {_escaped(line)} See {command} --help.")
+        sys.exit(2)
     except LuceError as error:
         say(f"[bold red]Error:[/] {_escaped(error)}")
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:  # a full disk, a folder that is not ours
+        say(f"[bold red]Error:[/] {_escaped(error.strerror or error)}: {_escaped(error.filename or 'no file named')}.")
+        sys.exit(2)
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:

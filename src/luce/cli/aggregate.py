@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Json, Threads, pairs
-from luce.cli.output import say, show_json, show_table
+from luce.cli.output import check_written, say, show_json, show_table
 from luce.errors import DataError, OptionError
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rankings: PrefLib, or a table (CSV, Parquet, Arrow).")]
@@ -52,6 +52,7 @@ def aggregate(
     from luce.data.rankings.files import read_rankings
     from luce.report.aggregation import write_aggregation
 
+    check_written([path for path in (report, csv) if path is not None], [file])
     rankings = read_rankings(file, format=format, **pairs(read, "--read"))
     if names is not None:
         rankings = _renamed(rankings, names)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from luce.cli.compared import failed_rows, print_comparison, summary_of, write_results
+from luce.cli.compared import failed_rows, is_results, print_comparison, summary_of, write_results
 from luce.cli.methods import methods_of
 from luce.cli.options import Empty, Gain, Json, Metrics, Reading, Seed, Threads, empty_value
-from luce.cli.output import progress, say, show_json
+from luce.cli.output import check_written, progress, say, show_json
 from luce.cli.rankers import Settings
 from luce.cli.splits import folds_of
 from luce.errors import DataError, OptionError, load_package
@@ -109,7 +110,8 @@ def compare(
 
     methods = methods_of(models, objectives, presets, peers, setting, threads)
     results = results or report.with_suffix(".parquet")
-    _check(methods, report, results, baseline)
+    _check(methods, baseline, results)
+    check_written([report, results], [path for path in (*data, validation, test) if path is not None])
     turns, words = folds_of(data, validation, test, folds, seed, read)
     scale: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "n_jobs": threads}
     kept = report.with_suffix(".cells")
@@ -130,26 +132,23 @@ def compare(
     write_results(found.table, results)
     page = _write(report, title, found, methods)
     if json:
-        files = {"report": str(page), "results_file": str(results), "kept": str(kept)}
-        show_json(summary_of(found) | files)
+        show_json(summary_of(found) | {"report": str(page), "results_file": str(results), "kept": str(kept)})
     else:
         print_comparison(found, title)
     failed_rows(found)
-    say(f"[bold]Report:[/] {page}  [bold]Results:[/] {results}  [bold]Finished fits:[/] {kept}")
+    files = {"Report": page, "Results": results, "Finished fits": kept}
+    say("  ".join(f"[bold]{name}:[/] {escape(str(path))}" for name, path in files.items()))
     if found.failures:
         raise typer.Exit(1)
 
 
-def _check(methods: dict[str, Any], report: Path, results: Path, baseline: str | None) -> None:
+def _check(methods: dict[str, Any], baseline: str | None, results: Path) -> None:
     """All that can be told before the work, so that it is not done in vain."""
     load_package("jinja2", "report")
     if results.suffix not in (".parquet", ".json"):
         raise OptionError(f"--results must end in .parquet or .json. Got {results}.")
-    for path in (report, results):
-        if path.is_dir():
-            raise DataError(f"{path} is a directory; give the name of a file to write.")
-        if not path.parent.is_dir():
-            raise DataError(f"{path} cannot be written: there is no directory {path.parent}.")
+    if results.suffix == ".parquet" and results.is_file() and not is_results(results):
+        raise DataError(f"{results} holds something else than results, and stays. Name another file by --results.")
     if baseline is not None and baseline not in methods:
         raise OptionError(f"--baseline must be one of the rows: {', '.join(methods)}. Got {baseline!r}.")
 
@@ -174,7 +173,7 @@ def _shown(kept: Path) -> Iterator[Callable[[Any], None]]:
             interrupted = f"Interrupted: {last.done} of {last.total} fits are done and kept in {kept}."
         else:
             return
-    say(f"{interrupted} To go on: the same command.")
+    say(escape(f"{interrupted} To go on: the same command."))
     raise typer.Exit(130)
 
 

@@ -95,6 +95,16 @@ def summary_of(found: Any) -> dict[str, Any]:
     }
 
 
+def is_results(path: Path) -> bool:
+    """Whether a Parquet file is one that `write_results` wrote."""
+    import pyarrow.parquet
+
+    try:
+        return {"method", "metric", "fit_seconds"} <= set(pyarrow.parquet.read_schema(path).names)
+    except (OSError, pyarrow.ArrowException):
+        return False
+
+
 def write_results(table: Any, path: Path) -> None:
     """The long table as Parquet, or as JSON: an array of rows."""
     import json

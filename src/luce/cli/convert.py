@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from luce.cli.options import Data, Reading, pairs
-from luce.cli.output import say
+from luce.cli.output import check_written, say
 from luce.cli.reading import read_data
 
 Output = Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its ending says the format.")]
@@ -20,6 +20,7 @@ def convert(data: Data, out: Output, read: Reading = None) -> None:
     """
     from luce.data import format_of, write
 
+    check_written([out], [data])
     reading, target = list(read or []), format_of(out)
     source = format_of(data, pairs(read, "--read").get("format"))
     with tempfile.TemporaryDirectory(prefix=".luce-", dir=out.parent if out.parent.is_dir() else None) as spool:

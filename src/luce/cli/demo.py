@@ -1,5 +1,7 @@
 """`luce demo`: the whole way on made data, from files to a report, in one command."""
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,6 +9,7 @@ import typer
 
 from luce.cli.options import Seed, Threads
 from luce.cli.output import say
+from luce.errors import OptionError
 
 Directory = Annotated[Path, typer.Option(help="Folder for everything it makes.")]
 Size = Annotated[int, typer.Option("--lists", min=30, help="How many judged lists to make.")]
@@ -27,7 +30,10 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
     from luce.rankers.importance import permutation_importance
     from luce.report import write_report
 
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"--directory {directory} cannot be made: {error.strerror}. Name another.") from error
     made = web_search(lists, n_features=40, mean_length=40, seed=seed, missing=0.02)
     parts = dict(zip(("train", "validation", "test"), split(made.dataset, (0.6, 0.2, 0.2), seed), strict=True))
     for name, part in parts.items():
@@ -63,9 +69,11 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
         importances={best: permutation_importance(rankers[best], test, repeats=2, seed=seed)},
         settings={"ranker": "linear", "objectives": ", ".join(rankers), "lists": str(lists), "seed": str(seed)},
     )
-    say(f"\nNow try: luce inspect {directory}/train.txt")
-    say(f"         luce train {directory}/train.txt --validation {directory}/validation.txt -o {directory}/mine.luce")
-    say(f"         luce evaluate {directory}/mine.luce {directory}/test.txt")
+    program = "luce" if shutil.which("luce") else sys.argv[0]  # outside its environment `luce` is not found
+    say(f"\nNow try: {program} inspect {directory}/train.txt")
+    held_out, mine = f"--validation {directory}/validation.txt", f"{directory}/mine.luce"
+    say(f"         {program} train {directory}/train.txt {held_out} -o {mine}")
+    say(f"         {program} evaluate {mine} {directory}/test.txt")
     say(f"[bold]Report:[/] {page}")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
-from luce.cli.output import say, show_json
+from luce.cli.output import check_written, say, show_json
 from luce.cli.reading import read_data, read_for
 from luce.errors import OptionError
 
@@ -54,6 +54,7 @@ def evaluate(
     if len(files) < 2:
         raise OptionError("luce evaluate needs a model or a run file, and then the data.")
     *sources, data = files
+    check_written([path for path in (report, per_list) if path is not None], files)
     settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
     results: dict[str, Any] = {}
     shown: dict[str, Any] = {}

@@ -7,12 +7,12 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from luce.cli.options import Data, Json, Reading, Seed, Threads
-from luce.cli.output import progress, say, show_json, show_table, write_table
+from luce.cli.output import check_written, progress, say, show_json, show_table, write_table
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
-Number = Annotated[int | None, typer.Option("--list", help="Explain this list, by its number from 0.")]
+Number = Annotated[int | None, typer.Option("--list", help="Explain this list, by number from 0; --query takes an id.")]
 Query = Annotated[str | None, typer.Option(help="Explain the list of this query instead, by its id.")]
 Top = Annotated[int | None, typer.Option(min=1, help="How many to show. (default: 10 items, 20 features)")]
 Chosen = Annotated[str, typer.Option("--metric", help="Metric that features are worth; `luce metrics` lists them.")]
@@ -65,6 +65,7 @@ def explain(
 
     if list_number is not None and query is not None:
         raise OptionError("--list and --query both name a list: give one of them.")
+    check_written([path for path in (report, csv) if path is not None], [model, data])
     ranker = load(model)
     if ranker.takes != "lists":
         raise OptionError(f"{model} ranks the labels of rows; luce explain is about rankings of lists.")

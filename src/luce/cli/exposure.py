@@ -9,7 +9,7 @@ import typer
 
 from luce.cli.evaluate import scored
 from luce.cli.options import Gain, Json, Reading, Threads
-from luce.cli.output import say, show_json, show_table, write_table
+from luce.cli.output import check_written, say, show_json, show_table, write_table
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote, or a TREC run.")]
 Data = Annotated[
@@ -42,6 +42,7 @@ def exposure(
     from luce.metrics import evaluate
     from luce.report.exposure import attention, write_exposure
 
+    check_written([path for path in (report, csv) if path is not None], [model, data])
     scores, dataset, _ = scored(model, data, read)
     metrics = [f"disparity@{places}"]
     if dataset.groups is not None:

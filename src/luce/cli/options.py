@@ -1,5 +1,6 @@
 """The arguments and options that commands share, each with one meaning."""
 
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,25 +25,34 @@ Threads = Annotated[int | None, typer.Option(help="Threads; all cores by default
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
-def pairs(given: list[str] | None, option: str) -> dict[str, Any]:
+def pairs(given: list[str] | None, option: str, texts: Collection[str] = ()) -> dict[str, Any]:
     """KEY=VALUE words as a dictionary; values are numbers, true, false, none, or text, with commas a list.
+
+    Those of the keys in `texts` are text or none, also where they look like numbers.
 
     >>> pairs(["depth=10", "label=clicks", "features=a,b", "sparse=true"], "--read")
     {'depth': 10, 'label': 'clicks', 'features': ['a', 'b'], 'sparse': True}
+    >>> pairs(["label=2024", "group=none"], "--read", texts=["label", "group"])
+    {'label': '2024', 'group': None}
     """
     result = {}
     for word in given or []:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise OptionError(f"{option} takes KEY=VALUE. Got {word!r}.")
-        result[key.strip().replace("-", "_")] = _value(value.strip())
+        key = key.strip().replace("-", "_")
+        result[key] = _value(value.strip(), (_text,) if key in texts else (int, float))
     return result
 
 
-def _value(text: str) -> Any:
+def _text(given: str) -> str | None:
+    return None if given.lower() == "none" else given
+
+
+def _value(text: str, kinds: tuple[Callable[[str], Any], ...]) -> Any:
     if "," in text:
-        return [_value(part.strip()) for part in text.split(",")]
-    for kind in (int, float):
+        return [_value(part.strip(), kinds) for part in text.split(",")]
+    for kind in kinds:
         try:
             return kind(text)
         except ValueError:

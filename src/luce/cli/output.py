@@ -6,11 +6,15 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from luce.errors import OptionError
+from luce.files import check_target
 
 PATIENCE = 2.0
 """Seconds of work before progress is shown."""
@@ -48,6 +52,16 @@ def write_table(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str])
 
     with replacing(path) as partial:
         csv.write_csv(pa.Table.from_pylist(list(rows)), partial)
+
+
+def check_written(written: Iterable[Path], given: Iterable[Path]) -> None:
+    """An error, before the work, for a file that cannot be written, is written twice, or holds what is read."""
+    taken = {path.resolve() for path in given}
+    for path in written:
+        check_target(path)
+        if path.resolve() in taken:
+            raise OptionError(f"{path} is the name of the data, or of another file to write: give it another name.")
+        taken.add(path.resolve())
 
 
 class Report(Protocol):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Data, Reading, Seed
-from luce.cli.output import say
+from luce.cli.output import check_written, say
 from luce.cli.reading import read_for
 from luce.errors import OptionError, unknown_name
 
@@ -57,8 +57,9 @@ def rank(
         raise OptionError("--temperature is of rankings that are drawn: say how many with --sample.")
     if sample is not None and kind == "run":
         raise OptionError("A TREC run has one ranking a query, by score: write drawn ones as csv, parquet or jsonl.")
+    check_written([] if output is None else [output], [model, data])
     ranker = load(model)
-    dataset = read_for(ranker, data, read)
+    dataset = read_for(ranker, data, read, judged=False)
     if ranker.takes != "lists":
         if sample is not None:
             raise OptionError("Rankings are drawn of lists: a model of labels goes without --sample.")

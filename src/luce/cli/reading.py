@@ -9,12 +9,25 @@ from luce.cli.options import pairs
 from luce.cli.output import progress
 from luce.errors import OptionError
 
+COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "group")
+"""The options that name columns of a table."""
 
-def read_for(ranker: Any, path: str | os.PathLike[str], reading: list[str] | None = None, like: Any = None) -> Any:
-    """What a ranker takes, judged lists or tagged rows, with the features of the model, or of other data, if known."""
+
+def read_for(
+    ranker: Any,
+    path: str | os.PathLike[str],
+    reading: list[str] | None = None,
+    like: Any = None,
+    judged: bool = True,
+) -> Any:
+    """What a ranker takes, judged lists or tagged rows, with the features of the model, or of other data, if known.
+
+    Not `judged`: a table may go without a column of labels.
+    """
     if ranker.takes == "lists":
         known = (None, None) if like is None else (like.n_features, like.feature_names)
-        return read_data(path, reading, *(ranker.features if hasattr(ranker, "n_features_in_") else known))
+        n_features, names = ranker.features if hasattr(ranker, "n_features_in_") else known
+        return read_data(path, reading, n_features, names, judged)
     from luce.data.extreme import read_tagged
 
     options = pairs(reading, "--read")
@@ -30,13 +43,19 @@ def read_data(
     reading: list[str] | None = None,
     n_features: int | None = None,
     feature_names: Sequence[str] | None = None,
+    judged: bool = True,
 ) -> Any:
     """The dataset in a file, read for the features of a model or of the training data, where they are known."""
     from luce.data import format_of, read
+    from luce.data.columns import LABEL
 
-    options = pairs(reading, "--read")
+    options = pairs(reading, "--read", texts=COLUMNS)
+    if isinstance(options.get("features"), str):
+        options["features"] = [options["features"]]
     chosen = format_of(path, options.pop("format", None))
     wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names}
+    if not judged:
+        wanted["label"] = (*LABEL, None)
     if feature_names and feature_names[0] == "0":  # text files number their features, and this one starts at 0
         wanted["first_index"] = 0
     for option, value in wanted.items():

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Json, Seed, Threads
-from luce.cli.output import progress, say, show_json, show_table
-from luce.errors import OptionError
+from luce.cli.output import check_written, progress, say, show_json, show_table
+from luce.errors import OptionError, load_package
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="What to run again; --list tells the names.")]
 Folder = Annotated[
@@ -54,6 +54,9 @@ def reproduce(
     if name is None:
         raise OptionError(f"Give the name of what to run again. Known: {', '.join(REPRODUCTIONS)}.")
     chosen = reproduction(name)
+    check_written([path for path in (report, keep) if path is not None], [])
+    for package in ("jinja2", "matplotlib") if report is not None else ():
+        load_package(package, "report")  # told now, not after hours
     with progress(f"Reproducing {name}") as told:
         outcome = chosen.run(Run(name, data, quick, seed, threads, keep, told))
     if json:

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rich.markup import escape
+
+from luce.cli.compared import is_results
 from luce.cli.options import pairs
 from luce.cli.output import say
 from luce.cli.reading import read_data
@@ -38,11 +41,14 @@ def folds_of(
     if splits:
         missing = [split for split in splits if split.validation is None]
         if missing:
-            say(f"No validation lists beside {missing[0].train}: a fifth of the training lists is held out to stop by.")
+            beside = escape(str(missing[0].train))
+            say(f"No validation lists beside {beside}: a fifth of the training lists is held out to stop by.")
         return _read_splits(splits, seed, reading), f"{len(splits)} folds" if len(splits) > 1 else "one split"
-    parts = _parts(data, count, seed, reading)
     from luce.data import rotations
 
+    parts = _parts(data, count, seed, reading)
+    if len(parts) == 2:
+        say("Of two folds none is left for validation: nothing stops early, and all iterations are kept.")
     return rotations(parts), f"{len(parts)} folds"
 
 
@@ -92,6 +98,8 @@ def _files(folder: Path, reading: list[str] | None) -> list[Path]:
 
     def is_data(path: Path) -> bool:
         if not path.is_file() or path.name.startswith(".") or path.suffix in ENDINGS:
+            return False
+        if path.suffix == ".parquet" and is_results(path):  # of a comparison in the folder of its data
             return False
         try:
             return named or format_of(path) is not None

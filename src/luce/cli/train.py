@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
-from luce.cli.output import say, show_json
+from luce.cli.output import check_written, say, show_json
 from luce.cli.rankers import Settings, fit, make_preset, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError
@@ -97,6 +97,7 @@ def train(
     ranker = _ranker(model, objective, option, preset, setting, seed, threads)
     together, is_first = _machines(ranker, machines, rank, timeout), not rank
     output = output or (Path("model.luce") if is_first else None)
+    check_written([output] if output else [], [data] if validation is None else [data, validation])
     kept = Path(f"{output}.checkpoint")
     checkpoint = Checkpoint(kept, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
     try:

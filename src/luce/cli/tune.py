@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
-from luce.cli.output import progress, say, show_json, show_table
+from luce.cli.output import check_written, progress, say, show_json, show_table
 from luce.cli.rankers import make_ranker
 from luce.cli.reading import read_for
-from luce.errors import OptionError
+from luce.errors import OptionError, load_package
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Validation = Annotated[
@@ -38,7 +39,7 @@ Vary = Annotated[
 ]
 Metric = Annotated[str | None, typer.Option(help="What is to be best; by default ndcg@10, of labels precision@5.")]
 Trials = Annotated[int, typer.Option(min=1, help="Trials in all, with those of earlier runs.")]
-Minutes = Annotated[float | None, typer.Option(help="Start no trial after so many minutes of this run.")]
+Minutes = Annotated[float | None, typer.Option(help="End the search after so many minutes of this run.")]
 Pruning = Annotated[bool, typer.Option(help="Give up trials that fall behind three in four of the others.")]
 Storage = Annotated[
     Path | None, typer.Option(metavar="FILE", help="File that keeps the trials; by default MODEL.study.")
@@ -94,19 +95,18 @@ def tune(
     stays = [name for name in [*fixed, *pairs(option, "--option")] if name != "metric"]
     ranges, kept = _ranges(vary, ranker), storage or Path(f"{output}.study")
     space_of(ranker, ranges, stays)  # what is wrong with them is told before any data is read
-    for path in (output, report):
-        if not path.parent.is_dir():
-            raise OptionError(f"{path} cannot be written: there is no directory {path.parent}.")
+    load_package("jinja2", "report")
+    check_written([output, report, kept], [data] if validation is None else [data, validation])
     dataset = read_for(ranker, data, read)
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
     if kept.exists():
-        say(f"Going on with the trials in {kept}.")
+        say(escape(f"Going on with the trials in {kept}."))
     with progress("Tuning") as told:
 
         def tell(step: Any) -> None:
             told(step.share, step.words)
             if step.ended is not None and step.ended.error:
-                say(f"[yellow]Note:[/] {_escaped(f'trial {step.ended.number} failed: {step.ended.error}')}")
+                say(f"[yellow]Note:[/] {escape(f'trial {step.ended.number} failed: {step.ended.error}')}")
 
         budget: dict[str, Any] = {"trials": trials, "minutes": minutes, "pruning": pruning, "folds": folds}
         try:
@@ -115,13 +115,14 @@ def tune(
                 **budget,
             )  # fmt: skip
         except KeyboardInterrupt:
-            say(f"Interrupted before there was a model to keep. To go on with {kept}: the same command.")
+            say(escape(f"Interrupted before there was a model to keep. To go on with {kept}: the same command."))
             raise typer.Exit(130) from None
     found.best_ranker.save(output)
     _tell(found, output, kept, json)
     _write(report, found, data, ranker, output)
     if found.interrupted:
-        say(f"Interrupted after {count(len(found.trials), 'trial')}. To go on with {kept}: the same command.")
+        done = count(len(found.trials), "trial")
+        say(escape(f"Interrupted after {done}. To go on with {kept}: the same command."))
         raise typer.Exit(130)
 
 
@@ -168,7 +169,7 @@ def _tell(found: Any, output: Path, kept: Path, json: bool) -> None:
         for trial in found.ranked[:SHOWN]
     ]
     show_table("The best trials", ["trial", found.metric, *names], rows, numeric=0)
-    say(f"{output}: {summary_of(found)}")
+    say(escape(f"{output}: {summary_of(found)}"))
 
 
 def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> None:
@@ -184,10 +185,4 @@ def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> Non
         command=shlex.join(["luce", *sys.argv[1:]]),
         settings={"model": str(output)} | others | {"objective": str(found.best_ranker._objective())},
     )
-    say(f"[bold]Report:[/] {page}")
-
-
-def _escaped(words: str) -> str:
-    from rich.markup import escape
-
-    return escape(words)
+    say(f"[bold]Report:[/] {escape(str(page))}")

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from luce.errors import DataError, OptionError
 
-Choice = str | Sequence[str] | None
-"""A column: its name, or several names of which the table has one, or None for no such column."""
+Choice = str | Sequence[str | None] | None
+"""A column: its name, or several names of which the table has one (or none, if None is among them), or None."""
 
 QUERY = ("query", "qid", "query_id")
 LABEL = ("label", "relevance", "grade")
@@ -73,14 +73,15 @@ def _find(table: Table, part: str, choice: Choice) -> str | None:
         if choice not in names:
             raise DataError(f"{table.name} has no column {choice!r} for {part}=. {_columns_there(choice, names)}")
         return choice
-    there = [name for name in choice if name in names]
+    there = [name for name in choice if name is not None and name in names]
     if len(there) > 1:
         raise DataError(f"{table.name} has columns {' and '.join(map(repr, there))}: say which by {part}=….")
-    if not there and part in ("query", "label"):
+    if not there and part in ("query", "label") and None not in choice:
         none = " (label=None where there are no labels)" if part == "label" else ""
-        there_are = _columns_there(part, names)
+        usual = ", ".join(map(str, choice))
         raise DataError(
-            f"{table.name} has no {part} column ({', '.join(choice)}): name it by {part}=…{none}. {there_are}"
+            f"{table.name} has no {part} column ({usual}): name it by {part}='NAME', on the command line "
+            f"--read {part}=NAME{none}. {_columns_there(part, names)}"
         )
     return there[0] if there else None
 
@@ -110,9 +111,21 @@ def feature_columns(table: Table, taken: list[str], features: Sequence[str] | No
         types = ", ".join(f"{name!r} ({table.schema.field(name).type})" for name in wrong[:5])
         raise DataError(
             f"Features must be numbers. {table.name} has {len(wrong)} column(s) that are not: {types}. "
-            "List the columns to use by features=[…], or turn these into numbers first."
+            f"{features_hint(name for name in chosen if name not in wrong)}, or turn these into numbers first."
         )
     return chosen
+
+
+def features_hint(numbers: Iterable[str]) -> str:
+    """How to name the columns that can be features.
+
+    >>> features_hint(["price", "age"])
+    "Name those to use by features=['price', 'age'], on the command line --read features=price,age"
+    """
+    names = list(numbers)
+    few = 0 < len(names) <= 20
+    listed, words = (repr(names), ",".join(names)) if few else ("[…]", "NAME,NAME,…")
+    return f"Name those to use by features={listed}, on the command line --read features={words}"
 
 
 def is_number(kind: pa.DataType) -> bool:

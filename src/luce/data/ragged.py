@@ -16,6 +16,7 @@ from luce.arrays import (
     check_offsets,
     check_rows,
     frozen,
+    list_of_row,
     numbers,
     offsets_of_sizes,
     real,
@@ -132,6 +133,19 @@ class Dataset:
         """The dataset of these lists, in this order."""
         chosen = np.asarray(lists, dtype=np.int64)
         return self._rows(rows_of_lists(self.offsets, chosen), offsets_of_sizes(self.sizes[chosen]), chosen)
+
+    def observed(self) -> "Dataset":
+        """The dataset of the items that have a label, in the lists that have such items.
+
+        >>> Dataset([[1], [2], [3]], labels=[1, np.nan, np.nan], offsets=[0, 2, 3]).observed()
+        Dataset(1 row, 1 list, 1 feature, labels 1 to 1)
+        """
+        rows = np.flatnonzero(~np.isnan(self.labels))
+        if len(rows) == self.n_rows:
+            return self
+        sizes = np.bincount(list_of_row(self.offsets)[rows], minlength=self.n_lists)
+        lists = np.flatnonzero(sizes)
+        return self._rows(rows, offsets_of_sizes(sizes[lists]), lists)
 
     def _rows(self, rows: Integers, offsets: Integers, lists: Integers) -> "Dataset":
         def of(values: Any, wanted: Integers) -> Any:

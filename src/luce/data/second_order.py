@@ -15,7 +15,7 @@ from luce.compiled import compiled
 from luce.data.ragged import Dataset
 from luce.data.transform import Features, Transform, blocks, contiguous, saturated, width_after
 from luce.errors import DataError, LuceWarning, OptionError
-from luce.threads import in_parallel, over_lists, thread_count
+from luce.threads import in_parallel, one_blas_thread, over_lists, thread_count
 
 FEATURES_LIMIT = 16_384
 PRODUCTS_LIMIT = 131_072
@@ -64,12 +64,10 @@ class SecondOrder(Transform):
                 raise DataError("The pairs of the transform second-order must be numbers of its features.")
 
     def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
         width = width_after(before, dataset.n_features)
         if width > FEATURES_LIMIT:
             raise DataError(f"second-order looks at all pairs of up to {FEATURES_LIMIT:,} features. Got {width:,}.")
-        with threadpool_limits(1, "blas"):  # our own threads share out the rows; BLAS threads would fight them
+        with one_blas_thread():
             found = [_tile(dataset, before, a, b, self.threshold) for a, b in _tiles(width)]
         left, right, correlations = (np.concatenate([np.empty(0), *column]) for column in zip(*found, strict=True))
         if len(left) > PRODUCTS_LIMIT:

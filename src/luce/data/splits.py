@@ -79,7 +79,10 @@ def rotations(parts: Sequence[Dataset]) -> Iterator[Fold]:
 def _sizes(shares: np.ndarray, n_lists: int) -> Integers:
     """Whole numbers near shares of the lists: what rounding leaves goes where most was lost, then to what is empty."""
     if n_lists < len(shares):
-        raise DataError(f"{len(shares)} parts need at least as many lists. Got {n_lists}.")
+        raise DataError(
+            f"{len(shares)} parts need at least as many lists. Got {n_lists}. Give more lists, or take fewer parts "
+            "(on the command line --folds)."
+        )
     sizes = np.floor(shares * n_lists).astype(np.int64)
     lost = np.argsort(sizes - shares * n_lists, kind="stable")
     sizes[lost[: n_lists - sizes.sum()]] += 1

@@ -13,15 +13,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luce.arrays import list_of_row
-from luce.data.columns import DOCUMENT, GROUP, LABEL, LIST_WEIGHT, QUERY, WEIGHT, Columns, Table, choose_columns
+from luce.data.columns import (
+    DOCUMENT,
+    GROUP,
+    LABEL,
+    LIST_WEIGHT,
+    QUERY,
+    WEIGHT,
+    Columns,
+    Table,
+    choose_columns,
+    features_hint,
+    is_number,
+)
 from luce.data.grouping import whole_number_ids
 from luce.data.ragged import Dataset
-from luce.data.streams import Source, open_to_write
+from luce.data.streams import Source, open_to_write, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of
 from luce.errors import DataError, LuceWarning
 from luce.files import replacing
 
 FilePath = str | os.PathLike[str]
+
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""Arrow's names of the compressions."""
 
 COLUMNS_LIMIT = 16_384
 CELLS_LIMIT = 2**30
@@ -127,15 +142,27 @@ def _csv_schema(path: FilePath, delimiter: str) -> pa.Schema:
 
     What they are is fixed before the file is read, so that a value that is no number is named with its row.
     """
+    first = _first_schema(path, delimiter)
+    other = next((mark for mark in ";|" if len(first) == 1 and mark in first.names[0]), None)
+    if other is not None:
+        raise DataError(
+            f"{path} has one column, {first.names[0]!r}. If {other!r} separates its columns, say so by "
+            f"delimiter={other!r}, on the command line --read 'delimiter={other}'."
+        )
+    return pa.schema([(each.name, each.type if pa.types.is_boolean(each.type) else pa.float32()) for each in first])
+
+
+def _first_schema(path: FilePath, delimiter: str) -> pa.Schema:
+    """The columns as the first block of the file has them."""
     from pyarrow import csv
 
+    with Source(path) as stream:
+        piece = next(text_pieces(stream, []), b"")
     options = {
         "read_options": csv.ReadOptions(use_threads=False),
         "parse_options": csv.ParseOptions(delimiter=delimiter),
     }
-    with Source(path) as stream:
-        first = csv.open_csv(stream, **options).schema
-    return pa.schema([(each.name, each.type if pa.types.is_boolean(each.type) else pa.float32()) for each in first])
+    return csv.open_csv(pa.BufferReader(piece), **options).schema
 
 
 def _csv_table(
@@ -147,7 +174,8 @@ def _csv_table(
     types |= {name: pa.large_string() for name in (chosen.query, chosen.document, chosen.group) if name is not None}
     types |= {name: schema.field(name).type for name in chosen.features}
     try:
-        with Source(path) as stream:
+        # Arrow's own stream: a thread of Arrow that still reads from Python when the process ends would abort it.
+        with pa.input_stream(str(path), compression=CODECS.get(Path(path).suffix.lower())) as stream:
             return csv.read_csv(
                 stream,
                 read_options=csv.ReadOptions(use_threads=use_threads),
@@ -158,8 +186,20 @@ def _csv_table(
         if use_threads:  # one thread knows the row
             return _csv_table(path, delimiter, schema, chosen, use_threads=False)
         text = re.sub(r"CSV column #(\d+)", lambda found: f"column {schema.names[int(found[1])]!r}", str(error))
-        hint = "" if text == str(error) else ". Features must be numbers: list the columns to use by features=[…]"
+        hint = "" if text == str(error) else _numbers_hint(path, delimiter, chosen)
         raise DataError(f"{path}: {text}{hint}. (Row 1 is the header.)") from error
+
+
+def _numbers_hint(path: FilePath, delimiter: str, chosen: Columns) -> str:
+    """What to do where a value is no number: the first block tells of all columns at once."""
+    first = _first_schema(path, delimiter)
+    numbers = [name for name in chosen.features if is_number(first.field(name).type)]
+    others = [repr(name) for name in chosen.features if name not in numbers]
+    if not others:
+        return ". Labels, weights and features must be numbers"
+    shown = ", ".join(others[:10]) + (", …" if len(others) > 10 else "")
+    verb = "are" if len(others) > 1 else "is"
+    return f". Features must be numbers, and {shown} {verb} not. {features_hint(numbers)}, or mend the values"
 
 
 def _replace(dataset: Dataset, path: FilePath, write: Callable[[Path, pa.Schema], None]) -> None:

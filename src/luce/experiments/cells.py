@@ -46,10 +46,7 @@ def run_cell(estimator: Any, fold: Fold, seed: int, *, alone: bool) -> Cell:
     np.int64(1)
     """
     ranker = clone(estimator).set_params(random_state=seed)
-    for part in (fold.train, fold.validation, fold.test) if alone else ():
-        _touch(part)
-    forget_peak()
-    before = present_bytes() if alone else np.nan
+    before = _settled(fold) if alone else np.nan
     for package in packages_of(estimator):  # the time to load it is not that of the fit
         importlib.import_module(package)
     start = time.perf_counter()
@@ -79,10 +76,16 @@ def importance_of(ranker: Any) -> Importance | None:
     return None
 
 
-def _touch(dataset: Dataset | None) -> None:
+def _settled(fold: Fold) -> float:
+    """The memory of this process with the data and nothing else, from which its peak begins anew."""
+    for part in filter(None, fold):
+        _touch(part)
+    forget_peak()
+    return present_bytes()
+
+
+def _touch(dataset: Dataset) -> None:
     """Read a number of every page of a dataset in a file, so that it is in memory before the fit."""
-    if dataset is None:
-        return
     features = dataset.features
     for array in (features.data, features.indices) if dataset.is_sparse else (features,):
         array.reshape(-1)[::512].sum()

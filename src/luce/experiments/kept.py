@@ -5,7 +5,8 @@ import importlib
 import json
 import os
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,10 +47,34 @@ class StoredFold(NamedTuple):
         held_out = None if validation is None else read_mapped(_file(self.folder, validation))
         return Fold(read_mapped(_file(self.folder, train)), held_out, read_mapped(_file(self.folder, test)))
 
-    def remove(self) -> None:
-        """Delete the files."""
-        for mark in filter(None, self.marks):
-            _file(self.folder, mark).unlink(missing_ok=True)
+
+@contextmanager
+def stored_in(folder: Path) -> Iterator[None]:
+    """While folds are stored in a folder, which other comparisons may use too: the last to end removes all of them."""
+    held = os.open(folder, os.O_RDONLY) if os.name == "posix" else None
+    _lock(held, alone=False)
+    try:
+        yield
+    finally:
+        if _lock(held, alone=True):
+            for file in folder.glob(_file(folder, "*").name):
+                with suppress(OSError):  # some systems remove no file that is mapped into memory
+                    file.unlink()
+        if held is not None:
+            os.close(held)
+
+
+def _lock(held: int | None, alone: bool) -> bool:
+    """Whether no one else holds an open folder, or, not `alone`, hold it with others; True where no system tells."""
+    if held is None:
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+    except OSError as error:
+        return not isinstance(error, BlockingIOError)
+    return True
 
 
 def _file(folder: Path, mark: str | None) -> Path:

@@ -1,6 +1,6 @@
 """What a comparison found: results over folds and seeds, tests, costs, and one long table of everything."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from luce.arrays import Floats
-from luce.data import Dataset, concatenate
+from luce.data import Dataset
 from luce.errors import DataError
 from luce.experiments.cells import Cell
 from luce.experiments.cost import Cost
@@ -56,19 +56,19 @@ class RankerComparison:
 
 def outcome(
     cells: Mapping[str, Cells],
-    tests: Sequence[Dataset],
+    judged: Dataset,
+    sizes: Sequence[int],
     failures: dict[str, str],
-    metrics: str | Iterable[str],
+    metrics: Sequence[str],
     baseline: str | None,
     settings: dict[str, Any],
 ) -> RankerComparison:
-    """Put the cells of all rankers together."""
+    """Put the cells of all rankers together; `sizes` are the numbers of test lists of the folds."""
     if not cells:
         raise DataError(f"No ranker could be fitted. {_told(failures)}")
-    judged, numbers = concatenate(list(tests)), range(len(tests))
     seeds = tuple(sorted({seed for _, seed in next(iter(cells.values()))}))
     scores = {
-        name: {seed: np.concatenate([own[fold, seed].scores for fold in numbers]) for seed in seeds}
+        name: {seed: np.concatenate([own[fold, seed].scores for fold in range(len(sizes))]) for seed in seeds}
         for name, own in cells.items()
     }
     each = {
@@ -79,7 +79,7 @@ def outcome(
     first = {name: own[0, seeds[0]] for name, own in cells.items()}
     return RankerComparison(
         judged=judged,
-        n_folds=len(tests),
+        n_folds=len(sizes),
         seeds=seeds,
         results=results,
         spreads={name: _spread(found) for name, found in each.items()},
@@ -89,7 +89,7 @@ def outcome(
         importances={name: cell.importance for name, cell in first.items() if cell.importance is not None},
         scores={name: found[seeds[0]] for name, found in scores.items()},
         failures=failures,
-        table=_table(cells, each, seeds, np.repeat(numbers, [test.n_lists for test in tests])),
+        table=_table(cells, each, seeds, np.repeat(range(len(sizes)), sizes)),
     )
 
 

@@ -65,7 +65,8 @@ def tune(
     `validation`.
 
     Parameters:
-        trials: how many in all, counting those that are in the storage. minutes: start none after that many.
+        trials: how many in all, counting those that are in the storage.
+        minutes: the search ends after that many, in the middle of a trial too, but not before one has ended.
         vary: ranges by name, instead of the declared ones or beside them: luce.Range(1, 9), luce.Choice(("a", "b")).
         fixed: names of what stays as it is, of what would otherwise be varied.
         storage: a file that keeps the trials; the same tuning goes on from it. None: in memory alone.

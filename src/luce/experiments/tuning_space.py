@@ -38,6 +38,8 @@ def space_of(ranker: Ranker, vary: Mapping[str, Tried] | None = None, fixed: Ite
 
 def _fitting(ranker: Ranker, name: str, tried: Tried) -> Tried:
     """The range in the kind of number that the setting is, its ends in order."""
+    if not isinstance(tried, Range | Choice):
+        raise OptionError(f"To vary {name} takes a luce.Range or a luce.Choice. Got {tried!r}.")
     if isinstance(tried, Choice):
         if len(tried.values) < 2 or len({text_of(value) for value in tried.values}) < len(tried.values):
             raise OptionError(f"To vary {name} takes at least two choices, each once. Got {tried}.")

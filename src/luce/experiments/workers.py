@@ -5,7 +5,8 @@ import pickle
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -44,26 +45,44 @@ def work_apart(estimator: Any, tasks: Sequence[Task], told: Told, waiting: Calla
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(sender, estimator, tasks), daemon=True)
     try:
-        process.start()
+        with _interrupts_held_back():
+            process.start()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         return f"It cannot be sent to a process of its own: {error}"
     sender.close()
     try:
         failure = _listen(receiver, told, waiting)
         process.join()
-        return failure or _ending(process.exitcode or 0)
+        return _ending(process.exitcode or 0) if failure is None else failure or None
     finally:
         if process.is_alive():
             process.kill()
         process.join()
 
 
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block, and what is started in it never hears of one, not even as it starts."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # as it starts, it lets interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _listen(receiver: Connection, told: Told, waiting: Callable[[], None]) -> str | None:
+    """What went wrong, empty where nothing did; None where the process ended without a word."""
     while True:
         waiting()
         try:
             message = receiver.recv() if receiver.poll(MOMENT) else None
-        except EOFError:
+        except (EOFError, OSError):  # it may have ended in the middle of a message
             return None
         if isinstance(message, str):
             return message
@@ -71,10 +90,10 @@ def _listen(receiver: Connection, told: Told, waiting: Callable[[], None]) -> st
             told(*message)
 
 
-def _ending(code: int) -> str | None:
-    """What an exit status says."""
+def _ending(code: int) -> str:
+    """What the exit status of a process that did not do all of its work says."""
     if code >= 0:
-        return f"Its process ended with status {code}." if code else None
+        return f"Its process ended too early, with status {code}."
     name = signal.Signals(-code).name
     hint = " The system may have run out of memory." if name == "SIGKILL" else ""
     return f"Its process was ended by {name}.{hint}"
@@ -83,9 +102,7 @@ def _ending(code: int) -> str | None:
 def _child(sender: Connection, estimator: Any, tasks: Sequence[Task]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started this
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    failure = _work(estimator, tasks, lambda *news: sender.send(news), alone=True)
-    if failure is not None:
-        sender.send(failure)
+    sender.send(_work(estimator, tasks, lambda *news: sender.send(news), alone=True) or "")
 
 
 def _end_with_parent() -> None:

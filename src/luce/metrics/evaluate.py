@@ -134,7 +134,8 @@ def resolve_max_grade(metrics: Iterable[Metric], labels: Floats, max_grade: floa
         raise OptionError(f"max_grade must be a finite number ≥ 0, the highest grade of the scale. Got {max_grade!r}.")
     if largest > max_grade:
         raise DataError(
-            f"A label of {largest:g} is above max_grade {max_grade:g}. Give the highest grade of the scale."
+            f"A label of {largest:g} is above max_grade {max_grade:g}, the highest grade that a model saw or that was "
+            f"given. Say what the scale ends at: max_grade={largest:g}, on the command line --max-grade {largest:g}."
         )
     return float(max_grade)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from luce.arrays import Floats
 from luce.errors import LuceError
+from luce.threads import one_blas_thread
 
 Function = Callable[[Floats], tuple[float, Floats]]
 Watcher = Callable[[int, float, Floats], bool]
@@ -41,4 +42,5 @@ def minimise(function: Function, start: Floats, *, max_iterations: int, toleranc
             raise StopIteration
 
     settings = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 0.0, "maxfun": 20 * max_iterations}
-    return minimize(checked, start, jac=True, method="L-BFGS-B", callback=after, options=settings).x
+    with one_blas_thread():
+        return minimize(checked, start, jac=True, method="L-BFGS-B", callback=after, options=settings).x

@@ -1,6 +1,7 @@
 """The linear ranker: a weight for each feature, any objective of the table, fitted by L-BFGS."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
-from luce.errors import DataError, OptionError, unknown_name
+from luce.errors import DataError, LuceWarning, OptionError, unknown_name
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
 from luce.objectives.ranges import Range
@@ -118,6 +119,13 @@ class LinearRanker(Explainable):
         self._check_settings()
         search = SEARCHES[self._method].run
         lessons = self._lessons(X, y, qid, validation)
+        if not self._objective().informative(lessons.dataset.labels, lessons.dataset.offsets).any():
+            warnings.warn(
+                f"No list of {lessons.dataset!r} teaches {self._objective()} anything: one item alone has no order, "
+                "nor have equal labels. All scores are equal.",
+                LuceWarning,
+                stacklevel=2,
+            )
         curve = Curve(metric_of(self.metric).higher_is_better, None if validation is None else self.patience)
 
         def figure(parameters: Parameters) -> float | None:

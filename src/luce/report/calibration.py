@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
 
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.data.ragged import Dataset
@@ -14,12 +14,14 @@ from luce.report.svg import ACCENT, MUTED, SMALL, Picture, picture
 from luce.report.wording import number, plain, share
 
 BINS = 8
-HOTTEST = 1e3
-"""Bins of equally much chance; the temperature looked for is between this and one over it."""
+"""Each of equally much chance."""
 
 
 class Bin(NamedTuple):
-    """Items with like chances: the mean chance to be placed first, how often they are the best, and its error."""
+    """Items with like chances: the mean chance to be placed first, how often they are the best, its standard error.
+
+    error: NaN where they are of one list.
+    """
 
     chance: float
     seen: float
@@ -33,6 +35,7 @@ class Calibration(NamedTuple):
         bins: from the smallest chance up.
         error: the share of all chance that is in the wrong bin: 0 is perfect, 1 as wrong as can be.
         temperature: what the scores should be divided by to fit best; above 1 the scores are too sure of themselves.
+            0 where they are never wrong, ∞ where a random order fits better, NaN where nothing can be said.
         best_first: the chance that a best item is placed first, mean over lists.
         by_chance: the same of a random order.
         n_lists: the lists that count.
@@ -121,29 +124,43 @@ def _binned(chance: Floats, target: Floats, lists: Integers, n_lists: int) -> tu
         here = places == place
         expected, seen = float(chance[here].mean()), float(target[here].mean())
         # Items of one list are not independent: what each list as a whole is off by counts.
-        off = np.bincount(lists[here], target[here] - seen)
-        bins.append(Bin(expected, seen, float(np.sqrt(off @ off)) / int(here.sum())))
+        _, which = np.unique(lists[here], return_inverse=True)
+        off = np.bincount(which, target[here] - seen)
+        spread = np.sqrt(off @ off * len(off) / (len(off) - 1)) if len(off) > 1 else np.nan
+        bins.append(Bin(expected, seen, float(spread) / int(here.sum())))
         error += abs(float(chance[here].sum() - target[here].sum()))
     return bins, error / (2 * n_lists)
 
 
 def _temperature(scores: Floats, target: Floats, offsets: Integers) -> float:
-    """The temperature under which the best items are placed first with the greatest likelihood; NaN where none is."""
-    wanted = target > 0
-    if np.isinf(scores[wanted]).any():
-        return float("nan")
+    """The temperature under which the best items are placed first with the greatest likelihood.
+
+    0 where their scores are always the highest, ∞ where none is likelier than a random order; NaN where scores do not
+    differ or a best item cannot be placed.
+    """
     sizes = np.diff(offsets)
     behind = scores - np.repeat(np.maximum.reduceat(scores, offsets[:-1]), sizes)
-    if not behind.any():
+    placed = np.isfinite(behind)
+    scale = -float(behind[placed].mean())
+    if scale == 0 or not placed[target > 0].all():
         return float("nan")
+    behind = np.where(placed, behind / scale, 0.0)
+    missed = float(target @ behind)
+    if missed == 0:
+        return 0.0
 
-    def loss(log_temperature: float) -> float:
-        scaled = behind * np.exp(-log_temperature)
-        sums = np.log(np.add.reduceat(np.exp(scaled), offsets[:-1]))
-        return float(sums.sum() - target[wanted] @ scaled[wanted])
+    def slope(sharpness: float) -> float:
+        """Of the loss, which is convex in one over the temperature."""
+        worths = placed * np.exp(sharpness * behind)
+        expected = np.add.reduceat(worths * behind, offsets[:-1]) / np.add.reduceat(worths, offsets[:-1])
+        return float(expected.sum()) - missed
 
-    reach = np.log(HOTTEST)
-    return float(np.exp(minimize_scalar(loss, bounds=(-reach, reach), method="bounded").x))
+    if slope(0.0) >= 0:
+        return float("inf")
+    sharpest = 1.0
+    while slope(sharpest) < 0:
+        sharpest *= 2
+    return scale / float(brentq(slope, 0.0, sharpest))
 
 
 def _picture(name: str, ranker: str, row: Calibration, reach: float) -> Picture:

@@ -52,6 +52,13 @@ class Report:
             for entry in history:
                 if "iteration" not in entry:
                     raise OptionError(f"Every entry of the history of {name} must hold 'iteration'. Got {dict(entry)}.")
+        for name, result in self.results.items():
+            for metric, values in result.values.items():
+                if len(values) != self.dataset.n_lists:
+                    raise OptionError(
+                        f"The results of {name} must be of the {self.dataset.n_lists:,} lists of the dataset. "
+                        f"Got {len(values):,} values of {metric}."
+                    )
         checked = {
             name: numbers(f"The scores of {name}", values, self.dataset.n_rows) for name, values in self.scores.items()
         }

@@ -7,8 +7,9 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.report.contents import Report
 from luce.report.leader import Leader, goodness, leading
+from luce.report.results import higher_is_better
 from luce.report.svg import ACCENT, INK, LOSS, MUTED, Picture, picture
-from luce.report.wording import count, decimal
+from luce.report.wording import count, decimal, short
 
 SHOWN, POINTS = 5, 400
 """Lists told of at either end, and bars of the picture; more lists are thinned out."""
@@ -54,6 +55,7 @@ def differences(report: Report) -> dict[str, Any] | None:
         "tallies": [tally(name, changes(report, leader.metric, name, leader.rival)) for name in others],
         "lists": chosen_lists(report, leader),
         "linked": leader.name in report.scores,
+        "lower": not higher_is_better(leader.metric),
         "pictures": [differences_picture(leader, change)],
     }
 
@@ -110,7 +112,7 @@ def _chosen(report: Report, leader: Leader, place: int, kind: str) -> Chosen:
 
 
 def differences_picture(leader: Leader, change: Floats) -> Picture:
-    """The change of every list from the greatest loss to the greatest win: below the line worse, above it better."""
+    """Every list from the greatest loss to the greatest win: below the line worse, above it better, in any metric."""
     ordered = np.sort(change[~np.isnan(change)])
     at = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), POINTS)).round().astype(np.int64))
     edges = np.append(at, len(ordered))
@@ -127,9 +129,9 @@ def differences_picture(leader: Leader, change: Floats) -> Picture:
         axes.text(0.02, 0.96, f"better in {count(told.better, 'list')}", ha="left", va="top", **looks)
         axes.set_xticks([])
         axes.set_xlabel("lists, from the greatest loss to the greatest win")
-        axes.set_title(f"{leader.metric}, change in each list", weight="bold")
+        axes.set_title(f"{short(leader.metric)}, better or worse in each list", weight="bold")
         axes.grid(axis="y")
 
     spoken = f"better in {told.better}, worse in {told.worse}, the same in {told.same} lists"
-    ends = f"from {decimal(float(ordered[0]))} to {decimal(float(ordered[-1]))}"
-    return picture("differences", f"Change in {leader.metric} of {leader.name}: {spoken}, {ends}.", 230, draw)
+    ends = f"by {decimal(float(ordered[0]))} at worst and {decimal(float(ordered[-1]))} at best"
+    return picture("differences", f"{leader.metric} of {leader.name}: {spoken}, {ends}.", 230, draw)

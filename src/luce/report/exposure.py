@@ -106,7 +106,7 @@ def _groups(dataset: Dataset, rows: Integers) -> tuple[Integers, list[str]]:
 def _shares(
     bins: Integers, names: Sequence[str], lists: Integers, columns: tuple[Floats, Floats, Floats], weights: Floats
 ) -> list[Share]:
-    n_lists, result = len(weights), []
+    n_lists, counted, result = len(weights), np.count_nonzero(weights), []
     totals = [np.bincount(lists, column, n_lists) for column in columns]
     for place, name in enumerate(names):
         here = bins == place
@@ -115,7 +115,8 @@ def _shares(
             for column, total in zip(columns, totals, strict=True)
         ]
         items, merit, seen = (float(weights @ part / weights.sum()) for part in parts)
-        error = float(np.sqrt(np.sum((weights * (parts[2] - seen)) ** 2)) / weights.sum()) if n_lists > 1 else np.nan
+        off = weights * (parts[2] - seen) / weights.sum()
+        error = float(np.sqrt(off @ off * counted / (counted - 1))) if counted > 1 else np.nan
         ratio, count = seen / merit if merit > 0 else np.nan, int(here.sum())
         result.append(Share(name, count, items, merit, seen, error, ratio, float(columns[2][here].mean())))
     return result

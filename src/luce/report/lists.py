@@ -15,10 +15,13 @@ DEPTH, LOWER, FEATURES = 10, 5, 4
 
 
 class Item(NamedTuple):
-    """One item: its places from 1, its grade (NaN where not observed) with the length of its bar, scores, features."""
+    """One item: its places from 1, its grade (NaN where not observed) with the length of its bar, scores, features.
+
+    before: the rival's place; None where it has not scored the list.
+    """
 
     rank: int
-    before: int
+    before: int | None
     document: str
     label: float
     length: float
@@ -50,7 +53,8 @@ def _shown(report: Report, leader: Leader, chosen: Chosen) -> Shown:
     dataset, rows = report.dataset, report.dataset.rows(chosen.number)
     scores, labels = report.scores_of(leader.name)[rows], dataset.labels[rows]
     versus = report.scores.get(leader.rival or "", np.full(dataset.n_rows, np.nan))[rows]
-    order, ranks, before = np.argsort(-scores, kind="stable"), places(scores), places(versus)
+    order, ranks = np.argsort(-scores, kind="stable"), places(scores)
+    before = [None] * len(versus) if np.isnan(versus).any() else places(versus).tolist()
     missed = [row for row in np.argsort(-labels, kind="stable") if labels[row] > 0 and ranks[row] > DEPTH][:LOWER]
     values = _features(dataset, rows)
     columns = _columns(report, leader, values, scores)
@@ -59,7 +63,7 @@ def _shown(report: Report, leader: Leader, chosen: Chosen) -> Shown:
     def item(row: int) -> Item:
         shown = [float(values[row, column]) for column in columns]
         name, told = _document(dataset, rows.start + row), (float(scores[row]), float(versus[row]))
-        return Item(int(ranks[row]), int(before[row]), name, float(labels[row]), float(lengths[row]), *told, shown)
+        return Item(int(ranks[row]), before[row], name, float(labels[row]), float(lengths[row]), *told, shown)
 
     tops, others = ([item(int(row)) for row in chosen] for chosen in (order[:DEPTH], sorted(missed, key=ranks.item)))
     return Shown(chosen, tops, others, [_feature(dataset, column) for column in columns])
@@ -104,6 +108,7 @@ def together(values: Any, scores: Floats) -> Floats:
         known = ~np.isnan(columns)
         means = np.where(known, columns, 0).sum(axis=0) / known.sum(axis=0)
         off = np.where(known, columns - means, 0.0)
+        off /= np.abs(off).max(axis=0, initial=0.0)  # squares of large numbers overflow
         size = np.sqrt((off**2).sum(axis=0))
         return np.nan_to_num(np.abs(off[:, :-1].T @ off[:, -1]) / (size[:-1] * size[-1]))
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats
+from luce.report.results import higher_is_better
 from luce.report.svg import ACCENT, INK, LINE, MUTED, SERIES, SMALL, Picture, picture
 from luce.report.wording import decimal, plain, short
 
@@ -26,15 +27,21 @@ class Curve(NamedTuple):
 
 
 def curves(name: str, rows: Sequence[Curve]) -> list[Picture]:
-    """A small picture for each curve, the best iteration marked; on one scale where all tell the same.
-
-    The scale leaves out the lowest tenth of each curve: the first steps up say little and would flatten the rest.
-    """
+    """A small picture for each curve, the best iteration marked; on one scale where all tell the same metric."""
     same = len({row.told for row in rows}) == 1 and rows[0].told != "loss"
-    finite = [row.values[np.isfinite(row.values)] for row in rows]
-    low, high = min(np.quantile(each, 0.1) for each in finite), max(each.max() for each in finite)
-    limits = (low - 0.06 * (high - low), high + 0.1 * (high - low)) if same and low < high else None
+    limits = scale(rows) if same else None
     return [_curve(f"{name}-{place}", row, limits) for place, row in enumerate(rows)]
+
+
+def scale(rows: Sequence[Curve]) -> tuple[float, float] | None:
+    """The ends of an axis for curves of one metric; None where all values are the same.
+
+    It leaves out the worst tenth of each curve: the first steps say little and would flatten the rest.
+    """
+    shares = (0.1, 1.0) if higher_is_better(rows[0].told) else (0.0, 0.9)
+    ends = np.array([np.quantile(row.values[np.isfinite(row.values)], shares) for row in rows])
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    return (low - 0.06 * (high - low), high + 0.1 * (high - low)) if low < high else None
 
 
 def _curve(name: str, row: Curve, limits: tuple[float, float] | None) -> Picture:

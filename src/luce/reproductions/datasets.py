@@ -192,3 +192,15 @@ def find(folder: Path | None, name: str, fold: int = 1) -> Found | None:
         if len(missing) < len(wanted):
             raise DataError(f"{name} is there in part; missing: {', '.join(missing)}. Get it from {data.source}.")
     return None
+
+
+def find_folds(folder: Path | None, name: str) -> Found | None:
+    """The first fold of public data, where all of them are there: told before the work, not in the midst of it."""
+    data = DATASETS[name]
+    found = {fold: find(folder, name, fold) for fold in range(1, data.folds + 1)}
+    lacking = [str(fold) for fold, one in found.items() if one is None]
+    if 0 < len(lacking) < data.folds:
+        raise DataError(
+            f"All {data.folds} folds of {name} are needed; missing: {', '.join(lacking)}. Get it from {data.source}."
+        )
+    return found[1]

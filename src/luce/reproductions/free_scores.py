@@ -7,6 +7,7 @@ import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.data.synthetic import PartitionedRankings, partitioned_rankings
+from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
 from luce.objectives import Objective, objective
 from luce.optimisers.convergence import Curve
 from luce.optimisers.gradient_descent import Arrays, descend
@@ -91,18 +92,17 @@ def error(method: str, items: int, rankings: int, seed: int) -> dict[str, float]
 
 def cost(method: str, items: int, limit: float) -> dict[str, float]:
     """Seconds of 1,000 steps on one thread, from those that `limit` seconds allow, and the megabytes they added."""
-    import resource
-
     made = partitioned_rankings(items, 2 * BATCH, seed=0)
     learner = FreeScores(objective(method), made, np.arange(BATCH))
     few = FreeScores(objective(method), partitioned_rankings(10, 2 * BATCH, seed=0), np.arange(BATCH))
     few.step(np.arange(BATCH))  # compiles
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    forget_peak()
+    before = present_bytes()
     learner.step(np.arange(BATCH, 2 * BATCH))
     start, steps = time.perf_counter(), 0
     while steps < TIMED_STEPS and (steps < 1 or time.perf_counter() - start < limit):
         learner.step(np.arange(BATCH, 2 * BATCH))
         steps += 1
     seconds = (time.perf_counter() - start) / steps * TIMED_STEPS
-    megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    megabytes = (peak_bytes() - before) / 2**20
     return {"seconds": seconds, "megabytes": megabytes, "steps": steps}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from luce.errors import DataError
-from luce.files import replacing
+from luce.files import check_target, replacing
 
 
 class Kept:
@@ -26,8 +26,9 @@ class Kept:
         self.path = None if path is None else Path(path)
         self._about = {"reproduction": name, "luce": _version()}
         self._points: dict[str, Any] = {}
-        if self.path is not None and self.path.exists():
-            self._points = self._read(self.path)
+        if self.path is not None:
+            check_target(self.path)
+            self._points = self._read(self.path) if self.path.exists() else {}
 
     def get(self, settings: Mapping[str, Any]) -> Any:
         """The result of a point, or None."""
@@ -38,7 +39,7 @@ class Kept:
         self._points[_key(settings)] = result
         if self.path is not None:
             with replacing(self.path) as partial:
-                partial.write_text(json.dumps(self._about | {"points": self._points}, indent=1), encoding="utf-8")
+                partial.write_text(json.dumps(self._about | {"points": self._points}), encoding="utf-8")
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:

@@ -38,20 +38,20 @@ class Difference(NamedTuple):
         return float(special.stdtrit(self.n - 1, (1 + SURE) / 2) * self.error) if self.n > 1 else np.inf
 
     def above(self) -> list[bool]:
-        """Checks of "the first is above the second": both where that is clear, none where the contrary is.
+        """Checks of "the first is above the second": both where that is clear, one where it is only so on average.
 
-        >>> Difference(0.1, 0.01, 9).above(), Difference(0.01, 0.1, 9).above(), Difference(-0.1, 0.01, 9).above()
+        >>> Difference(0.1, 0.01, 9).above(), Difference(0.01, 0.1, 9).above(), Difference(-0.01, 0.1, 9).above()
         ([True, True], [False, True], [False, False])
         """
-        return [self.mean > self.reach, not self.mean < -self.reach]
+        return self.not_below(0.0)
 
     def not_below(self, margin: float) -> list[bool]:
-        """Checks of "the first is not below the second by more than a margin": both where that is clear.
+        """Checks of "the first is not below the second by more than a margin": both where that is clear, or one.
 
         >>> Difference(0.0, 0.001, 9).not_below(0.005), Difference(0.0, 0.1, 9).not_below(0.005)
         ([True, True], [False, True])
         """
-        return [self.mean - self.reach > -margin, not self.mean + self.reach < -margin]
+        return [self.mean - self.reach > -margin, self.mean > -margin]
 
     def __str__(self) -> str:
         return f"{self.mean:+.4f} ± {self.error:.4f}".replace("-", "−")

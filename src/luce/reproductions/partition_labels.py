@@ -174,7 +174,7 @@ def _mean(found: Found, dataset: str, method: str, metric: str, cutoff: int) -> 
 
 def _ours(found: Found, dataset: str, method: str, metric: str, cutoff: int) -> str:
     values = [one[f"{metric}@{cutoff}"] for one in found[dataset, method]]
-    spread = f" ± {np.std(values):.2f}" if len(values) > 1 else ""
+    spread = f" ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
     return f"{np.mean(values):.2f}{spread}"
 
 
@@ -192,6 +192,7 @@ def _row(
 def _tables(dataset: str, found: Found, real: bool) -> list[Table]:
     """Tables 1, 2 and 4 of a dataset: a row for each metric, ours and theirs for each method."""
     made, title = [], SHORT[dataset] if real else f"{SHORT[dataset]}, made data"
+    spread = "± is the standard deviation over seeds. " if len(found[dataset, OURS]) > 1 else ""
     for number, metrics in ((1, ("precision", "psp")), (4, ("ndcg", "psndcg"))):
         columns = ["", *(word for method in METHODS for word in (method, "paper"))]
         rows = [
@@ -203,11 +204,12 @@ def _tables(dataset: str, found: Found, real: bool) -> list[Table]:
             "PSnDCG is normalised as the public tables are; the paper's does not lie between its PSP@1 and its PSP@k, "
             "so it was normalised in another way."
         )
-        made.append(Table(f"Table {number}, {title}", columns, rows, note if number == 4 else "", ".2f"))
+        note = f"{spread}{note if number == 4 else ''}".strip()
+        made.append(Table(f"Table {number}, {title}", columns, rows, note, ".2f"))
     columns = ["", OURS, "paper", "sleec, published", "leml", "published"]
     cells = [(OURS, 1), (OURS, 0), (SLEEC, 0), (LEML, 1), (LEML, 0)]
     rows = [_row(found, dataset, metric, k, cells) for metric in ("precision", "psp") for k in CUTOFFS[:3]]
-    made.insert(1, Table(f"Table 2, {title}", columns, rows, form=".2f"))
+    made.insert(1, Table(f"Table 2, {title}", columns, rows, spread.strip(), ".2f"))
     return made
 
 
@@ -284,7 +286,8 @@ def _judged(text: str, checks: Sequence[bool], gaps: dict[str, float], real: boo
     if not gaps:
         return Claim.judged(text, [], "Not run: the figures are of data not at hand.")
     least, most = min(gaps, key=lambda name: gaps[name]), max(gaps, key=lambda name: gaps[name])
-    told = f"{sum(checks)} of {len(checks)}; from {gaps[least]:+.2f} ({least}) to {gaps[most]:+.2f} points ({most})."
+    ends = (f"{gaps[name]:+.2f} ({name})".replace("-", "−") for name in (least, most))
+    told = f"{sum(checks)} of {len(checks)}; PL-Partition less the other has {' to '.join(ends)} points."
     return Claim.judged(text, checks, told if real else f"On made data: {told}", at_hand=real)
 
 

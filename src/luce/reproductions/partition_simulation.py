@@ -142,7 +142,8 @@ def _growth(costs: Costs, method: str, what: str, grid: Grid) -> float:
     """The power of N that a cost follows over the measured range, from its ends."""
     first, last = grid.cost_items[0], grid.cost_items[-1]
     # Below a megabyte the pages of the system are all that is measured.
-    ratio = max(costs[method, last][what], 1) / max(costs[method, first][what], 1 if what == "megabytes" else 1e-9)
+    least = 1.0 if what == "megabytes" else 0.0
+    ratio = max(costs[method, last][what], least) / max(costs[method, first][what], least)
     return float(np.log(ratio) / np.log(last / first))
 
 

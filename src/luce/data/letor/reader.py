@@ -94,7 +94,7 @@ def _bounds(n_features: int | None, first_index: int | None, max_features: int) 
         if value is not None and not (isinstance(value, int) and 1 <= value < 2**31 - 1):
             raise OptionError(f"{name} must be an integer from 1 to {2**31 - 2:,}. Got {value!r}.")
     if n_features is not None:
-        return Bounds(first_index or 0, n_features - (first_index == 0), "n_features says so")
+        return Bounds(first_index or 0, n_features - (first_index == 0), "n_features says so, or the model")
     return Bounds(first_index or 0, max_features - (first_index == 0), "raise max_features if the file means it")
 
 

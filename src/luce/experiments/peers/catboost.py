@@ -18,6 +18,7 @@ class CatBoostYetiRank(Peer):
 
     packages = ("catboost",)
     objective = "YetiRank"
+    any_label = True
     _measure = "prediction change"
 
     def _grow(self, dataset: Dataset, judge: Judge | None) -> None:

@@ -37,6 +37,8 @@ class Peer(BaseEstimator):
     extra: ClassVar[str] = "peers"
     """What installs the package: pip install 'luce[extra]'."""
     objective: ClassVar[str]
+    any_label: ClassVar[bool] = False
+    """Whether it takes labels other than whole grades from 0 on."""
     rules: ClassVar[Mapping[str, Rule]] = {
         "trees": whole(1),
         "leaves": whole(2),
@@ -65,9 +67,10 @@ class Peer(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, dataset: Dataset, *, validation: Dataset | None = None) -> Self:
-        """Learn from judged lists; without validation lists all rounds are kept."""
-        check_settings(self, self.rules)
-        _check(dataset, type(self).__name__)
+        """Learn from judged lists; items without a label are left out, and without validation lists all rounds kept."""
+        self._check_settings()
+        dataset = dataset.observed()
+        _check(dataset, type(self).__name__, self.any_label)
         self._names = dataset.feature_names or tuple(map(str, range(1, dataset.n_features + 1)))
         judge = None
         if validation is not None:
@@ -101,6 +104,11 @@ class Peer(BaseEstimator):
     def _worths(self) -> Any:
         """A number for each feature, by the library's own measure."""
 
+    def _check_settings(self) -> None:
+        """Every setting, before any work."""
+        check_settings(self, self.rules)
+        metric_of(self.metric)
+
     _measure: ClassVar[str] = "gain"
 
     def _package(self) -> Any:
@@ -126,13 +134,17 @@ class Judge:
         return figure
 
 
-def _check(dataset: Dataset, peer: str) -> None:
+def _check(dataset: Dataset, peer: str, any_label: bool) -> None:
     """An error for lists that the other libraries do not take, or would take for something else."""
-    labels = dataset.labels
-    if np.isnan(labels).any():
-        raise DataError(f"{peer} needs a label for every item: leave out those not observed.")
+    if not dataset.n_rows:
+        raise DataError(f"There is nothing for {peer} to learn from: no item has a label.")
     if dataset.item_weights is not None:
         raise DataError(f"{peer} is given weights of lists, not of items: leave out the item weights.")
+    labels = dataset.labels
+    if not any_label and ((labels < 0) | (labels != np.floor(labels))).any():
+        raise DataError(
+            f"{peer} needs labels that are whole grades from 0 on. Got {labels.min():g} to {labels.max():g}."
+        )
 
 
 def dense(dataset: Dataset) -> Any:

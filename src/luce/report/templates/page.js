@@ -3,7 +3,7 @@
   // The page is whole without this: it only sorts tables, opens the list that a link points at, and all before printing.
   const value = (row, column) => {
     const cell = row.cells[column];
-    return "value" in cell.dataset ? Number(cell.dataset.value) : cell.textContent.trim();
+    return "value" in cell.dataset ? Number(cell.dataset.value.replace("inf", "Infinity")) : cell.textContent.trim();
   };
   const compare = (a, b) => {
     if (typeof a === "string") return a.localeCompare(b, undefined, { numeric: true });

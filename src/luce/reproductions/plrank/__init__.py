@@ -10,7 +10,7 @@ from luce.arrays import Floats
 from luce.rankers.trees.contexts import context_compression
 from luce.report.multiples import lines
 from luce.report.svg import Picture
-from luce.reproductions.datasets import DATASETS, find
+from luce.reproductions.datasets import DATASETS, find_folds
 from luce.reproductions.pictures import Line, log_lines
 from luce.reproductions.plrank.claims import claims
 from luce.reproductions.plrank.findings import MSLR, SHORT, YAHOO, Findings, Scored, Tuned, scored, tables
@@ -89,7 +89,7 @@ def run(run: Run) -> Outcome:
 
 
 def _source(name: str, plan: Plan, run: Run) -> Source:
-    there = find(run.data, name)
+    there = find_folds(run.data, name)
     return Source(name, None if there is None else str(run.data), plan.shapes[name], run.seed)
 
 

@@ -55,6 +55,11 @@ def _main_claims(found: Findings) -> list[Claim]:
         for one in ("LambdaMART", "McRank", "MART-2")
         for other in ("CA", "l-ListMLE")
     }
+    reciprocal = {
+        f"{SHORT[data]} against {other}": found.apart(data, "err", "LambdaMART", other)
+        for data in found.main
+        for other in ("McRank", "MART-1", "MART-2")
+    }
     return [
         Claim.judged(
             "PLRank(obj=1) matches or outperforms LambdaMART and McRank in NDCG@10 and ERR.",
@@ -76,6 +81,11 @@ def _main_claims(found: Findings) -> list[Claim]:
             "Systems of trees are above linear systems in NDCG@10.",
             all_of(one.above() for one in trees.values()),
             _told(trees, found),
+        ),
+        Claim.judged(
+            "LambdaMART is above McRank and MART in ERR (section 4.4).",
+            all_of(one.above() for one in reciprocal.values()),
+            _told(reciprocal, found),
         ),
     ]
 

@@ -140,8 +140,6 @@ def fit(
     With a `count` of features above 0 only so many are learned from. `sweeps` above 0 limits coordinate ascent to so
     many, from one start; 0 leaves it as the preset has it.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     lists = fold_of(source, fold)
     train, test = lists.train, lists.test
     if count:
@@ -149,8 +147,7 @@ def fit(
         train, test = (each.with_features(np.ascontiguousarray(each.features[:, kept])) for each in (train, test))
     changes = {"restarts": 0, "max_iterations": sweeps} if system_name == "CA" and sweeps else {}
     ranker = system(system_name, trees, n_jobs=n_jobs, seed=source.seed, **changes)
-    with threadpool_limits(n_jobs, "blas"):
-        scores = ranker.fit(train).predict(test)
+    scores = ranker.fit(train).predict(test)
     return _measured(scores, test)
 
 

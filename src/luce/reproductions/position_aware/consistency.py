@@ -127,17 +127,14 @@ def gaps(*, kind: str, items: int, spaces: int, seed: int) -> dict[str, list[flo
     rank-differentiable with; in a space of any kind it is the order of least expected disagreement for the paper's
     weights.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     random, weights = default_rng([seed, items, list(KINDS).index(kind)]), place_weights(items)
     found: dict[str, list[float]] = {name: [] for name in weights}
-    with threadpool_limits(1, "blas"):  # for so few numbers its threads would only wait for each other
-        for _ in range(spaces):
-            space, right = KINDS[kind](items, random), np.arange(items)
-            if kind == "any":
-                right = np.argsort(-expected_gains(space, weights[PAPER]))
-            for name, alpha in weights.items():
-                found[name].append(float(-np.diff(optimum(space, alpha)[right]).max()))
+    for _ in range(spaces):
+        space, right = KINDS[kind](items, random), np.arange(items)
+        if kind == "any":
+            right = np.argsort(-expected_gains(space, weights[PAPER]))
+        for name, alpha in weights.items():
+            found[name].append(float(-np.diff(optimum(space, alpha)[right]).max()))
     return found
 
 

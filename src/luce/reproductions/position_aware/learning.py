@@ -15,6 +15,7 @@ from luce.data.synthetic import web_search
 from luce.metrics import measure
 from luce.objectives import Draw, Objective, objective
 from luce.reproductions.datasets import find
+from luce.threads import one_blas_thread
 
 METHODS = {"p-ListMLE": "p-listmle", "ListMLE": "listmle", "ListNet": "listnet", "RankCosine": "rankcosine"}
 OURS = "p-ListMLE"
@@ -98,9 +99,7 @@ class Trained(NamedTuple):
 
 def learn(*, method: str, fold: int, epochs: int, train_seed: int, source: Source, **told: Any) -> list[Any]:
     """The best by validation of one fold, over all learning rates and stopping criteria."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threadpool_limits(1, "blas"):  # a step is too little work to share
+    with one_blas_thread():
         each = [
             one for rate in RATES for one in train(METHODS[method], rate, folds_of(source)[fold], epochs, train_seed)
         ]
