@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test check docs browser clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
+	@echo "Setting up $(VENV): a few minutes, once."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@

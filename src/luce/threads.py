@@ -14,7 +14,8 @@ from luce.arrays import Integers
 from luce.errors import OptionError
 
 _pools: dict[int, ThreadPoolExecutor] = {}
-os.register_at_fork(after_in_child=_pools.clear)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_pools.clear)
 
 SMALL = 8_192
 """Rows below which handing out work costs more than it saves."""

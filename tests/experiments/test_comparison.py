@@ -257,14 +257,15 @@ def test_warnings_are_told_once_with_the_name(data):
 
 def test_processes_of_their_own_give_the_same_and_a_killed_one_is_told(data, rankers, tmp_path):
     here = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
-    seen = []
+    seen, others = [], multiprocessing.active_children()
 
     def kill(news):
         seen.append(news)
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - set(others):
             if sys.platform == "linux":  # Ctrl-C does not reach it, from its start on
                 status = Path(f"/proc/{child.pid}/status").read_text()
-                assert int(status.partition("SigBlk:")[2].split()[0], 16) >> (signal.SIGINT - 1) & 1
+                blocked = int(status.partition("SigBlk:")[2].split()[0], 16) >> (signal.SIGINT - 1) & 1
+                assert blocked or not child.is_alive()
             if news.method == "b":
                 child.kill()
 
