@@ -57,7 +57,8 @@ def test_code_runs_with_the_results_it_shows(name, tmp_path, monkeypatch):
 def test_examples_of_commands_are_understood(line):
     """Every example on the page of commands has a command, arguments and options that there are."""
     name, *words = shlex.split(line)
-    get_command(app).commands[name].make_context(name, words)
+    understood = get_command(app).commands[name].make_context(name, words)
+    assert understood.command.name == name and not understood.args
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
