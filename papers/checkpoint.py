@@ -1,4 +1,4 @@
-"""Finished points of a long run, kept in a file, so that one that was interrupted goes on where it ended."""
+"""Finished points of a long run, stored in a file, so that an interrupted run resumes where it stopped."""
 
 import json
 import os
@@ -11,14 +11,14 @@ from luce.errors import DataError
 from luce.files import check_target, replacing
 
 
-class Kept:
-    """Results by the settings of their point, in memory and, with a path, in a JSON file that is always whole.
+class Checkpoint:
+    """Results by the settings of their point, in memory and, with a path, in a JSON file that is always complete.
 
     A point is found again for the same settings; a file of another reproduction or version of Luce is refused.
 
-    >>> kept = Kept("plrank")
-    >>> kept.put({"method": "listmle", "seed": 0}, {"ndcg": 0.5})
-    >>> kept.get({"seed": 0, "method": "listmle"}), kept.get({"seed": 1, "method": "listmle"})
+    >>> checkpoint = Checkpoint("plrank-trees")
+    >>> checkpoint.put({"method": "listmle", "seed": 0}, {"ndcg": 0.5})
+    >>> checkpoint.get({"seed": 0, "method": "listmle"}), checkpoint.get({"seed": 1, "method": "listmle"})
     ({'ndcg': 0.5}, None)
     """
 
@@ -35,7 +35,7 @@ class Kept:
         return self._points.get(_key(settings))
 
     def put(self, settings: Mapping[str, Any], result: Any) -> None:
-        """Keep the result of a point; it must be what JSON can hold."""
+        """Store the result of a point; it must be what JSON can hold."""
         self._points[_key(settings)] = result
         if self.path is not None:
             with replacing(self.path) as partial:

@@ -20,9 +20,10 @@ from luce.data.synthetic import web_search
 from luce.metrics import evaluate
 from luce.objectives import objective
 from luce.report.svg import Picture
-from luce.reproductions.datasets import find
-from luce.reproductions.pictures import Line, log_lines
-from luce.reproductions.reproduction import Claim, Outcome, Run, Settings, Table
+from papers.datasets import find
+from papers.outcome import Claim, Outcome, Table
+from papers.plots import Line, log_lines
+from papers.runner import Run, Settings
 
 YAHOO = "yahoo-set1"
 METRICS = {"err": "ERR", "ndcg@1": "NG@1", "ndcg@5": "NG@5"}

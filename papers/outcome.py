@@ -1,16 +1,11 @@
-"""What running a paper's protocol again has shown: tables of ours beside theirs, claims with verdicts, and a page."""
+"""What running a paper's protocol again found: tables of ours beside theirs, and claims with verdicts."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from luce.errors import OptionError
-from luce.report.layout import page_of, write_page
-from luce.report.repeat import versions
 from luce.report.svg import Picture
-from luce.report.wording import count
 
 HELD, IN_PART, NOT_HELD, NEEDS_DATA = "held", "held in part", "not held", "needs data not at hand"
 VERDICTS = (HELD, IN_PART, NOT_HELD, NEEDS_DATA)
@@ -90,7 +85,7 @@ class Outcome:
     """What a reproduction found.
 
     Attributes:
-        data: a sentence: which data it ran on, and whether they are the paper's or made.
+        data: a sentence: which data it ran on, and whether they are the paper's or synthetic.
         tables: ours beside theirs.
         claims: of the paper, each with its verdict.
         pictures: draws the figures; called only when a page is written, since drawing needs Matplotlib.
@@ -114,33 +109,3 @@ class Outcome:
         parts = [self.data, *map(str, self.tables)]
         claims = [f"{claim.verdict}: {claim.text}\n    {claim.evidence}" for claim in self.claims]
         return "\n\n".join([*parts, "\n".join(["Claims", *claims])])
-
-
-def summary(outcome: Outcome) -> str:
-    """How many claims got which verdict, in a sentence.
-
-    >>> summary(Outcome("Made data.", [], [Claim("A", "held", "…"), Claim("B", "not held", "…")]))
-    'Of 2 claims: 1 held, 1 not held. Made data.'
-    """
-    found = [claim.verdict for claim in outcome.claims]
-    counts = {verdict: found.count(verdict) for verdict in VERDICTS if verdict in found}
-    parts = ", ".join(f"{n} {each.replace('needs', 'need') if n > 1 else each}" for each, n in counts.items())
-    return f"Of {count(len(found), 'claim')}: {parts}. {outcome.data}"
-
-
-def write_reproduction(
-    path: str | os.PathLike[str],
-    outcome: Outcome,
-    *,
-    title: str,
-    paper: str,
-    command: str,
-    settings: Mapping[str, Any],
-) -> Path:
-    """Write one self-contained HTML page about a reproduction, and give back its path."""
-    sections: dict[str, Any] = {
-        "claims": {"claims": outcome.claims, "paper": paper},
-        "reproduced": {"tables": outcome.tables, "pictures": outcome.pictures()},
-        "repeat": {"command": command, "settings": settings, "versions": versions()},
-    }
-    return write_page(path, page_of(title, summary(outcome), sections))

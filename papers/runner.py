@@ -1,4 +1,4 @@
-"""The contract of a reproduction: a record that names its paper and data, and a function from a run to an outcome."""
+"""How a reproduction is run: its settings, its progress, and its points, computed in processes and resumed."""
 
 import multiprocessing
 import os
@@ -6,19 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from luce.report.reproduction import HELD as HELD
-from luce.report.reproduction import IN_PART as IN_PART
-from luce.report.reproduction import NEEDS_DATA as NEEDS_DATA
-from luce.report.reproduction import NOT_HELD as NOT_HELD
-from luce.report.reproduction import Claim as Claim
-from luce.report.reproduction import Outcome as Outcome
-from luce.report.reproduction import Table as Table
-from luce.reproductions.kept import Kept
 from luce.threads import thread_count
+from papers.checkpoint import Checkpoint
 
 Settings = Mapping[str, Any]
 """Of one point: what tells it from the others, in words and numbers that JSON can hold."""
@@ -30,15 +22,15 @@ def _silent(share: float, words: str = "") -> None:
 
 @dataclass
 class Run:
-    """How to run a reproduction, and the keeper of its finished points.
+    """How to run a reproduction, and the checkpoint of its finished points.
 
     Attributes:
         name: of the reproduction.
-        data: folder with the public data; None: made data.
+        data: folder with the public data; None: synthetic data.
         quick: fewer seeds, points and steps: minutes on two cores.
         seed: the first; a reproduction of several seeds counts on from it.
         n_jobs: processes or threads; None: all cores.
-        keep: file of finished points; a run that finds them there goes on from them.
+        keep: file of finished points; a run that finds them there resumes from them.
         tell: hears the share done, from 0 to 1, and words.
     """
 
@@ -49,10 +41,10 @@ class Run:
     n_jobs: int | None = None
     keep: str | os.PathLike[str] | None = None
     tell: Callable[[float, str], None] = _silent
-    kept: Kept = field(init=False, repr=False)
+    checkpoint: Checkpoint = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.kept = Kept(self.name, self.keep)
+        self.checkpoint = Checkpoint(self.name, self.keep)
 
     def points(
         self,
@@ -76,7 +68,7 @@ class Run:
         one at a time, so that its time and its memory are its own.
         """
         efforts = [effort(each) for each in settings]
-        left = [number for number, each in enumerate(settings) if self.kept.get(each) is None]
+        left = [number for number, each in enumerate(settings) if self.checkpoint.get(each) is None]
         workers = 1 if fresh else thread_count(self.n_jobs) if processes is None else processes
         if workers > 1:
             left.sort(key=lambda number: -efforts[number])
@@ -88,10 +80,10 @@ class Run:
         told(words_of(settings[left[0]]) if left else "")
         tasks = {number: partial(compute, **settings[number], **given) for number in left}
         for number, result in _in_turn(tasks) if workers == 1 and not fresh else _over_pool(tasks, workers, fresh):
-            self.kept.put(settings[number], result)
+            self.checkpoint.put(settings[number], result)
             left.remove(number)
             told(words_of(settings[number]))
-        return [self.kept.get(each) for each in settings]
+        return [self.checkpoint.get(each) for each in settings]
 
 
 def _in_turn(tasks: Mapping[int, Callable[[], Any]]) -> Iterator[tuple[int, Any]]:
@@ -119,35 +111,3 @@ def words_of(settings: Settings) -> str:
     """
     scalars = {name: each for name, each in settings.items() if isinstance(each, str | int | float)}
     return ", ".join(each if isinstance(each, str) else f"{name} {each:,}" for name, each in scalars.items())
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """A paper's tables and figures, and how to run them again.
-
-    Attributes:
-        name: as `luce reproduce` takes it.
-        paper: its citation.
-        shows: which tables and figures.
-        datasets: the public data it wants, names of `luce.reproductions.datasets.DATASETS`.
-        module: of `luce.reproductions`; its function `run(run: Run) -> Outcome` does the work.
-        minutes: about how long it takes on two cores, quick and in full.
-    """
-
-    name: str
-    paper: str
-    shows: str
-    datasets: tuple[str, ...]
-    module: str
-    minutes: tuple[float, float]
-
-    def run(self, run: Run) -> Outcome:
-        """Run the paper's protocol; the module loads now, so that the table of reproductions is quick to read."""
-        outcome: Outcome = import_module(f"luce.reproductions.{self.module}").run(run)
-        return outcome
-
-    def facts(self) -> dict[str, Any]:
-        """What the record says, ready for JSON."""
-        return {"name": self.name, "paper": self.paper, "shows": self.shows, "datasets": list(self.datasets)} | {
-            "minutes": {"quick": self.minutes[0], "full": self.minutes[1]}
-        }

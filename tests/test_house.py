@@ -12,6 +12,7 @@ import luce
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "luce"
 FILES = sorted(SOURCE.rglob("*.py"))
+OTHERS = sorted(file for folder in ("papers", "tests") for file in (ROOT / folder).rglob("*.py"))
 LAYERS = [
     {"errors", "compiled", "arrays", "threads", "randomness", "files"},
     {"data", "kernels"},
@@ -22,7 +23,6 @@ LAYERS = [
     {"rankers", "policy"},
     {"experiments"},
     {"report"},
-    {"reproductions"},
     {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
@@ -32,11 +32,21 @@ def room_of(module: str) -> str:
     return module.removeprefix("luce.").partition(".")[0]
 
 
-def imported_rooms(file: Path) -> set[str]:
+def imported_modules(file: Path) -> set[str]:
     tree = ast.parse(file.read_text())
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
-    modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    return {room_of(module) for module in modules if module.startswith("luce.")}
+    return modules | {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+
+
+def imported_rooms(file: Path) -> set[str]:
+    return {room_of(module) for module in imported_modules(file) if module.startswith("luce.")}
+
+
+def test_the_package_imports_nothing_that_the_wheel_lacks():
+    beside = {folder.name for folder in ROOT.iterdir() if folder.is_dir()} - {"src"}
+    assert "papers" in beside
+    found = {(file.name, module) for file in FILES for module in imported_modules(file)}
+    assert [each for each in found if each[1].partition(".")[0] in beside] == []
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
@@ -49,7 +59,7 @@ def test_imports_point_one_way(file):
         assert base or LEVEL[other] < LEVEL[room], f"{room} must not import {other}"
 
 
-@pytest.mark.parametrize("file", [*FILES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda file: file.name)
+@pytest.mark.parametrize("file", [*FILES, *OTHERS], ids=lambda file: file.name)
 def test_files_are_readable_at_one_sitting(file):
     lines = file.read_text().splitlines()
     assert len(lines) <= 400

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
-from luce.data.synthetic import PartitionedRankings, partitioned_rankings
 from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
 from luce.objectives import Objective, objective
 from luce.optimisers.convergence import Curve
 from luce.optimisers.gradient_descent import Arrays, descend
+from papers.partition_2020.rankings import PartitionedRankings, partitioned_rankings
 
 ORACLE = "pl-topk"
 """It is told the order inside the top partitions."""

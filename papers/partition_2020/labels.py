@@ -18,10 +18,11 @@ from luce.data.extreme import TaggedData
 from luce.data.synthetic import tagged_documents
 from luce.errors import load_package
 from luce.report.svg import Picture
-from luce.reproductions.datasets import find
-from luce.reproductions.pictures import Line, log_lines
-from luce.reproductions.published_labels import CUTOFFS, METHODS, TABLE_3, printed
-from luce.reproductions.reproduction import Claim, Outcome, Run, Settings, Table
+from papers.datasets import find
+from papers.outcome import Claim, Outcome, Table
+from papers.partition_2020.published import CUTOFFS, METHODS, TABLE_3, printed
+from papers.plots import Line, log_lines
+from papers.runner import Run, Settings
 
 OURS, LEML, SLEEC = "pl-partition", "leml", "sleec"
 TRAINED = (*METHODS, LEML)

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.report.svg import Picture
-from luce.reproductions.free_scores import ORACLE, cost, error
-from luce.reproductions.pictures import Line, log_lines
-from luce.reproductions.reproduction import Claim, Outcome, Run, Settings, Table
+from papers.outcome import Claim, Outcome, Table
+from papers.partition_2020.free_scores import ORACLE, cost, error
+from papers.plots import Line, log_lines
+from papers.runner import Run, Settings
 
 OURS = "pl-partition"
 LISTWISE, PAIRWISE = ("pl-lb", "attrank"), ("ranknet", "ranksvm")

@@ -8,8 +8,9 @@ import numpy as np
 
 from luce.report.multiples import lines
 from luce.report.svg import Picture
-from luce.reproductions.datasets import DATASETS, find
-from luce.reproductions.pl_rank.findings import (
+from papers.datasets import DATASETS, find
+from papers.outcome import Outcome
+from papers.pl_rank_2021.findings import (
     BOUND,
     POINTS,
     SHORT,
@@ -21,7 +22,7 @@ from luce.reproductions.pl_rank.findings import (
     claims,
     tables,
 )
-from luce.reproductions.pl_rank.learning import (
+from papers.pl_rank_2021.learning import (
     GROWING,
     METHODS,
     Curve,
@@ -31,7 +32,7 @@ from luce.reproductions.pl_rank.learning import (
     list_seconds,
     same_estimate,
 )
-from luce.reproductions.reproduction import Outcome, Run
+from papers.runner import Run
 
 FAIR = tuple(method for method in TRAINED if method != BOUND)
 ENDLESS = 1_000_000

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats
-from luce.reproductions.datasets import DATASETS
-from luce.reproductions.paired import Difference, all_of, difference, told
-from luce.reproductions.pl_rank.learning import METHODS, Curve
-from luce.reproductions.pl_rank.published import SAMPLES, TABLE_1, TABLE_2
-from luce.reproductions.reproduction import Claim, Table
+from papers.datasets import DATASETS
+from papers.outcome import Claim, Table
+from papers.paired_differences import Difference, all_of, difference, told
+from papers.pl_rank_2021.learning import METHODS, Curve
+from papers.pl_rank_2021.published import SAMPLES, TABLE_1, TABLE_2
 
 BEST, SAME, PLAIN, BOUND = "PL-Rank-2", "PL-Rank-1", "policy gradient", "LambdaLoss"
 TRAINED = (BEST, SAME, PLAIN, BOUND)

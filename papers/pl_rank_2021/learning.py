@@ -25,7 +25,7 @@ from luce.kernels.exposure import exposure
 from luce.kernels.sampled_rankings import sample_rankings
 from luce.metrics import measure
 from luce.objectives import Draw, Objective, objective
-from luce.reproductions.datasets import find
+from papers.datasets import find
 
 METHODS = {
     "LambdaLoss": "stochastic-lambdaloss",

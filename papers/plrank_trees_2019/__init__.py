@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats
-from luce.rankers.trees.contexts import context_compression
 from luce.report.multiples import lines
 from luce.report.svg import Picture
-from luce.reproductions.datasets import DATASETS, find_folds
-from luce.reproductions.pictures import Line, log_lines
-from luce.reproductions.plrank.claims import claims
-from luce.reproductions.plrank.findings import MSLR, SHORT, YAHOO, Findings, Scored, Tuned, scored, tables
-from luce.reproductions.plrank.published import TABLE_1, TABLE_3, TABLE_4
-from luce.reproductions.plrank.systems import Shape, Source, fit, fold_of, made_lists, round_seconds, tune
-from luce.reproductions.reproduction import Outcome, Run
+from papers.datasets import DATASETS, find_folds
+from papers.outcome import Outcome
+from papers.plots import Line, log_lines
+from papers.plrank_trees_2019.claims import claims
+from papers.plrank_trees_2019.contexts import context_compression
+from papers.plrank_trees_2019.findings import MSLR, SHORT, YAHOO, Findings, Scored, Tuned, scored, tables
+from papers.plrank_trees_2019.published import TABLE_1, TABLE_3, TABLE_4
+from papers.plrank_trees_2019.systems import Shape, Source, fit, fold_of, made_lists, round_seconds, tune
+from papers.runner import Run
 
 LINEAR = ("l-ListMLE", "CA")
 IN_FIGURE_3 = ("PLRank(obj=1)", "LambdaMART", "McRank", "MART-2")

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from luce.reproductions.paired import Difference, all_of, difference, told
-from luce.reproductions.plrank.findings import MSLR, SHORT, YAHOO, Findings, where
-from luce.reproductions.plrank.published import METRICS, TABLE_1, TABLE_3, TABLE_4
-from luce.reproductions.reproduction import Claim
+from papers.outcome import Claim
+from papers.paired_differences import Difference, all_of, difference, told
+from papers.plrank_trees_2019.findings import MSLR, SHORT, YAHOO, Findings, where
+from papers.plrank_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4
 
 POINT = 0.005
 """Half a point: what the paper takes for a significant difference, and we for a match."""

@@ -13,29 +13,21 @@ from luce.arrays import Integers, frozen
 from luce.compiled import compiled
 from luce.data import Dataset
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
-from luce.kernels.ordered_likelihood import ALL
 from luce.kernels.ordered_likelihood.cpu import places_that_count
 from luce.kernels.shuffles import shuffle_ties, shuffling_space
 from luce.threads import over_lists
 
 
 class Compression(NamedTuple):
-    """Contexts that differ, contexts in all, their ratio, and to how many orders without any in common that amounts."""
+    """Contexts that differ, contexts in all, and their ratio."""
 
     different: int
     total: int
     ratio: float
-    orders: float
 
 
 def context_compression(
-    dataset: Dataset,
-    permutations: int,
-    *,
-    depth: int | None = 10,
-    whole_grades: bool = False,
-    seed: int = 0,
-    n_jobs: int | None = None,
+    dataset: Dataset, permutations: int, *, depth: int = 10, seed: int = 0, n_jobs: int | None = None
 ) -> Compression:
     """What sharing saves when so many orders of equal labels are learned from, each to a depth.
 
@@ -43,18 +35,17 @@ def context_compression(
 
     >>> data = Dataset(np.zeros((4, 1)), [4, 0, 4, 4], [0, 4])
     >>> context_compression(data, 2, seed=1)  # the example of the paper
-    Compression(different=4, total=6, ratio=0.666..., orders=1.33...)
+    Compression(different=4, total=6, ratio=0.666...)
     """
     counts: Integers = np.zeros((dataset.n_lists, 2), dtype=np.int64)
-    settings = seed, permutations, ALL if depth is None else depth, whole_grades
-    over_lists(_count, frozen(dataset.offsets), frozen(dataset.labels), *settings, counts, n_jobs=n_jobs)
+    lists = frozen(dataset.offsets), frozen(dataset.labels)
+    over_lists(_count, *lists, seed, permutations, depth, counts, n_jobs=n_jobs)
     different, total = counts.sum(axis=0).tolist()
-    ratio = different / total if total else 1.0
-    return Compression(different, total, ratio, ratio * permutations)
+    return Compression(different, total, different / total if total else 1.0)
 
 
 @compiled
-def _count(first, last, offsets, labels, seed, permutations, depth, whole_grades, counts):
+def _count(first, last, offsets, labels, seed, permutations, depth, counts):
     longest = longest_list(first, last, offsets)
     order, ends = np.empty(longest, np.uint32), np.empty(longest, np.uint32)
     space, words = sorting_space(longest), shuffling_space(longest)
@@ -64,7 +55,7 @@ def _count(first, last, offsets, labels, seed, permutations, depth, whole_grades
         sets = sort_into_sets(own, 0, len(own), order, ends, space)
         if sets < 2:
             continue
-        n, deep = np.int64(ends[sets - 1]), places_that_count(ends, sets, depth, whole_grades, False)
+        n, deep = np.int64(ends[sets - 1]), places_that_count(ends, sets, depth, False, False)
         contexts = min(deep, n - 1)
         for sample in range(permutations):
             shuffle_ties(order, ends, sets, deep, seed, 0, q, sample, words)

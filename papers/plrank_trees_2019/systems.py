@@ -16,7 +16,7 @@ from luce.metrics import measure
 from luce.objectives import objective
 from luce.rankers import Ranker, preset
 from luce.rankers.presets import PRESETS
-from luce.reproductions.datasets import find
+from papers.datasets import find
 
 PRESET_OF = {
     **{f"PLRank(obj={orders})": "plrank" for orders in (1, 3, 6, 9, 15)},

@@ -9,11 +9,11 @@ import numpy as np
 from luce.arrays import Floats
 from luce.report.multiples import lines
 from luce.report.svg import Picture
-from luce.reproductions.datasets import find_folds
-from luce.reproductions.paired import Difference, all_of, difference
-from luce.reproductions.position_aware import consistency
-from luce.reproductions.position_aware.case import Preference, preferences
-from luce.reproductions.position_aware.learning import (
+from papers.datasets import find_folds
+from papers.outcome import Claim, Outcome, Table
+from papers.paired_differences import Difference, all_of, difference
+from papers.position_aware_2014 import consistency
+from papers.position_aware_2014.learning import (
     DEPTHS,
     FOLDS,
     METHODS,
@@ -25,7 +25,8 @@ from luce.reproductions.position_aware.learning import (
     learn,
     ndcg,
 )
-from luce.reproductions.reproduction import Claim, Outcome, Run, Table
+from papers.position_aware_2014.worked_example import Preference, preferences
+from papers.runner import Run
 
 SETS = {"mq2007-list": (1_700, 700), "mq2008-list": (800, 1_000)}
 """Queries, and documents a query, as the paper tells them."""

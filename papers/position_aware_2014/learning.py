@@ -14,8 +14,8 @@ from luce.data.splits import Fold
 from luce.data.synthetic import web_search
 from luce.metrics import measure
 from luce.objectives import Draw, Objective, objective
-from luce.reproductions.datasets import find
 from luce.threads import one_blas_thread
+from papers.datasets import find
 
 METHODS = {"p-ListMLE": "p-listmle", "ListMLE": "listmle", "ListNet": "listnet", "RankCosine": "rankcosine"}
 OURS = "p-ListMLE"

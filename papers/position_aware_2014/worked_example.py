@@ -7,7 +7,7 @@ import numpy as np
 from luce.arrays import Floats
 from luce.metrics import measure
 from luce.objectives import objective
-from luce.reproductions.position_aware.consistency import place_weights
+from papers.position_aware_2014.consistency import place_weights
 
 LABELS = np.arange(5.0, 0, -1)
 """Of the five documents. The paper prints z = 1 … 5, and means that the first is the best."""

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from luce.data import Dataset
 from luce.data.features import apply_transforms, fit_transforms
-from luce.data.synthetic import partitioned_rankings, web_search
+from luce.data.synthetic import web_search
 from luce.errors import OptionError
 
 
@@ -87,72 +85,3 @@ def test_values_can_be_missing():
 def test_impossible_wishes_are_refused(options, text):
     with pytest.raises(OptionError, match=text):
         web_search(**options)
-
-
-def test_rankings_are_cut_into_partitions():
-    made = partitioned_rankings(n_items=50, n_samples=200, n_partitions=4, top=20, seed=1)
-    assert made.worths.shape == (50,)
-    assert np.isclose(made.worths.sum(), 1)
-    assert 1 < made.worths.max() / made.worths.min() < 50
-    sizes = np.diff(made.offsets)
-    assert sizes.min() >= 3
-    assert sizes.max() == 20
-    for first, last in zip(made.offsets[:-1], made.offsets[1:], strict=True):
-        labels, items = made.labels[first:last], made.items[first:last]
-        assert np.all(np.diff(labels) <= 0)
-        assert sorted(set(labels)) == [1, 2, 3]
-        assert len(set(items)) == last - first
-        assert items.min() >= 0
-        assert items.max() < 50
-    cuts = [np.count_nonzero(made.labels[a:b] == 3) for a, b in zip(made.offsets[:-1], made.offsets[1:], strict=True)]
-    assert len(set(cuts)) > 5
-    everything = partitioned_rankings(n_items=5, n_samples=50, n_partitions=5, top=500)
-    assert np.all(np.diff(everything.offsets) == 4)
-
-
-def test_the_first_item_is_drawn_by_its_worth():
-    made = partitioned_rankings(n_items=6, n_samples=6_000, n_partitions=2, seed=3)
-    firsts = np.bincount(made.items[made.offsets[:-1]], minlength=6)
-    expected = 6_000 * made.worths
-    assert ((firsts - expected) ** 2 / expected).sum() < 20.5  # chi-square, 5 degrees: passed by all but 1 in 1,000
-    second = made.offsets[:-1][np.diff(made.offsets) > 1] + 1
-    pairs = made.items[second][made.items[second - 1] == 0]
-    rest = made.worths[1:] / made.worths[1:].sum() * len(pairs)
-    assert ((np.bincount(pairs, minlength=6)[1:] - rest) ** 2 / rest).sum() < 18.5  # 4 degrees
-
-
-def test_the_first_of_many_items_is_drawn_by_its_worth():
-    made = partitioned_rankings(n_items=300, n_samples=3_000, n_partitions=2, seed=4)
-    tenth = np.argsort(np.argsort(made.worths)) // 30
-    expected = 3_000 * np.bincount(tenth, made.worths)
-    firsts = np.bincount(tenth[made.items[made.offsets[:-1]]], minlength=10)
-    assert ((firsts - expected) ** 2 / expected).sum() < 27.9  # 9 degrees
-
-
-def test_rankings_as_a_dataset_say_which_item_a_row_is():
-    made = partitioned_rankings(n_items=8, n_samples=3, n_partitions=3, seed=2)
-    data, ordered = made.dataset(), made.dataset(ordered=True)
-    assert isinstance(data, Dataset)
-    assert sparse.issparse(data.features)
-    assert np.array_equal(data.features.toarray(), np.tile(np.eye(8), (3, 1)))
-    assert data.sizes.tolist() == [8, 8, 8]
-    for q in range(3):
-        part = slice(made.offsets[q], made.offsets[q + 1])
-        expected = np.zeros(8)
-        expected[made.items[part]] = made.labels[part]
-        assert np.array_equal(data.labels[data.rows(q)], expected)
-        known = ordered.labels[ordered.rows(q)]
-        assert np.array_equal(np.argsort(-known, kind="stable")[: len(made.items[part])], made.items[part])
-        assert np.count_nonzero(known) == len(set(known)) - 1 == len(made.items[part])
-
-
-def test_rankings_by_seed_and_their_limits():
-    one, same, other = (partitioned_rankings(30, 5, seed=seed) for seed in (1, 1, 2))
-    assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
-    assert not np.array_equal(one.worths, other.worths)
-    many = partitioned_rankings(100_000, 2)
-    assert np.diff(many.offsets).max() <= 500
-    with pytest.raises(OptionError, match=r"4 partitions need 3 cuts, and there are 2 places to cut"):
-        partitioned_rankings(3, 1)
-    with pytest.raises(OptionError, match=r"n_partitions must be at least 2. Got 1"):
-        partitioned_rankings(3, 1, 1)

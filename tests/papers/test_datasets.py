@@ -3,7 +3,7 @@
 import pytest
 
 from luce.errors import DataError, OptionError
-from luce.reproductions.datasets import DATASETS, Layout, PublicData, Size, find, find_folds
+from papers.datasets import DATASETS, Layout, PublicData, Size, find, find_folds
 
 LISTS = "2 qid:1 1:0.5 2:1\n0 qid:1 1:0.1\n1 qid:2 2:3\n"
 TAGS = "3 4 5\n0,2 0:1 3:0.5\n4 1:2\n1,2 2:1\n"

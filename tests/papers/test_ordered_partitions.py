@@ -5,9 +5,9 @@ import pytest
 
 from luce.data.synthetic import web_search
 from luce.errors import DataError
-from luce.reproductions import ordered_partitions as partitions
-from luce.reproductions.ordered_partitions import BASELINES, LENGTHS, PAIRWISE, PMOP, PRINTED
-from luce.reproductions.reproduction import Run
+from papers import ordered_partitions_2011 as partitions
+from papers.ordered_partitions_2011 import BASELINES, LENGTHS, PAIRWISE, PMOP, PRINTED
+from papers.runner import Run
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from luce.reproductions.paired import Difference, all_of, difference, told
-from luce.reproductions.reproduction import Claim
+from papers.outcome import Claim
+from papers.paired_differences import Difference, all_of, difference, told
 
 
 def test_the_error_is_that_of_a_paired_t_test():

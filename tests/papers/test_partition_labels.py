@@ -5,11 +5,11 @@ import pytest
 
 import luce
 from luce.data.synthetic import tagged_documents
-from luce.reproductions import partition_labels as labels
-from luce.reproductions.datasets import DATASETS, Layout, PublicData, Size
-from luce.reproductions.partition_labels import OURS, SHORT, TRAINED
-from luce.reproductions.published_labels import CUTOFFS, METHODS, TABLE_3, printed
-from luce.reproductions.reproduction import Run
+from papers.datasets import DATASETS, Layout, PublicData, Size
+from papers.partition_2020 import labels
+from papers.partition_2020.labels import OURS, SHORT, TRAINED
+from papers.partition_2020.published import CUTOFFS, METHODS, TABLE_3, printed
+from papers.runner import Run
 
 
 @pytest.fixture(autouse=True)

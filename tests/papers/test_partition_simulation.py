@@ -6,11 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from luce.reproductions import free_scores
-from luce.reproductions import partition_simulation as simulation
-from luce.reproductions.free_scores import cost, error
-from luce.reproductions.partition_simulation import METHODS, ORACLE, OURS, Grid
-from luce.reproductions.reproduction import Run
+from papers.partition_2020 import free_scores, simulation
+from papers.partition_2020.free_scores import cost, error
+from papers.partition_2020.simulation import METHODS, ORACLE, OURS, Grid
+from papers.runner import Run
 
 GRID = Grid((10, 1_000), (100,), 2, (100, 100_000), 1.0)
 
@@ -47,7 +46,7 @@ def test_costs_are_of_a_thousand_steps():
 def test_memory_of_before_hides_nothing_that_steps_add():
     """In a process of its own, as in a run: what this one has freed but not given back would take in the steps."""
     program = (
-        "import numpy; from luce.reproductions.free_scores import cost;"
+        "import numpy; from papers.partition_2020.free_scores import cost;"
         "numpy.ones(40_000_000).sum();"  # 320 MB, and gone again
         "print(cost('attrank', items=20_000, limit=0.01)['megabytes'])"
     )

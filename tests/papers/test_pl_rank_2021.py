@@ -8,11 +8,11 @@ import pytest
 from luce.data.letor import write_letor
 from luce.data.synthetic import web_search
 from luce.kernels.expected_gain import ESTIMATORS
-from luce.reproductions import datasets, pl_rank
-from luce.reproductions.datasets import Size
-from luce.reproductions.pl_rank import Plan, findings
-from luce.reproductions.pl_rank.findings import BEST, BOUND, PLAIN, SAME, TRAINED, Findings
-from luce.reproductions.pl_rank.learning import (
+from papers import datasets, pl_rank_2021
+from papers.datasets import Size
+from papers.pl_rank_2021 import Plan, findings
+from papers.pl_rank_2021.findings import BEST, BOUND, PLAIN, SAME, TRAINED, Findings
+from papers.pl_rank_2021.learning import (
     GROWING,
     METHODS,
     Curve,
@@ -25,8 +25,8 @@ from luce.reproductions.pl_rank.learning import (
     same_estimate,
     task_of,
 )
-from luce.reproductions.pl_rank.published import SAMPLES, TABLE_1, TABLE_2
-from luce.reproductions.reproduction import Run
+from papers.pl_rank_2021.published import SAMPLES, TABLE_1, TABLE_2
+from papers.runner import Run
 
 TINY = Source("mslr-web30k", None, Shape(6, 12, 10))
 TINY_PLAN = Plan({"mslr-web30k": TINY.shape, "istella": Shape(5, 15, 8)}, 2, (10, 12), 2, 10, 0.01, 0.01, (1, 10), 3, 2)
@@ -144,13 +144,13 @@ def test_a_step_takes_time():
 
 
 def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
-    monkeypatch.setattr(pl_rank, "QUICK", TINY_PLAN)
-    outcome = pl_rank.run(Run("pl-rank", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
+    monkeypatch.setattr(pl_rank_2021, "QUICK", TINY_PLAN)
+    outcome = pl_rank_2021.run(Run("pl-rank-estimator", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
     assert "made data in the shape of istella" in outcome.data
     assert len(outcome.tables) == 4
     assert len(outcome.claims) == 10
     assert len(outcome.pictures()) == 2 * 2 + 2 + 2
-    again = pl_rank.run(Run("pl-rank", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
+    again = pl_rank_2021.run(Run("pl-rank-estimator", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
     assert again.facts() == outcome.facts()
     assert set(TRAINED) < set(METHODS)
 
@@ -163,7 +163,7 @@ def test_the_public_files_are_read_as_distributed(monkeypatch, tmp_path):
         write_letor(lists, folder / f"{part}.txt")
     sizes = {"train": Size(5, made["train"].n_rows)}
     monkeypatch.setitem(datasets.DATASETS, "istella", replace(datasets.DATASETS["istella"], sizes=sizes))
-    source = pl_rank._source("istella", TINY_PLAN, Run("pl-rank", tmp_path, quick=True))
+    source = pl_rank_2021._source("istella", TINY_PLAN, Run("pl-rank-estimator", tmp_path, quick=True))
     assert source.settings() == {"data": "istella"}
     task = task_of(source)
     assert np.array_equal(task.test.labels, made["test"].labels)

@@ -8,14 +8,14 @@ import pytest
 from luce.data.letor import write_letor
 from luce.data.synthetic import web_search
 from luce.objectives import objective
-from luce.reproductions import datasets, plrank
-from luce.reproductions.datasets import Size
-from luce.reproductions.paired import Difference
-from luce.reproductions.plrank import FULL, Plan, chosen, findings
-from luce.reproductions.plrank.claims import claims
-from luce.reproductions.plrank.findings import MSLR, YAHOO, Findings, Scored, Tuned
-from luce.reproductions.plrank.published import METRICS, TABLE_1, TABLE_3, TABLE_4, TABLE_5
-from luce.reproductions.plrank.systems import (
+from papers import datasets, plrank_trees_2019
+from papers.datasets import Size
+from papers.paired_differences import Difference
+from papers.plrank_trees_2019 import FULL, Plan, chosen, findings
+from papers.plrank_trees_2019.claims import claims
+from papers.plrank_trees_2019.findings import MSLR, YAHOO, Findings, Scored, Tuned
+from papers.plrank_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4, TABLE_5
+from papers.plrank_trees_2019.systems import (
     PRESET_OF,
     Shape,
     Source,
@@ -27,7 +27,7 @@ from luce.reproductions.plrank.systems import (
     system,
     tune,
 )
-from luce.reproductions.reproduction import Run
+from papers.runner import Run
 
 TINY = Shape(8, 9, 12, 6, 10)
 SOURCE = Source(YAHOO, None, TINY, 3)
@@ -163,13 +163,13 @@ def test_tables_have_ours_beside_theirs():
 
 
 def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
-    monkeypatch.setattr(plrank, "QUICK", TINY_PLAN)
-    outcome = plrank.run(Run("plrank", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
+    monkeypatch.setattr(plrank_trees_2019, "QUICK", TINY_PLAN)
+    outcome = plrank_trees_2019.run(Run("plrank-trees", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
     assert "made data in the shape of mslr-web30k" in outcome.data
     assert len(outcome.tables) == 7
     assert len(outcome.claims) == 14
     assert len(outcome.pictures()) == 5
-    again = plrank.run(Run("plrank", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
+    again = plrank_trees_2019.run(Run("plrank-trees", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
     assert again.facts() == outcome.facts()
 
 
@@ -181,11 +181,11 @@ def test_the_public_files_are_read_as_distributed(monkeypatch, tmp_path):
         write_letor(lists, folder / f"set1.{part}.txt")
     sizes = {"train": Size(6, made["train"].n_rows)}
     monkeypatch.setitem(datasets.DATASETS, YAHOO, replace(datasets.DATASETS[YAHOO], sizes=sizes))
-    source = plrank._source(YAHOO, TINY_PLAN, Run("plrank", tmp_path, quick=True))
+    source = plrank_trees_2019._source(YAHOO, TINY_PLAN, Run("plrank-trees", tmp_path, quick=True))
     assert source.settings() == {"data": YAHOO, "thirds": False, "seed": 0}
     fold = fold_of(source, 0)
     assert np.array_equal(fold.train.labels, made["train"].labels)
     assert np.array_equal(fold.test.features, made["test"].features)
     one = fit(system_name="l-ListMLE", fold=0, trees=2, sweeps=1, count=3, source=source, n_jobs=1)
     assert len(one["lists"]["err"]) == 6
-    assert plrank._ratios(source, TINY_PLAN)[3] <= 1
+    assert plrank_trees_2019._ratios(source, TINY_PLAN)[3] <= 1

@@ -12,10 +12,9 @@ from luce.errors import DataError
 from luce.kernels.enumeration import log_probability, orders
 from luce.metrics import measure
 from luce.objectives import objective
-from luce.reproductions import position_aware
-from luce.reproductions.position_aware import PUBLISHED, SETS, consistency
-from luce.reproductions.position_aware.case import preferences
-from luce.reproductions.position_aware.learning import (
+from papers import position_aware_2014
+from papers.position_aware_2014 import PUBLISHED, SETS, consistency
+from papers.position_aware_2014.learning import (
     METHODS,
     OURS,
     RATES,
@@ -30,7 +29,8 @@ from luce.reproductions.position_aware.learning import (
     ndcg,
     train,
 )
-from luce.reproductions.reproduction import Run
+from papers.position_aware_2014.worked_example import preferences
+from papers.runner import Run
 
 TINY = Source("mq2008-list", None, 20, 12, 0)
 
@@ -147,15 +147,15 @@ def test_rate_and_criterion_are_chosen_by_the_validation_lists():
 
 
 def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
-    monkeypatch.setattr(position_aware, "SIZES", {True: (20, 60), False: (20, 60)})
-    monkeypatch.setattr(position_aware, "SPACES", {True: {3: 2}, False: {3: 2}})
-    monkeypatch.setattr(position_aware, "EPOCHS", {True: 2, False: 2})
-    outcome = position_aware.run(Run("position-aware", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
+    monkeypatch.setattr(position_aware_2014, "SIZES", {True: (20, 60), False: (20, 60)})
+    monkeypatch.setattr(position_aware_2014, "SPACES", {True: {3: 2}, False: {3: 2}})
+    monkeypatch.setattr(position_aware_2014, "EPOCHS", {True: 2, False: 2})
+    outcome = position_aware_2014.run(Run("position-aware", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
     assert "made data in the shape of mq2007-list" in outcome.data
     assert [table.title[:8] for table in outcome.tables] == ["Figure 1", "Figure 1", "Sections", "Theorem "]
     assert sum(claim.verdict == "needs data not at hand" for claim in outcome.claims) == 1
     assert len(outcome.pictures()) == 2
-    again = position_aware.run(Run("position-aware", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
+    again = position_aware_2014.run(Run("position-aware", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
     assert again.facts() == outcome.facts()
 
 
@@ -166,13 +166,13 @@ def test_the_public_files_are_read_as_distributed(tmp_path):
         for number, name in enumerate(("train", "vali", "test")):
             made = web_search(4, 46, 6, seed=3 * fold + number)
             write_letor(in_order(made.dataset, made.truth), folder / f"{name}.txt")
-    source = position_aware._source("mq2008-list", Run("position-aware", tmp_path, quick=True))
+    source = position_aware_2014._source("mq2008-list", Run("position-aware", tmp_path, quick=True))
     assert source.settings() == {"data": "mq2008-list"}
     folds = folds_of(source)
     assert [part.n_lists for part in folds[4]] == [4, 4, 4]
     best = Trained(*learn(method=OURS, fold=4, epochs=2, train_seed=0, source=source))
     assert len(best.weights) == 46
-    assert position_aware._told([source]) == "Run on mq2008-list."
+    assert position_aware_2014._told([source]) == "Run on mq2008-list."
     (tmp_path / "MQ2008-list" / "Fold3").rename(tmp_path / "gone")
     with pytest.raises(DataError, match="missing: 3"):
-        position_aware._source("mq2008-list", Run("position-aware", tmp_path, quick=True))
+        position_aware_2014._source("mq2008-list", Run("position-aware", tmp_path, quick=True))

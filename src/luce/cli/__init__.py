@@ -20,7 +20,6 @@ from luce.cli.inspect import inspect
 from luce.cli.output import say
 from luce.cli.rank import rank
 from luce.cli.records import metrics, objectives, presets
-from luce.cli.reproduce import reproduce
 from luce.cli.tradeoff import tradeoff
 from luce.cli.train import train
 from luce.cli.tune import tune
@@ -41,7 +40,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
         exposure,
         tradeoff,
         aggregate,
-        reproduce,
         objectives,
         metrics,
         presets,

@@ -1,4 +1,4 @@
-"""Data with a known truth: judged lists like web search, Plackett-Luce rankings cut into partitions, tagged rows."""
+"""Data with a known truth: judged lists like web search, tagged rows."""
 
 from typing import NamedTuple
 
@@ -138,71 +138,6 @@ def _document_ids(offsets: Integers) -> pa.Array:
     ranks = np.arange(len(lists)) - offsets[lists]
     document, rank = (pa.array(numbers + 1).cast(pa.large_string()) for numbers in (lists, ranks))
     return pc.binary_join_element_wise(document, rank, pa.scalar("-", pa.large_string()))
-
-
-class PartitionedRankings(NamedTuple):
-    """Rankings of the same items, cut into ordered partitions; only the items above the last partition are stored.
-
-    Attributes:
-        items: the items of the top partitions, sample after sample, in the order of the full ranking.
-        labels: M−1 for the first partition down to 1; every item that is not stored has 0.
-        offsets: int64 (n+1,), where each sample begins.
-        worths: (N,), the Plackett-Luce probabilities that the rankings were drawn from; they sum to one.
-    """
-
-    items: Integers
-    labels: Integers
-    offsets: Integers
-    worths: Floats
-
-    def dataset(self, ordered: bool = False) -> Dataset:
-        """Each sample as a list of all N items; the features say which item a row is: a linear model has free worths.
-
-        With `ordered`, labels also tell the order inside the top partitions, as an oracle would know it.
-        """
-        n_items, n_samples = len(self.worths), len(self.offsets) - 1
-        sample = list_of_row(self.offsets)
-        labels = np.zeros((n_samples, n_items))
-        labels[sample, self.items] = self.offsets[sample + 1] - np.arange(len(self.items)) if ordered else self.labels
-        item = np.tile(np.arange(n_items, dtype=np.int32), n_samples)
-        ones, every = np.ones(len(item), dtype=np.float32), np.arange(len(item) + 1)
-        which = sparse.csr_array((ones, item, every), shape=(len(item), n_items))
-        return Dataset(which, labels.ravel(), np.arange(0, len(item) + 1, n_items))
-
-
-def partitioned_rankings(
-    n_items: int, n_samples: int, n_partitions: int = 4, *, top: int = 500, seed: int = 0
-) -> PartitionedRankings:
-    """Samples of a Plackett-Luce model with the order inside partitions removed (section 4.1 of the 2020 paper).
-
-    The worths are softmax(q), q uniform on (0, log N). Each full ranking is cut at M−1 places, drawn at random among
-    the first `top`; memory is that of the items above the last cut.
-
-    >>> made = partitioned_rankings(n_items=6, n_samples=2, n_partitions=3, seed=0)
-    >>> made.dataset()
-    Dataset(12 rows, 2 lists, 6 features, labels 0 to 2, sparse)
-    """
-    _check(2, n_items=n_items, n_partitions=n_partitions)
-    _check(1, n_samples=n_samples)
-    _check(0, seed=seed)
-    places = min(top, n_items - 1)
-    if places < n_partitions - 1:
-        raise OptionError(
-            f"{n_partitions} partitions need {n_partitions - 1} cuts, and there are {places} places to cut."
-        )
-    random = default_rng([seed, 2])
-    scores = random.uniform(0, np.log(n_items), n_items)
-    items, labels = [], []
-    for _ in range(n_samples):
-        cuts = 1 + np.sort(random.choice(places, n_partitions - 1, replace=False))
-        # Scores plus Gumbel noise, sorted, are a Plackett-Luce draw; only the first of them are wanted.
-        keys = scores + random.gumbel(size=n_items)
-        best = np.argpartition(-keys, cuts[-1] - 1)[: cuts[-1]]
-        items.append(best[np.argsort(-keys[best])])
-        labels.append(n_partitions - 1 - np.searchsorted(cuts, np.arange(cuts[-1]), side="right"))
-    worths = np.exp(scores - scores.max())
-    offsets = offsets_of_sizes([len(sample) for sample in items])
-    return PartitionedRankings(np.concatenate(items), np.concatenate(labels), offsets, worths / worths.sum())
 
 
 def tagged_documents(

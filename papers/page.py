@@ -1,0 +1,46 @@
+"""The HTML page of a reproduction: claims with verdicts, figures, tables, and the command that prints them again."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+
+from luce.report.layout import environment, write_page
+from luce.report.repeat import versions
+from luce.report.wording import count
+from papers.outcome import VERDICTS, Outcome
+
+
+def summary(outcome: Outcome) -> str:
+    """How many claims got which verdict, in a sentence.
+
+    >>> from papers.outcome import Claim
+    >>> summary(Outcome("Synthetic data.", [], [Claim("A", "held", "…"), Claim("B", "not held", "…")]))
+    'Of 2 claims: 1 held, 1 not held. Synthetic data.'
+    """
+    found = [claim.verdict for claim in outcome.claims]
+    counts = {verdict: found.count(verdict) for verdict in VERDICTS if verdict in found}
+    parts = ", ".join(f"{n} {each.replace('needs', 'need') if n > 1 else each}" for each, n in counts.items())
+    return f"Of {count(len(found), 'claim')}: {parts}. {outcome.data}"
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    outcome: Outcome,
+    *,
+    title: str,
+    paper: str,
+    command: str,
+    settings: Mapping[str, Any],
+) -> None:
+    """Write one self-contained HTML page."""
+    templates = environment()
+    templates.loader = jinja2.ChoiceLoader([jinja2.PackageLoader("papers"), templates.loader])
+    sections: dict[str, Any] = {
+        "claims": {"claims": outcome.claims, "paper": paper},
+        "tables": {"tables": outcome.tables, "pictures": outcome.pictures()},
+        "repeat": {"command": command, "settings": settings, "versions": versions()},
+    }
+    page = templates.get_template("page.html.j2").render(title=title, summary=summary(outcome), sections=sections)
+    write_page(path, page)

@@ -1,0 +1,1 @@
+"""Learning to rank with partitioned preference, 2020: the simulation and the tagging tables."""
