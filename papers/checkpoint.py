@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ class Checkpoint:
 
     def __init__(self, name: str, path: str | os.PathLike[str] | None = None) -> None:
         self.path = None if path is None else Path(path)
-        self._about = {"reproduction": name, "luce": _version()}
+        self._about = {"reproduction": name, "luce": version("luce")}
         self._points: dict[str, Any] = {}
         if self.path is not None:
             check_target(self.path)
@@ -49,19 +49,10 @@ class Checkpoint:
             raise DataError(
                 f"{path} does not hold the points of a reproduction; give another file: {error!r}"
             ) from error
-        known = {key: value for key, value in self._about.items() if None not in (value, about[key])}
-        if any(about[key] != value for key, value in known.items()):
+        if about != self._about:
             raise DataError(f"{path} holds the points of {about}, and this is {self._about}; give another file.")
         return points
 
 
 def _key(settings: Mapping[str, Any]) -> str:
     return json.dumps(settings, sort_keys=True)
-
-
-def _version() -> str | None:
-    """The version of Luce; None where it runs without being installed."""
-    try:
-        return version("luce")
-    except PackageNotFoundError:
-        return None

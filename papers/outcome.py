@@ -62,10 +62,6 @@ class Claim:
     verdict: str
     evidence: str
 
-    def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise OptionError(f"A verdict must be one of: {', '.join(VERDICTS)}. Got {self.verdict!r}.")
-
     @classmethod
     def judged(cls, text: str, checks: Sequence[bool], evidence: str, *, at_hand: bool = True) -> "Claim":
         """Held when every check is true, in part when some are, not held when none is.
@@ -104,8 +100,3 @@ class Outcome:
             for each in self.tables
         ]
         return {"data": self.data, "tables": tables, "claims": [vars(claim) for claim in self.claims]}
-
-    def __str__(self) -> str:
-        parts = [self.data, *map(str, self.tables)]
-        claims = [f"{claim.verdict}: {claim.text}\n    {claim.evidence}" for claim in self.claims]
-        return "\n\n".join([*parts, "\n".join(["Claims", *claims])])

@@ -1,4 +1,4 @@
-"""pl-rank: Tables 1 and 2 and Figures 1 to 3 of the 2021 paper, policies learned by estimates of a gradient."""
+"""The gradient estimators PL-Rank, 2021: Tables 1 and 2 and Figures 1 to 3, policies trained by each estimate."""
 
 from collections.abc import Mapping
 from itertools import product

@@ -1,4 +1,4 @@
-"""plrank: Tables 1, 3, 4, 5 and Figures 1 to 3 of the 2019 paper, systems of trees and linear ones beside them."""
+"""The boosted trees PLRank, 2019: Tables 1, 3, 4, 5 and Figures 1 to 3, with the linear systems beside them."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product

@@ -1,4 +1,4 @@
-"""position-aware: Figure 1 of the 2014 paper, its worked case, and its consistency theorem in simulation."""
+"""Position-aware ListMLE, 2014: Figure 1, the worked example, and the consistency theorem in simulation."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

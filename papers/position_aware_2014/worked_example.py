@@ -1,4 +1,4 @@
-"""The case of sections 3.1 and 4.3 of the 2014 paper: two ranking functions, and which of them a loss prefers."""
+"""The worked example of sections 3.1 and 4.3 of the 2014 paper: which of two ranking functions a loss prefers."""
 
 from typing import NamedTuple
 

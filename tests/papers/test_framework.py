@@ -46,8 +46,6 @@ def test_kept_points_of_something_else_are_refused(tmp_path):
     file.write_text(json.dumps(held | {"luce": "0.0.0"}))
     with pytest.raises(DataError, match=r"0\.0\.0"):
         Checkpoint("plrank-trees", file)
-    file.write_text(json.dumps(held | {"luce": None}))
-    assert Checkpoint("plrank-trees", file).get({}) == 1
     for text in ("{", "[]", '{"points": {}}'):
         file.write_text(text)
         with pytest.raises(DataError, match="does not hold the points"):
@@ -88,8 +86,6 @@ def test_verdicts_follow_from_the_checks():
     assert verdict([True, False]) == "held in part"
     assert verdict([False, False]) == "not held"
     assert verdict([]) == verdict([True], at_hand=False) == "needs data not at hand"
-    with pytest.raises(OptionError, match=r"held in part.*Got 'true'"):
-        Claim("", "true", "")
 
 
 def outcome() -> Outcome:
@@ -105,10 +101,9 @@ def outcome() -> Outcome:
     )
 
 
-def test_tables_and_outcomes_as_text():
-    text = str(outcome())
+def test_tables_as_text_and_verdicts_counted():
+    text = str(outcome().tables[0])
     assert "listmle  0.1235      –" in text and "ranknet       3    0.5" in text
-    assert "not held: B is fast.\n    0 of 2." in text
     assert summary(outcome()) == "Of 2 claims: 1 held, 1 not held. Made data."
     with pytest.raises(OptionError, match="'T' must have 2 cells"):
         Table("T", ["a", "b"], [["a"]])
