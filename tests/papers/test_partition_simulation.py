@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,7 +51,8 @@ def test_memory_of_before_hides_nothing_that_steps_add():
         "numpy.ones(40_000_000).sum();"  # 320 MB, and gone again
         "print(cost('attrank', items=20_000, limit=0.01)['megabytes'])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
     assert float(done.stdout) > 3
 
 
