@@ -50,7 +50,7 @@ def test_networks_learn_and_come_back_from_their_file(data, settings, tmp_path):
     assert ndcg(scores, data["test"]) > random_ndcg(data["test"]) + 0.1
     ranker.save(tmp_path / "a.luce")
     again = luce.load(tmp_path / "a.luce")
-    np.testing.assert_array_equal(again.predict(data["test"]), scores)
+    np.testing.assert_allclose(again.predict(data["test"]), scores, rtol=1e-4, atol=1e-5)  # a GPU rounds differently
     assert again.get_params()["hidden"] == list(ranker.hidden)
 
 
@@ -191,7 +191,8 @@ def test_a_module_of_ones_own(data, kind, tmp_path):
     ranker.save(tmp_path / "own.luce")
     with pytest.raises(DataError, match=rf"module '{kind.__name__}' of your own"):
         luce.load(tmp_path / "own.luce")
-    np.testing.assert_array_equal(luce.load(tmp_path / "own.luce", module=kind()).predict(data["test"]), scores)
+    again = luce.load(tmp_path / "own.luce", module=kind())
+    np.testing.assert_allclose(again.predict(data["test"]), scores, rtol=1e-4, atol=1e-5)  # a GPU rounds differently
     with pytest.raises(DataError, match="weight must be"):
         luce.load(tmp_path / "own.luce", module=torch.nn.Linear(40, 1))
 
