@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 
 from luce.optimisers.convergence import Curve
+from luce.optimisers.gradient_descent import descend
 from luce.optimisers.lbfgs import minimise
 
 
@@ -47,3 +48,22 @@ def test_without_validation_the_last_is_best():
     assert not any(curve.add(i, 5.0 - i, None, i) for i in range(5))
     assert curve.best_state == 4
     assert "validation" not in curve.history[-1]
+
+
+class Averaging:
+    """A learner whose loss is the mean of the list numbers."""
+
+    def step(self, lists, epoch, step):
+        return float(lists.mean())
+
+    def figure(self):
+        return None
+
+    def parameters(self):
+        return {}
+
+
+def test_the_loss_of_an_epoch_is_the_mean_over_lists_also_with_a_short_last_batch():
+    curve = Curve()
+    descend(Averaging(), np.array([0, 1, 2, 3, 10]), curve, epochs=3, lists_per_batch=2, seed=0)
+    assert [record["loss"] for record in curve.history] == pytest.approx([3.2] * 3)

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from luce.cli import app
+from luce.cli.aggregate import _fit
 from luce.data.rankings import Rankings
 from luce.errors import LuceWarning
 from luce.rankers.items import PlackettLuce, Pseudo
@@ -65,3 +66,9 @@ def test_names_to_show(votes, tmp_path):
     (tmp_path / "names.csv").write_text("item,name\ntea,Earl Grey\ngin,London Dry\n")
     text = call("votes.csv", "--format", "orders", "--names", "names.csv").output
     assert "Earl Grey" in text and "London Dry" in text and "rum" in text
+
+
+def test_a_tie_links_items_where_ties_are_modelled():
+    rankings = Rankings.from_pairs(["a", "a"], ["b", "b"], [1, 0.5])
+    assert _fit(rankings, "davidson", "auto", 1)[1] == "none"
+    assert _fit(rankings, "exact", "auto", 1)[1] == "0.5 pseudo-wins"

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import luce
 from luce.cli import COMMANDS, app, main
 from luce.cli.output import progress, show_json
+from luce.cli.reading import read_data
 from luce.data.synthetic import web_search
 from luce.metrics import LABEL_METRICS
 
@@ -310,3 +311,9 @@ def test_progress_shows_only_when_it_takes_long(capsys, monkeypatch):
     with progress("Slow") as report:
         report(0.5, "half")
     assert "Slow: 50% half" in capsys.readouterr().err
+
+
+def test_read_options_of_the_user_come_first(tmp_path):
+    (tmp_path / "a.csv").write_text("query,label,clicks,x\nq,0,3,1\nq,1,4,2\n")
+    data = read_data(tmp_path / "a.csv", ["label=clicks", "features=x"], judged=False)
+    assert data.labels.tolist() == [3, 4] and data.n_features == 1

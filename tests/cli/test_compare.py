@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import luce
 from luce.cli import app
 from luce.cli.compared import print_comparison, write_results
+from luce.cli.splits import folds_of
 from luce.data.synthetic import web_search
 from luce.experiments.cost import Cost
 from luce.experiments.peers import PEERS
@@ -268,3 +269,10 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(made, tmp_path):
     short = call(tmp_path / "many.txt", "--folds", 3, "--threads", 1, "--objectives", "listmle", "--one-process")
     assert "linear listmle" in short.stdout
     assert len(list(kept.iterdir())) == max(done, 3)
+
+
+def test_lists_held_out_for_validation_are_not_trained_on(made):
+    folds, _ = folds_of([made / "train.txt"], None, made / "test.txt", None, 0, None)
+    train, held_out = (set(part.query_ids.to_pylist()) for part in next(folds)[:2])
+    assert (len(train), len(held_out)) == (16, 4)
+    assert not train & held_out

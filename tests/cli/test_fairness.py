@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import luce
 from luce.cli import app
-from luce.cli.tradeoff import goal_of
+from luce.cli.tradeoff import _points, goal_of
 from luce.metrics.exposure import exposures_of, merits_of
 from luce.report.exposure import attention
 
@@ -169,3 +169,20 @@ def test_exposure_refuses_with_reasons(place):
     assert "no merit to hold attention against" in found
     found = call("exposure", place / "model.luce", place / "market.parquet", "--read", "group=shop", fails=True)
     assert "no column 'shop' for group=" in found
+
+
+def test_errors_of_tradeoff_points_add_up_to_the_error_of_their_difference():
+    lists = np.random.default_rng(0).normal(size=(2, 2, 9))  # mixes, relevance and unfairness, lists
+    points = _points([0.0, 1.0], ["a", "b"], [tuple(each) for each in lists])
+    expected = (lists[1, 0] - lists[0, 0]).std(ddof=1) / np.sqrt(9)
+    assert np.hypot(*(point.relevance_error for point in points)) == pytest.approx(expected)
+
+
+def test_merit_follows_the_gain(place, monkeypatch):
+    monkeypatch.setattr("luce.report.exposure.write_exposure", lambda path, *arguments, **words: path)
+    words = "exposure", place / "model.luce", place / "market.parquet", "--gain", "linear", "--json"
+    data = made()
+    totals = np.add.reduceat(data.labels, data.offsets[:-1])
+    shares = np.add.reduceat(2.0 * (data.labels == 2), data.offsets[:-1])[totals > 0] / totals[totals > 0]
+    rows = {row["name"]: row for row in json.loads(call(*words))["attention"]}
+    assert rows["2"]["of_merit"] == pytest.approx(shares.mean())

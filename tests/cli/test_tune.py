@@ -142,3 +142,11 @@ def test_other_words_are_refused(word):
 )
 def test_errors_say_what_to_do(words, error):
     assert error in call("judged.txt", *words, code=1)
+
+
+def test_validation_lists_may_lack_the_last_features(monkeypatch):
+    monkeypatch.setattr("luce.report.tuning.write_tuning", lambda path, *arguments, **words: path)
+    data = luce.read("judged.txt")
+    luce.write(luce.Dataset(data.features[:, :3], data.labels, data.offsets), "vali.txt")
+    words = ["--model", "linear", "--set", "max-iterations=2", "--trials", 1, "--threads", 1, "--json"]
+    assert len(json.loads(call("judged.txt", "--validation", "vali.txt", *words).stdout)["trials"]) == 1

@@ -261,3 +261,9 @@ def test_names_and_options_are_checked():
         make_transform("fill", constant=np.nan)
     assert transformed_names(fit_transforms(["fill"], ragged()), None, 5) is None
     assert transformed_names([], ["a"], 1) == ("a",)
+
+
+def test_fill_takes_the_mean_that_earlier_transforms_leave():
+    data = Dataset([[1.0], [np.nan], [5.0]], [0, 0, 1], [0, 3])
+    chain = fit_transforms(["standardise", "fill"], data)
+    np.testing.assert_allclose(apply_transforms(chain, data.features, data.offsets).ravel(), [-1, 0, 1], atol=1e-6)

@@ -266,3 +266,9 @@ def test_aggregate_agrees_with_a_dictionary():
     together = Rankings.from_orderings(orderings, n_items=6, weights=weights).aggregate()
     assert len(together) > 1000
     assert {str(levels(together, q)): together.weights[q] for q in range(len(together))} == counts
+
+
+@pytest.mark.usefixtures("hashes")
+def test_an_open_end_is_not_taken_for_another_ranker():
+    base = {"items": [0, 1] * 2, "places": [0, 1] * 2, "offsets": [0, 2, 4], "names": range(3)}
+    assert len(Rankings(**base, open_end=[True, False], rankers=[0, 1]).aggregate()) == 2

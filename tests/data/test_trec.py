@@ -170,3 +170,9 @@ def test_a_run_that_cannot_be_written_is_refused(judged, tmp_path):
         with pytest.raises(error, match=text):
             write_run(path, **{"scores": scores, "dataset": judged, **bad})
     assert path.read_text() == "old"
+
+
+def test_list_weights_of_the_judgements_are_kept(tmp_path):
+    judged = Dataset(np.zeros((2, 1)), [1, 0], [0, 1, 2], ["q", "r"], ["a", "b"], list_weights=[2, 3])
+    (tmp_path / "a.run").write_text("q Q0 a 1 5 t\n")
+    assert read_run(tmp_path / "a.run", judged)[1].list_weights.tolist() == [2, 3]

@@ -13,7 +13,7 @@ import luce
 from luce.data.splits import parts
 from luce.data.synthetic import tagged_documents, web_search
 from luce.experiments.tuning import tune
-from luce.experiments.tuning_judge import SPAN, falls_behind
+from luce.experiments.tuning_judge import SPAN, Judge, falls_behind
 from luce.experiments.tuning_space import space_of
 from luce.objectives import OBJECTIVES
 from luce.objectives.ranges import Choice, Range
@@ -338,3 +338,11 @@ def test_optuna_is_left_as_it_was(capfd):
     tune(linear(), LISTS, trials=2, folds=2)
     assert optuna.logging.get_verbosity() == before
     assert not re.search(r"[Tt]rial", capfd.readouterr().err)
+
+
+def test_a_trial_is_judged_by_the_best_of_its_iterations_so_far():
+    ranker = linear(optimiser="gradient-descent", learning_rate=30.0, max_iterations=12)
+    judge, reports = Judge(ranker, LISTS.take(np.arange(25)), LISTS.take(np.arange(25, 40)), 2, 0), []
+    judge.figures({}, lambda *report: reports.append(report))
+    values = [value for _, _, value, ended in reports if not ended]
+    assert len(values) == 12 and values == sorted(values)

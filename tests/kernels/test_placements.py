@@ -268,3 +268,9 @@ def test_nothing_to_place():
     assert none.value.shape == none.standard_error.shape == (0, 0)
     assert entropies(np.zeros(0), np.array([0, 0])).value.tolist() == [0]
     assert exposures(np.zeros(3), np.array([0, 3]), np.zeros(2)).value.tolist() == [0, 0, 0]
+
+
+def test_the_standard_error_of_two_samples():
+    scores, offsets = one("mixed")
+    first, both = (placement_probabilities(scores, offsets, 3, samples=n, most_steps=SAMPLED) for n in (1, 2))
+    np.testing.assert_allclose(both.standard_error, np.abs(both.value - first.value), atol=1e-15)

@@ -185,3 +185,10 @@ def test_times_are_sorted(spread):
         order = np.empty(n, np.int64)
         sorting.sort_positive(times, order)
         np.testing.assert_array_equal(order, np.argsort(times, kind="stable"))
+
+
+def test_late_places_of_a_race_are_not_biased():
+    # Alone the last two places have 240 outcomes, few enough for a chi-square test to detect a reused random number.
+    rankings = sample_rankings(np.zeros(16), np.array([0, 16]), samples=100_000, depth=3, way="race")[0]
+    counts = np.bincount(rankings[:, 1:] @ [16, 1], minlength=256).reshape(16, 16)
+    assert chisquare(counts[~np.eye(16, dtype=bool)]).pvalue > 1e-4

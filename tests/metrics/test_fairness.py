@@ -9,7 +9,7 @@ from luce.data import Dataset
 from luce.errors import DataError, OptionError
 from luce.kernels.exposure import reference
 from luce.metrics import METRICS, evaluate, measure, metric
-from luce.metrics.exposure import draw_exposures, merits_of, without_noise
+from luce.metrics.exposure import draw_exposures, exposures_of, merits_of, without_noise
 from luce.metrics.fairness import FAIRNESS
 from luce.metrics.gains import discounts
 from luce.metrics.places import places_of
@@ -200,3 +200,8 @@ def test_what_cannot_be():
         measure([0.0, 1], [600, 0], [0, 2], "disparity")
     with pytest.raises(DataError, match="scores must be numbers, or −inf"):
         measure([0.0, np.inf], [1, 0], [0, 2], "disparity")
+
+
+def test_exposure_is_not_averaged_across_lists():
+    found = exposures_of(np.zeros(5), np.ones(5), np.array([0, 2, 5]), cutoff=1)
+    np.testing.assert_allclose(found, [1 / 2] * 2 + [1 / 3] * 3)

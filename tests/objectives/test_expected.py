@@ -174,3 +174,9 @@ def test_bad_options_are_named(options, words):
 def test_the_baseline_knows_no_auto():
     with pytest.raises(OptionError, match="must be an integer ≥ 1 or three of them"):
         objective("stochastic-lambdaloss", samples="auto")
+
+
+def test_item_weights_stay_with_their_items():
+    goal = objective("pl-rank-3", metric="dcg@3", gain="linear", samples=2)
+    found = goal.value_and_gradient([3e4, 2e4, 1e4], [1.0, 0, 2], item_weights=[5.0, 7, 11])
+    assert found.loss[0] == pytest.approx(-(5 * 1 + 11 * 2 / np.log2(4)))

@@ -215,3 +215,8 @@ def test_unknown_names():
         objective("listmle", dept=3)
     with pytest.raises(OptionError, match=r"must be an integer ≥ 1 or None\. Got 0\."):
         objective("listmle", depth=0)
+
+
+def test_only_pointwise_objectives_learn_from_a_list_of_one_item():
+    for name, one in (("squared-label", True), ("listmle", False)):
+        assert objective(name).informative([1, 0, 2, np.nan], [0, 1, 3, 4]).tolist() == [one, True, False]

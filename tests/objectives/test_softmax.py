@@ -72,3 +72,8 @@ def test_mcrank():
             loss("mcrank", scores, [np.nan, wrong, 0])
     with pytest.raises(DataError, match=r"takes scores \(rows, grades\)"):
         loss("mcrank", SCORES, LABELS)
+
+
+def test_softmax_counts_every_grade_above_zero_once():
+    log_p = log_softmax(SCORES)
+    assert loss("softmax") == pytest.approx(-log_p[0] - log_p[2], abs=1e-14)

@@ -188,3 +188,10 @@ def test_control_c_keeps_the_best_model_and_says_where(data, tmp_path):
     assert "best model so far" in said
     assert "with --resume" in said
     assert np.isfinite(luce.load(tmp_path / "a.luce").predict(data["test"])).all()
+
+
+def test_a_checkpoint_of_lists_with_other_bounds_is_refused(tmp_path):
+    X, labels, path = np.eye(4), [1, 0, 1, 0], tmp_path / "a.checkpoint"
+    LinearRanker(max_iterations=1).fit(luce.Dataset(X, labels, [0, 2, 4]), checkpoint=path)
+    with pytest.raises(DataError, match="its data was"):
+        LinearRanker(max_iterations=1).fit(luce.Dataset(X, labels, [0, 1, 4]), checkpoint=Checkpoint(path, resume=True))

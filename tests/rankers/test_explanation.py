@@ -249,3 +249,12 @@ def test_every_ranker_of_lists_has_permutation_importance(data):
         permutation_importance(ranker, nothing)
     with pytest.raises(OptionError, match="There is no metric 'ndgc'"):
         permutation_importance(ranker, data["test"], "ndgc")
+
+
+def test_importance_by_err_uses_the_highest_grade_of_the_ranker():
+    data = luce.from_arrays([[1.0], [2], [3], [4]], [0, 1, 0, 3], [1, 1, 2, 2])
+    ranker = luce.LinearRanker().fit(data)
+    found = permutation_importance(ranker, data.take([0]), "err", repeats=20)
+    assert (
+        0 < found.values[0] <= 1 / 16
+    )  # of a grade of 1 out of 3, err is 1/8 at the first place and 1/16 at the second

@@ -215,3 +215,11 @@ def test_objectives_without_a_loss_for_free_scores():
     for objective, message in (("lambdarank", "gradient but no loss"), ("mcrank", "one score a grade")):
         with pytest.raises(OptionError, match=message):
             ItemScores(objective).fit([["a", "b"]])
+
+
+def test_adherence_with_a_ranking_of_weight_two_is_that_ranking_given_twice():
+    orderings, rankers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]], ["ann", "ann", "bob"]
+    weighted = Rankings.from_orderings(orderings, n_items=3, rankers=rankers, weights=[2, 1, 1])
+    repeated = Rankings.from_orderings([orderings[0], *orderings], n_items=3, rankers=["ann", *rankers])
+    found, expected = (PlackettLuce(prior=Normal(0, 1), adherence=True).fit(each) for each in (weighted, repeated))
+    assert found.adherence_ == pytest.approx(expected.adherence_, abs=1e-6)

@@ -335,3 +335,27 @@ def test_an_item_whose_quasi_variance_is_below_0_has_no_quasi_error():
     quasi = PlackettLuce("exact", prior=Pseudo(0.5)).fit(chain).quasi_standard_errors()
     np.testing.assert_array_equal(np.isnan(quasi.errors), [False, True, False])
     np.testing.assert_allclose(quasi.worst, 0, atol=1e-9)
+
+
+def test_rank_intervals_allow_for_all_comparisons_of_an_item():
+    unit = lambda rows: np.ones((len(range(*rows.indices(11))), 11))  # noqa: E731
+    for lead, lowest in ((2.7, 11), (2.9, 1)):  # of ten differences together, one of 2.8 standard errors is significant
+        log_worths = np.array([lead] + [0.0] * 10)
+        assert rank_intervals(log_worths, unit, 0.95)[0].tolist() == [1, lowest]
+
+
+def test_errors_from_a_reference_that_follows_an_inestimable_item():
+    orderings = [["a", "b", "c"], ["b", "c", "a"], ["c", "b"], ["c", "a", "b"]]
+    with pytest.warns(LuceWarning, match="cannot be estimated"):
+        model = PlackettLuce().fit(Rankings.from_orderings([*orderings, ["a", "z"]], names=["z", "a", "b", "c"]))
+    alone = PlackettLuce().fit(Rankings.from_orderings(orderings, names=["a", "b", "c"]))
+    for reference in "abc":
+        errors = model.standard_errors(reference=reference)
+        np.testing.assert_allclose(errors, [np.nan, *alone.standard_errors(reference=reference)], atol=1e-6)
+
+
+def test_the_bootstrap_keeps_the_weights_of_the_rankings_of_a_ranker():
+    orderings, rankers = [["a", "b"], ["b", "a"]] * 2, ["ann", "ann", "bob", "bob"]
+    rankings = Rankings.from_orderings(orderings, weights=[3, 1, 3, 1], rankers=rankers)
+    draws = PlackettLuce().fit(rankings).bootstrap(3)  # three to one, however much either ranker counts
+    np.testing.assert_allclose(draws[:, 0] - draws[:, 1], np.log(3), atol=1e-6)

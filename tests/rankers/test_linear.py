@@ -319,3 +319,11 @@ def test_training_is_logged(parts, caplog):
     with caplog.at_level("INFO", logger="luce"):
         LinearRanker(n_jobs=1, max_iterations=2).fit(parts["train"])
     assert "listmle: {'iteration': 1, 'loss':" in caplog.text
+
+
+def test_err_on_validation_uses_the_highest_grade_of_the_training_lists(parts):
+    train, whole = parts["train"], parts["validation"]
+    validation = luce.Dataset(whole.features, np.minimum(whole.labels, 1), whole.offsets)
+    ranker = LinearRanker(metric="err", max_iterations=3).fit(train, validation=validation)
+    expected = luce.evaluate(ranker.predict(validation), validation, "err", max_grade=train.labels.max())
+    assert ranker.history_[ranker.best_iteration_ - 1]["validation"] == pytest.approx(expected.means["err"])

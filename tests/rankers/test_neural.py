@@ -11,6 +11,7 @@ from luce.objectives import OBJECTIVES
 from luce.rankers import NeuralRanker
 from luce.rankers.neural import learner as learner_module
 from luce.rankers.neural.network import Network
+from luce.rankers.neural.training import TorchLearner
 
 from .made import for_objective, ndcg, parts, random_ndcg
 
@@ -252,3 +253,23 @@ def test_an_interrupt_keeps_the_best_so_far(data):
     whole = quick(epochs=3).fit(data["train"], validation=data["validation"])
     np.testing.assert_array_equal(ranker.predict(data["test"]), whole.predict(data["test"]))
     assert len(ranker.history_) == 3
+
+
+def test_l2_does_not_shrink_the_tie_parameter():
+    settings = {"optimiser": "sgd", "learning_rate": 0.1, "l2": 1.0, "seed": 0, "figure": lambda learner: None}
+    learner = TorchLearner(torch.nn.Linear(1, 1, bias=False), [2.0], **settings)
+    weight = learner.network.weight.item()
+    for parameter in (learner.network.weight, learner.nuisance):
+        parameter.grad = torch.zeros_like(parameter)
+    learner.optimiser.step()
+    assert learner.nuisance.item() == 2
+    assert learner.network.weight.item() == pytest.approx(0.9 * weight)
+
+
+def test_list_weights_scale_the_step_of_the_tie_parameter(data):
+    train = data["train"].take(np.arange(8))
+    heavy = luce.Dataset(train.features, train.labels, train.offsets, list_weights=np.full(8, 2.0))
+    settings = {"optimiser": "sgd", "epochs": 1, "lists_per_batch": 8}
+    (one,), (two,) = (quick("pairties-davidson", **settings).fit(each).nuisance_.values() for each in (train, heavy))
+    (start,) = OBJECTIVES["pairties-davidson"].nuisance.values()
+    assert two - start == pytest.approx(2 * (one - start)) != 0

@@ -9,6 +9,8 @@ from scipy import sparse
 
 import luce
 from luce.errors import DataError, LuceError, LuceWarning, MissingPackageError, OptionError
+from luce.rankers.trees.forest import Tree
+from luce.rankers.trees.leaves import monotone
 
 from .growing import learner_of, quick
 from .made import ndcg, parts, random_ndcg
@@ -201,3 +203,31 @@ def test_without_lightgbm_the_install_line_is_told(data, monkeypatch):
 def test_scores_that_run_away_are_told(data):
     with pytest.raises(LuceError, match="lower learning_rate than 1e"):
         quick("squared-label", learning_rate=1e200, trees=5).fit(data["train"])
+
+
+def test_monotone_leaf_values_by_hand():
+    # The root splits by a feature that must not lower the score; leaves 1 and 2 on its left have the mean 0.5.
+    tree = Tree({"left_child": "1 -2", "right_child": "-1 -3", "split_feature": "0 1"})
+    values = monotone(tree, np.array([0.0, 1.0, -1.0]), np.array([1.0, 3.0, 1.0]), np.array([1, 0]))
+    assert values.tolist() == [0.25, 0.25, -1]
+
+
+def test_the_loss_of_a_round_is_weighted(data):
+    train = data["train"]
+    weights = np.random.default_rng(0).random(train.n_lists)
+    weighted = luce.Dataset(train.features, train.labels, train.offsets, list_weights=weights)
+    ranker = quick("pl-partition", trees=2).fit(weighted)
+    goal = luce.objective("pl-partition")
+    losses = goal.value_and_gradient(ranker.predict(weighted), train.labels, train.offsets).loss
+    taught = goal.informative(train.labels, train.offsets)
+    assert ranker.history_[-1]["loss"] == pytest.approx((weights * losses)[taught].sum() / taught.sum())
+
+
+def test_the_tie_parameter_counts_list_weights_as_repetition(data):
+    train = data["train"].take(np.arange(20))
+    plain = luce.Dataset(few_values(train), train.labels, train.offsets)
+    weighted = luce.Dataset(plain.features, plain.labels, plain.offsets, list_weights=np.repeat([2.0, 1], [5, 15]))
+    twice = luce.data.concatenate([plain, plain.take(np.arange(5))])
+    settings = {"trees": 1, "min_rows_in_leaf": 1, "engine": {"min_sum_hessian_in_leaf": 25.0}}
+    one, other = (quick("pairties-davidson", **settings).fit(each).nuisance_ for each in (weighted, twice))
+    assert one == pytest.approx(other, rel=1e-6)

@@ -122,3 +122,10 @@ def test_nodes_in_a_circle_are_refused(data):
     forged = {"left_child": "-1 2 1 -5 -6", "right_child": "-2 -3 -4 3 4"}
     with pytest.raises(ValueError, match="do not hang together"):
         type(tree)({**tree.fields, **forged}).check(N_FEATURES)
+
+
+def test_a_node_that_is_its_own_child_is_refused(data):
+    tree = quick(trees=1, leaves=6).fit(data).forest_.trees[0]
+    forged = {"left_child": "-1 1 3 4 -5", "right_child": "-2 2 -3 -4 -6"}
+    with pytest.raises(ValueError, match="do not hang together"):
+        type(tree)({**tree.fields, **forged}).check(N_FEATURES)

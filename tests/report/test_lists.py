@@ -1,5 +1,7 @@
 """Wins and losses, the lists behind them, depth, exposure: whom they are about, and what they say of single lists."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from luce.metrics import compare, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Report
 from luce.report.depth import depth
-from luce.report.differences import chosen_lists, differences
+from luce.report.differences import changes, chosen_lists, differences
+from luce.report.exposure import attention
 from luce.report.leader import leading
 from luce.report.lists import lists as lists_section
 from luce.report.lists import together
@@ -214,3 +217,25 @@ def test_exposure_of_the_leader_beside_the_rival(report, data, monkeypatch):
     monkeypatch.setattr("luce.report.merit.ITEMS", data.n_rows // 2)
     fewer = merit(report(base=9, good=0.1))
     assert fewer["drawn"] == 10, "every third list: half of the rows and no more"
+
+
+def test_differences_by_rounding_are_no_wins():
+    values = {"a": np.array([0.1 + 0.2, 0.5]), "b": np.array([0.3, 0.25])}
+    results = {name: SimpleNamespace(values={"ndcg": each}) for name, each in values.items()}
+    assert changes(SimpleNamespace(results=results), "ndcg", "a", "b").tolist() == [0, 0.25]
+
+
+def test_depth_has_the_highest_grade_of_the_results(report, data):
+    given = report(good=1, metrics="err", compared=[])
+    high = evaluate(given.scores["good"], data, "err", max_grade=9, n_bootstrap=0)
+    object.__setattr__(given, "results", {"good": high})
+    expected = evaluate(given.scores["good"], data, "err@1", max_grade=9, n_bootstrap=0).means["err@1"]
+    assert depth(given)["rows"]["good"][0] == pytest.approx(expected)
+
+
+def test_merit_has_the_gain_of_the_results(report, data):
+    given = report(good=1)
+    linear = evaluate(given.scores["good"], data, "ndcg@10", gain="linear", n_bootstrap=0)
+    object.__setattr__(given, "results", {"good": linear})
+    expected = attention(given.scores["good"], data, gain="linear").by_grade
+    assert [row.of_merit for row, _ in merit(given)["tables"]["Grade"]] == [row.of_merit for row in expected]
