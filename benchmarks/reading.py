@@ -7,6 +7,7 @@ Makes text of the shape of MSLR-WEB30K (136 features, all of them written) in a 
 
 import argparse
 import json
+import math
 import os
 import platform
 import resource
@@ -24,13 +25,13 @@ import numpy as np
 FEATURES, LIST_LENGTH, ROWS_MADE = 136, 120, 5_000
 
 
-def make_text(path: Path, megabytes: int, seed: int = 0) -> int:
+def make_text(path: Path, megabytes: float = math.inf, n_rows: float = math.inf, seed: int = 0) -> int:
     """Write text of about this size, return its number of rows: the same few thousand rows under new query ids."""
     tails = _rows(np.random.default_rng(seed))
     labels = np.random.default_rng(seed).choice(5, ROWS_MADE, p=[0.52, 0.32, 0.13, 0.02, 0.01]).tolist()
     rows = size = 0
     with open(path, "w") as file:
-        while size < megabytes * 1_000_000:
+        while size < megabytes * 1_000_000 and rows < n_rows:
             block = [
                 f"{label} qid:{(rows + number) // LIST_LENGTH} {tail}\n"
                 for number, (label, tail) in enumerate(zip(labels, tails, strict=True))

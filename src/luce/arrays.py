@@ -1,5 +1,6 @@
 """The shape vocabulary: N rows, Q lists, offsets (Q+1,); list q owns the rows offsets[q]:offsets[q+1]."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,21 @@ def list_of_row(offsets: Integers) -> Integers:
     array([0, 0, 2, 2, 2])
     """
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def list_blocks(offsets: Integers, n_rows: int = 2**17) -> list[slice]:
+    """Consecutive lists in blocks of at most `n_rows` rows; a longer list is a block of its own.
+
+    There is at least one block; without lists it is empty.
+
+    >>> list_blocks(np.array([0, 2, 4, 9, 10]), 5)
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    cuts, n_lists = [0], len(offsets) - 1
+    while cuts[-1] < n_lists:
+        fitting = int(np.searchsorted(offsets, offsets[cuts[-1]] + n_rows, side="right")) - 1
+        cuts.append(max(cuts[-1] + 1, fitting))
+    return [slice(first, last) for first, last in pairwise(cuts)] or [slice(0, 0)]
 
 
 def rows_of_lists(offsets: Integers, lists: Integers) -> Integers:

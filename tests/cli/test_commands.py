@@ -146,6 +146,20 @@ def test_evaluate_several_and_every_list(folder, tmp_path):
         assert one["metrics"]["ndcg@1"]["mean"] >= other["metrics"]["ndcg@1"]["mean"]
 
 
+def test_evaluate_loads_a_model_once_and_reads_the_data_once(folder, tmp_path, monkeypatch):
+    other = tmp_path / "other.luce"
+    other.write_bytes((folder / "model.luce").read_bytes())
+    calls = []
+
+    def counted(name, function):
+        return lambda path, **options: calls.append((name, Path(path).name)) or function(path, **options)
+
+    monkeypatch.setattr("luce.rankers.load", counted("load", luce.rankers.load))
+    monkeypatch.setattr("luce.data.read", counted("read", luce.data.read))
+    call("evaluate", folder / "model.luce", other, folder / "test.txt", "--metrics", "ndcg@1")
+    assert sorted(calls) == [("load", "model.luce"), ("load", "other.luce"), ("read", "test.txt")]
+
+
 def test_train_takes_presets_and_kinds(folder, tmp_path):
     for name, kind, words in (
         ("pmop-gibbs", "linear", ["--preset", "pmop-gibbs", "--set", "max_iterations=5"]),

@@ -6,10 +6,10 @@ import torch
 from scipy import sparse
 
 import luce
+from luce.data import transform
 from luce.errors import DataError, LuceError, OptionError
 from luce.objectives import OBJECTIVES
 from luce.rankers import NeuralRanker
-from luce.rankers.neural import learner as learner_module
 from luce.rankers.neural.network import Network
 from luce.rankers.neural.training import TorchLearner
 
@@ -134,7 +134,7 @@ def test_lists_and_the_order_of_rows_play_no_part(data, context):
 def test_chunks_of_lists_change_nothing(data, monkeypatch):
     ranker = quick("listnet", context="attention", epochs=1).fit(data["train"])
     scores = ranker.predict(data["test"])
-    monkeypatch.setattr(learner_module, "CHUNK", 7)
+    monkeypatch.setattr(transform, "CELLS", 7)
     np.testing.assert_allclose(ranker.predict(data["test"]), scores, rtol=1e-5, atol=1e-6)
 
 

@@ -7,7 +7,7 @@ import typer
 
 from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
 from luce.cli.output import check_written, say, show_json
-from luce.cli.reading import read_data, read_for
+from luce.cli.reading import read_for
 from luce.errors import OptionError
 
 LIST_METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
@@ -58,12 +58,16 @@ def evaluate(
     settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
     results: dict[str, Any] = {}
     shown: dict[str, Any] = {}
+    datasets: dict[Any, Any] = {}
     for source in sources:
-        ranker = None if source.suffix == ".run" else luce.load(source)
+        ranker = ranker_of(source)
+        features = None if ranker is None else (ranker.takes, *ranker.features)
+        if features not in datasets:
+            datasets[features] = read_for(ranker, data, read)
         if ranker is not None and ranker.takes != "lists":
-            results[str(source)] = _of_labels(ranker, read_for(ranker, data, read), metrics, propensity, seed)
+            results[str(source)] = _of_labels(ranker, datasets[features], metrics, propensity, seed)
             continue
-        scores, dataset, grade = scored(source, data, read)
+        scores, dataset, grade = scored(source, ranker, datasets[features])
         highest = grade if max_grade is None else max_grade
         results[str(source)] = luce.evaluate(scores, dataset, metrics or LIST_METRICS, max_grade=highest, **settings)
         shown[str(source)] = scores, dataset
@@ -87,14 +91,19 @@ def _of_labels(ranker: Any, data: Any, metrics: str | None, propensity: str, see
     return ranker.evaluate(data, a=a, b=b, random_state=seed, **chosen)
 
 
-def scored(source: Path, data: Path, reading: list[str] | None) -> tuple[Any, Any, float | None]:
-    """Scores, the lists they are of, and the highest grade the source knows of."""
-    import luce
+def ranker_of(source: Path) -> Any | None:
+    """The model in a file; None for a TREC run."""
+    from luce.rankers import load
 
-    if source.suffix == ".run":
-        return (*luce.read_run(source, read_data(data, reading)), None)
-    ranker = luce.load(source)
-    dataset = read_data(data, reading, *ranker.features)
+    return None if source.suffix == ".run" else load(source)
+
+
+def scored(source: Path, ranker: Any | None, dataset: Any) -> tuple[Any, Any, float | None]:
+    """The scores that a model, or a run without one, gives; the lists they are of; the highest grade it knows of."""
+    from luce.data import read_run
+
+    if ranker is None:
+        return (*read_run(source, dataset), None)
     return ranker.predict(dataset), dataset, ranker.max_grade_
 
 

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.evaluate import scored
+from luce.cli.evaluate import ranker_of, scored
 from luce.cli.options import Gain, Json, Reading, Threads
 from luce.cli.output import check_written, say, show_json, show_table, write_table
+from luce.cli.reading import read_for
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote, or a TREC run.")]
 Data = Annotated[
@@ -43,7 +44,8 @@ def exposure(
     from luce.report.exposure import attention, write_exposure
 
     check_written([path for path in (report, csv) if path is not None], [model, data])
-    scores, dataset, _ = scored(model, data, read)
+    ranker = ranker_of(model)
+    scores, dataset, _ = scored(model, ranker, read_for(ranker, data, read))
     metrics = [f"disparity@{places}"]
     if dataset.groups is not None:
         metrics += [f"parity-gap@{places}", f"merit-gap@{places}"]

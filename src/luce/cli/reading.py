@@ -14,17 +14,18 @@ COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "g
 
 
 def read_for(
-    ranker: Any,
+    ranker: Any | None,
     path: str | os.PathLike[str],
     reading: list[str] | None = None,
     like: Any = None,
     judged: bool = True,
 ) -> Any:
-    """What a ranker takes, judged lists or tagged rows, with the features of the model, or of other data, if known.
+    """What a ranker takes, judged lists or tagged rows, with the features of the model, or of other data, if known;
+    without a ranker, judged lists.
 
     Not `judged`: a table may go without a column of labels.
     """
-    if ranker.takes == "lists":
+    if ranker is None or ranker.takes == "lists":
         known = (None, None) if like is None else (like.n_features, like.feature_names)
         n_features, names = ranker.features if hasattr(ranker, "n_features_in_") else known
         return read_data(path, reading, n_features, names, judged)

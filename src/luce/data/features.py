@@ -59,10 +59,10 @@ def apply_transforms(transforms: Sequence[Transform], features: Features, offset
     parts = blocks(features, offsets, transforms)
     if sparse.issparse(features):
         none = sparse.csr_array((0, shape[1]), dtype=np.float32)
-        return sparse.csr_array(sparse.vstack([none, *(part for _, part in parts)], format="csr"))
+        return sparse.csr_array(sparse.vstack([none, *(part.features for part in parts)], format="csr"))
     result = np.empty(shape, dtype=np.float32)
-    for rows, part in parts:
-        result[rows] = part
+    for part in parts:
+        result[part.rows] = part.features
     return result
 
 

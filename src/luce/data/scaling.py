@@ -98,8 +98,8 @@ class Standardise(Transform):
 
 def _training_moments(dataset: Dataset, before: Sequence[Transform]) -> Moments:
     moments = no_moments(width_after(before, dataset.n_features))
-    for _, block in blocks(dataset.features, dataset.offsets, before):
-        moments = moments.merged(moments_of(block))
+    for block in blocks(dataset.features, dataset.offsets, before):
+        moments = moments.merged(moments_of(block.features))
     return moments
 
 

@@ -132,11 +132,11 @@ def _tile(
     observed = dataset.labels[~np.isnan(dataset.labels)]
     middle = observed.mean() if observed.size else 0.0
     threads = thread_count()
-    for rows, block in blocks(dataset.features, dataset.offsets, before):
-        labels = dataset.labels[rows] - middle
+    for block in blocks(dataset.features, dataset.offsets, before):
+        labels = dataset.labels[block.rows] - middle
         seen = np.flatnonzero(~np.isnan(labels))
         for part in in_parallel(
-            [partial(_sums, block, labels, share, a, b) for share in np.array_split(seen, threads)]
+            [partial(_sums, block.features, labels, share, a, b) for share in np.array_split(seen, threads)]
         ):
             sums += part
     correlation = _correlation(*sums)

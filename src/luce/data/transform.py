@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers, frozen, list_blocks
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError
 
@@ -91,32 +90,35 @@ def width_after(transforms: Sequence[Transform], n_features: int) -> int:
     return n_features
 
 
-def blocks(features: Features, offsets: Integers, transforms: Sequence[Transform]) -> Iterator[tuple[slice, Features]]:
-    """The features as the transforms leave them, block after block of rows, with the rows each block holds."""
-    n_rows = features.shape[0]
+class Block(NamedTuple):
+    """Transformed features of some rows, with the offsets of their lists within the block."""
+
+    rows: slice
+    features: Features
+    offsets: Integers
+
+
+def blocks(
+    features: Features, offsets: Integers, transforms: Sequence[Transform], *, complete_lists: bool = False
+) -> Iterator[Block]:
+    """The features as the transforms leave them, block after block of rows: memory does not grow with their number.
+
+    A list may be cut in two, unless `complete_lists` or a transform looks at complete lists; then a list that is longer
+    than a block is a block of its own.
+    """
     if sparse.issparse(features):
         step = SPARSE_ROWS
     else:
         step = max(1, CELLS // max(1, width_after(transforms, features.shape[1])))
-    whole = any(transform.within_lists for transform in transforms)
-    cuts = _whole_lists(offsets, step) if whole else [*range(0, n_rows, step), n_rows]
-    for first, last in pairwise(cuts):
-        block = features[first:last] if sparse.issparse(features) else contiguous(features[first:last])
-        lists = np.array([0, last - first])
-        if whole:
-            start, stop = np.searchsorted(offsets, [first, last], side="right")
-            lists = offsets[start - 1 : stop] - first
+    if not (complete_lists or any(transform.within_lists for transform in transforms)):
+        offsets = np.append(np.arange(0, features.shape[0], step), features.shape[0])
+    for lists in list_blocks(offsets, step):
+        bounds = offsets[lists.start : lists.stop + 1]
+        rows, bounds = slice(bounds[0], bounds[-1]), bounds - bounds[0]
+        block = features[rows] if sparse.issparse(features) else contiguous(features[rows])
         for transform in transforms:
-            block = transform.apply(block, lists)
-        yield slice(first, last), block
-
-
-def _whole_lists(offsets: Integers, step: int) -> list[int]:
-    cuts = [0]
-    while cuts[-1] < offsets[-1]:
-        fitting = offsets[np.searchsorted(offsets, cuts[-1] + step, side="right") - 1]
-        cuts.append(int(fitting if fitting > cuts[-1] else offsets[np.searchsorted(offsets, cuts[-1], side="right")]))
-    return cuts
+            block = transform.apply(block, bounds)
+        yield Block(rows, block, bounds)
 
 
 def saturated(values: Floats) -> NDArray[np.float32]:

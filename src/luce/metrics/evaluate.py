@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, check_offsets, check_rows, frozen, numbers
+from luce.arrays import Floats, check_offsets, check_rows, frozen, list_blocks, numbers
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics.gains import GAINS, discounts
@@ -45,18 +45,21 @@ def measure(
     scores = check_rows("scores", scores, len(labels))
     members = None if groups is None else numbers("groups", groups, len(labels)).astype(np.int64)
     top = resolve_max_grade(wanted, labels, max_grade)
-    ranked = ranked_lists(scores, labels, offsets, _depth(wanted), n_jobs)
     longest = int(np.diff(offsets).max(initial=0))
     table = discounts(min(longest, _depth(wanted)))
-    values = {}
+    values = {str(one): np.empty(len(offsets) - 1) for one in wanted}
     for one in wanted:
         if one.of_policy:
             settings: dict[str, Any] = {"cutoff": one.cutoff, "gain": gain, "groups": members, "n_jobs": n_jobs}
             values[str(one)] = one.kernel(scores, labels, offsets, **settings)
-            continue
-        options = Options(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
-        values[str(one)] = np.empty(len(offsets) - 1)
-        over_lists(one.kernel, frozen(offsets), ranked, options, values[str(one)], n_jobs=n_jobs)
+    for lists in list_blocks(offsets):
+        bounds = offsets[lists.start : lists.stop + 1]
+        rows, bounds = slice(bounds[0], bounds[-1]), frozen(bounds - bounds[0])
+        ranked = ranked_lists(scores[rows], labels[rows], bounds, _depth(wanted), n_jobs)
+        for one in wanted:
+            if not one.of_policy:
+                options = Options(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
+                over_lists(one.kernel, bounds, ranked, options, values[str(one)][lists], n_jobs=n_jobs)
     return values
 
 

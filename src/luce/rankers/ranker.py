@@ -5,7 +5,7 @@ import os
 import platform
 import zlib
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, Integers, list_blocks, list_of_row
 from luce.data import Dataset, from_arrays, group_rows
 from luce.data.features import (
     TRANSFORMS,
@@ -28,6 +28,7 @@ from luce.data.features import (
     unfitted,
 )
 from luce.data.scaling import Fill
+from luce.data.transform import Block, blocks
 from luce.errors import DataError, LuceError
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
@@ -98,7 +99,7 @@ class Ranker(BaseEstimator):
 
     @abstractmethod
     def _scores(self, features: Any, offsets: Integers) -> Floats:
-        """The score of each row of transformed features."""
+        """The score of each row of a block of transformed features; of complete lists where `_needs_lists`."""
 
     @property
     def _needs_lists(self) -> str:
@@ -126,7 +127,10 @@ class Ranker(BaseEstimator):
         rest of its list: features normalised within lists, attention over the list.
         """
         dataset, position = self._given(X, qid)
-        scores = finite(self._scores(self._transformed(dataset), dataset.offsets))
+        scores = np.empty(dataset.n_rows)
+        for block in self._blocks(dataset):
+            scores[block.rows] = self._scores(block.features, block.offsets)
+        finite(scores)
         return scores if position is None else scores[position]
 
     def _given(self, X: Any, qid: Any) -> tuple[Dataset, Integers | None]:
@@ -269,6 +273,14 @@ class Ranker(BaseEstimator):
             refuse_missing(features)
         return features
 
+    def _blocks(self, dataset: Dataset) -> Iterator[Block]:
+        """What `_transformed` gives, block after block: the memory it takes does not grow with the rows."""
+        complete = bool(self._needs_lists)
+        for block in blocks(dataset.features, dataset.offsets, self.transforms_, complete_lists=complete):
+            if not self._takes_missing:
+                refuse_missing(block.features)
+            yield block
+
     @property
     def _takes_missing(self) -> bool:
         return any(kind is Fill for kind in self._transform_kinds)
@@ -363,12 +375,17 @@ def _is_plain(value: Any) -> bool:
 
 def ranking_table(scores: Floats, dataset: Dataset, top: int | None = None) -> pa.Table:
     """The table that `Ranker.rank` gives, for any scores."""
-    order = np.lexsort((-scores, list_of_row(dataset.offsets)))
-    lists = list_of_row(dataset.offsets)
-    ranks: Integers = np.arange(dataset.n_rows) - dataset.offsets[:-1][lists] + 1
+    return pa.concat_tables([_ranked(scores, dataset, lists, top) for lists in list_blocks(dataset.offsets)])
+
+
+def _ranked(scores: Floats, dataset: Dataset, block: slice, top: int | None) -> pa.Table:
+    offsets = dataset.offsets[block.start : block.stop + 1]
+    lists = list_of_row(offsets)
+    order = offsets[0] + np.lexsort((-scores[offsets[0] : offsets[-1]], lists))
+    ranks: Integers = np.arange(offsets[0], offsets[-1]) - offsets[lists] + 1
     if top is not None:
         order, lists, ranks = order[ranks <= top], lists[ranks <= top], ranks[ranks <= top]
-    columns = {"query": dataset.query_ids.take(pa.array(lists)), "rank": pa.array(ranks)}
+    columns = {"query": dataset.query_ids.take(pa.array(block.start + lists)), "rank": pa.array(ranks)}
     if dataset.document_ids is not None:
         columns["document"] = dataset.document_ids.take(pa.array(order))
     return pa.table(columns | {"score": pa.array(scores[order]), "row": pa.array(order)})

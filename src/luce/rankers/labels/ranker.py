@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
+from luce.data import Dataset
 from luce.data.extreme import TaggedData
 from luce.data.features import fit_transforms
 from luce.data.transform import width_after
@@ -149,7 +150,7 @@ class LabelRanker(NetworkRanker):
         if validation is not None:
             judge = validation if isinstance(validation, TaggedData) else tagged(*validation)
             self._check_labels(judge)
-            held_out = self._features_of(judge)
+            held_out = self._transformed(self._rows(judge))
             self.label_counts_ = self.label_counts_ + judge.label_counts
             self.training_rows_ += judge.n_rows
         train = partial(self._train, features, data, teaching, held_out, judge)
@@ -216,9 +217,12 @@ class LabelRanker(NetworkRanker):
 
         if not whole(1).accepts(k):
             raise OptionError(f"k, the number of labels of each row, must be an integer ≥ 1. Got {k!r}.")
-        features = self._features_of(X)
+        rows = self._rows(X)
+        shape = rows.n_rows, min(int(k), len(self.label_counts_))
+        labels, scores = np.empty(shape, np.int64), np.empty(shape, np.float32)
         with settings(self.n_jobs, self._device()):
-            labels, scores = top_labels(self.network_, features, int(k))
+            for block in self._blocks(rows):
+                labels[block.rows], scores[block.rows] = top_labels(self.network_, block.features, int(k))
         return labels, finite_scores(scores)
 
     def predict(self, X: Any, qid: Any = None) -> Floats:
@@ -226,9 +230,12 @@ class LabelRanker(NetworkRanker):
         from luce.rankers.labels.prediction import all_scores
         from luce.rankers.neural.training import settings
 
-        features = self._features_of(X)
+        rows = self._rows(X)
+        scores = np.empty((rows.n_rows, len(self.label_counts_)), np.float32)
         with settings(self.n_jobs, self._device()):
-            return finite_scores(all_scores(self.network_, features))
+            for block in self._blocks(rows):
+                scores[block.rows] = all_scores(self.network_, block.features)
+        return finite_scores(scores)
 
     def rank(self, X: Any, qid: Any = None, *, top: int | None = 10) -> pa.Table:
         """The best labels of each row: row (from 0), rank, label and score; `top` of them, None = all.
@@ -273,11 +280,11 @@ class LabelRanker(NetworkRanker):
     def _metric(self) -> Metric:
         return label_metric(self.metric)
 
-    def _features_of(self, X: Any) -> Any:
+    def _rows(self, X: Any) -> Dataset:
         check_is_fitted(self, "transforms_")
         rows = feature_rows(X)
         self._check_features(rows)
-        return self._transformed(rows)
+        return rows
 
     def _check_labels(self, data: TaggedData) -> None:
         if data.n_labels != len(self.label_counts_):

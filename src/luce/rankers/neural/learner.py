@@ -11,12 +11,10 @@ from torch import Tensor, nn
 
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, rows_of_lists
 from luce.data import Dataset
+from luce.data.transform import blocks
 from luce.errors import DataError
 from luce.objectives import Draw, Objective
 from luce.rankers.neural.training import TorchLearner
-
-CHUNK = 65_536
-"""Rows scored together, unless a list is longer."""
 
 
 class NetworkLearner(TorchLearner):
@@ -97,18 +95,12 @@ def _takes_offsets(kind: type[nn.Module]) -> bool:
 
 
 def scores_of(network: nn.Module, features: Any, offsets: Integers) -> Floats:
-    """The scores (N,) or (N, outputs) of all rows, in chunks of whole lists."""
+    """The scores (N,) or (N, outputs) of all rows, in blocks of complete lists."""
     device = next(network.parameters()).device
     network.eval()
-    cuts = [0]
-    for q, end in enumerate(offsets[1:].tolist()):
-        if end - offsets[cuts[-1]] > CHUNK and q > cuts[-1]:
-            cuts.append(q)
     parts = []
     with torch.inference_mode():
-        for first, last in zip(cuts, [*cuts[1:], len(offsets) - 1], strict=True):
-            some = features[offsets[first] : offsets[last]]
+        for _, some, bounds in blocks(features, offsets, (), complete_lists=True):
             rows = torch.from_numpy(some.toarray() if sparse.issparse(some) else np.array(some)).to(device)
-            bounds = torch.from_numpy(offsets[first : last + 1] - offsets[first])
-            parts.append(call(network, rows, bounds).to("cpu", torch.float64).numpy())
+            parts.append(call(network, rows, torch.from_numpy(bounds)).to("cpu", torch.float64).numpy())
     return np.concatenate(parts)

@@ -1,0 +1,94 @@
+"""How much memory do `luce evaluate`, `luce rank` and `luce train` take as the data grow, from text and mapped?
+
+python benchmarks/memory.py
+
+Each command runs in a process of its own, after one on few rows that compiles. Its anonymous memory (RssAnon, Linux) is
+sampled every 5 ms; pages of a mapped file are not part of it, the system drops them when it needs room. The slope is
+the growth of the peak from the smallest to the largest data, in units of the data: rows × features × 4 bytes.
+Needs 7 GB in the temporary folder.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from measuring import show_machine
+from reading import FEATURES, make_text
+
+ROWS = 180_000, 710_000, 2_800_000
+FEW = 5_000
+KINDS = {
+    "linear": ("--set", "max-iterations=5"),
+    "trees": ("--model", "trees", "--set", "trees=5"),
+    "neural": ("--model", "neural", "--set", "epochs=1"),
+}
+COMMANDS = {
+    **{f"evaluate {kind}": ("evaluate", f"{kind}.luce", "{data}") for kind in KINDS},
+    "rank linear": ("rank", "linear.luce", "{data}", "-o", "ranking.csv"),
+    "rank linear --top 10": ("rank", "linear.luce", "{data}", "--top", "10", "-o", "ranking.csv"),
+    **{f"train {kind}": ("train", "{data}", *KINDS[kind], "-o", "trained.luce") for kind in ("linear", "trees")},
+}
+
+
+class Cost(NamedTuple):
+    peak: int
+    seconds: float
+
+
+def cost_of(command: tuple[str, ...], data: Path) -> Cost:
+    """The peak of the anonymous memory of a command of Luce on a file, and how long it took."""
+    words = [word.format(data=data.name) for word in command]
+    call = [sys.executable, "-c", "from luce.cli import main; main()", *words]
+    peak, started = 0, time.perf_counter()
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(call, cwd=data.parent, stdout=said, stderr=said)
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text().partition("RssAnon:")[2]
+            peak = max(peak, 1024 * int(status.split()[0]) if status else 0)  # none in its last moment
+            time.sleep(0.005)
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"luce {' '.join(words)} failed: {said.read()}")
+    return Cost(peak, time.perf_counter() - started)
+
+
+def make_data(folder: Path, rows: int) -> dict[str, Path]:
+    """The same synthetic data as text and mapped."""
+    text = folder / f"{rows}.txt"
+    make_text(text, n_rows=rows)
+    mapped = text.with_suffix(".luce-data")
+    cost_of(("convert", "{data}", mapped.name), text)
+    return {"text": text, "mapped": mapped}
+
+
+def show_costs(sizes: list[int], folder: Path) -> None:
+    few = make_data(folder, FEW)["text"]
+    for kind, settings in KINDS.items():
+        cost_of(("train", "{data}", *settings, "-o", f"{kind}.luce"), few)
+    data = [make_data(folder, rows) for rows in sizes]
+    print(f"{'':32}{''.join(f'{rows:17,} rows' for rows in sizes)}     slope")
+    print(f"{'data':32}{''.join(f'{4 * FEATURES * rows / 1e6:10,.0f} MB         ' for rows in sizes)}")
+    for name, command in COMMANDS.items():
+        cost_of(command, few)
+        for form in data[0]:
+            costs = [cost_of(command, one[form]) for one in data]
+            slope = (costs[-1].peak - costs[0].peak) / (4 * FEATURES * (sizes[-1] - sizes[0]))
+            cells = "".join(f"{cost.peak / 1e6:10,.0f} MB {cost.seconds:6.1f} s" for cost in costs)
+            print(f"{name:22} {form:9}{cells} {slope:7.2f} ×", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="sizes of the data, multiples of 5,000")
+    options = parser.parse_args()
+    show_machine("luce", "numpy", "numba", "pyarrow", "lightgbm", "torch")
+    with tempfile.TemporaryDirectory() as folder:
+        show_costs(sorted(options.rows), Path(folder))
+
+
+if __name__ == "__main__":
+    main()
