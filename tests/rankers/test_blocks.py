@@ -112,7 +112,7 @@ def test_measuring_and_ranking_take_little_memory():
     scores, dataset = large()
     work = partial(measure, scores, dataset.labels, dataset.offsets, "ndcg@10, err", n_jobs=1)
     assert peak_of(work) < 18 * dataset.n_rows
-    assert peak_of(lambda: ranking_table(scores, dataset, top=1)) < 36 * dataset.n_rows
+    assert peak_of(lambda: ranking_table(scores, dataset, top=1)) < 20 * dataset.n_rows
 
 
 def test_the_size_of_a_block_changes_no_metric_and_no_ranking(data, monkeypatch):
