@@ -29,7 +29,6 @@ KINDS = {
 COMMANDS = {
     **{f"evaluate {kind}": ("evaluate", f"{kind}.luce", "{data}") for kind in KINDS},
     "rank linear": ("rank", "linear.luce", "{data}", "-o", "ranking.csv"),
-    "rank linear --top 10": ("rank", "linear.luce", "{data}", "--top", "10", "-o", "ranking.csv"),
     **{f"train {kind}": ("train", "{data}", *KINDS[kind], "-o", "trained.luce") for kind in ("linear", "trees")},
 }
 
