@@ -130,6 +130,23 @@ def text_pieces(source: Source, spare: list[NDArray[np.uint8]]) -> Iterator[NDAr
         carried = buffer[cut:filled].copy()
 
 
+def check_utf8(path: str | os.PathLike[str]) -> None:
+    """An error that names the first byte of a text file that is not UTF-8, where there is one."""
+    lines = before = 0
+    with Source(path) as source:
+        for piece in text_pieces(source, []):
+            text = bytes(piece)
+            try:
+                text.decode()
+            except UnicodeDecodeError as error:
+                line, at = lines + text.count(b"\n", 0, error.start) + 1, before + error.start
+                raise DataError(
+                    f"{os.fspath(path)}, line {line:,}: the file must be UTF-8 text. Byte {at:,} of the file, "
+                    f"0x{text[error.start]:02x}, is not: save the file as UTF-8."
+                ) from None
+            lines, before = lines + text.count(b"\n"), before + len(text)
+
+
 def _fill(source: Source, buffer: NDArray[np.uint8], filled: int) -> int:
     while filled < len(buffer) and (count := source.readinto(buffer[filled:])):
         filled += count

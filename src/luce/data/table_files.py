@@ -28,8 +28,8 @@ from luce.data.columns import (
 )
 from luce.data.grouping import whole_number_ids
 from luce.data.ragged import Dataset
-from luce.data.streams import Source, open_to_write, text_pieces
-from luce.data.tables import BLOCK, dataset_of, table_of
+from luce.data.streams import Source, check_utf8, open_to_write, text_pieces
+from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
 from luce.files import replacing
 
@@ -46,7 +46,7 @@ CELLS_LIMIT = 2**30
 def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) -> Dataset:
     """The dataset of a CSV file with a header; `columns` as in `from_table`; a .tsv file is separated by tabs."""
     delimiter = delimiter or _delimiter(path)
-    with _clear_errors(path, "CSV"):
+    with clear_errors(path, "CSV"):
         schema = _csv_schema(path, delimiter)
         chosen = choose_columns(Table(str(path), schema, 0, lambda names: ()), **columns)
         table = _csv_table(path, delimiter, schema, chosen)
@@ -68,11 +68,11 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
     """The dataset of a Parquet file, read block by block; `columns` as in `from_table`."""
     from pyarrow import parquet
 
-    with _clear_errors(path, "Parquet"), parquet.ParquetFile(path, memory_map=True) as file:
+    with clear_errors(path, "Parquet"), parquet.ParquetFile(path, memory_map=True) as file:
 
         def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
             for batch in file.iter_batches(BLOCK, columns=names):
-                yield batch.select(names)  # in this order, whatever the order in the file
+                yield validated(batch.select(names))  # in this order, whatever the order in the file
 
         table = Table(str(path), file.schema_arrow, file.metadata.num_rows, batches)
         return dataset_of(_with_rows(table), choose_columns(table, **columns))
@@ -80,12 +80,17 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
 
 def read_arrow(path: FilePath, **columns: Any) -> Dataset:
     """The dataset of an Arrow IPC file, a Feather file or an Arrow stream; `columns` as in `from_table`."""
-    with _clear_errors(path, "Arrow"), pa.memory_map(str(path)) as file:
-        whole = file.read(6) == b"ARROW1"
-        file.seek(0)
-        table = pa.ipc.open_file(file).read_all() if whole else pa.ipc.open_stream(file).read_all()
-        table = _with_rows(table_of(str(path), table))
+    with clear_errors(path, "Arrow"):
+        table = _with_rows(table_of(str(path), arrow_file(path)))
         return dataset_of(table, choose_columns(table, **columns))
+
+
+def arrow_file(path: FilePath) -> pa.Table:
+    """The table of an Arrow IPC file or stream, mapped into memory and validated."""
+    with pa.memory_map(str(path)) as file:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        return validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
 
 
 def write_csv(dataset: Dataset, path: FilePath) -> None:
@@ -120,10 +125,13 @@ def write_arrow(dataset: Dataset, path: FilePath) -> None:
 
 
 @contextmanager
-def _clear_errors(path: FilePath, kind: str) -> Iterator[None]:
+def clear_errors(path: FilePath, kind: str) -> Iterator[None]:
+    """What Arrow cannot read is a DataError."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if kind == "CSV":
+            check_utf8(path)
         raise DataError(f"{path} cannot be read as {kind}: {error}") from error
 
 
@@ -183,6 +191,7 @@ def _csv_table(
                 convert_options=csv.ConvertOptions(column_types=types, include_columns=list(types)),
             )
     except pa.ArrowInvalid as error:
+        check_utf8(path)
         if use_threads:  # one thread knows the row
             return _csv_table(path, delimiter, schema, chosen, use_threads=False)
         text = re.sub(r"CSV column #(\d+)", lambda found: f"column {schema.names[int(found[1])]!r}", str(error))

@@ -57,22 +57,33 @@ def from_table(
 
 
 def arrow_table(table: Any) -> pa.Table:
-    """An Arrow table of whatever speaks Arrow; the index of a pandas frame is no column."""
-    if isinstance(table, pa.Table):
-        return table
+    """An Arrow table of whatever speaks Arrow, validated; the index of a pandas frame is no column."""
     try:
+        if isinstance(table, pa.Table):
+            return validated(table)
         if is_pandas(table):
             return pa.Table.from_pandas(table, preserve_index=False)
         if isinstance(table, pa.RecordBatchReader):
-            return table.read_all()
+            return validated(table.read_all())
         if isinstance(table, pa.RecordBatch) or hasattr(table, "__arrow_c_stream__"):
-            return pa.table(table)
+            return validated(pa.table(table))
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise DataError(f"The table cannot be read: {error}") from error
     hint = " Call its collect() first." if hasattr(table, "collect") else ""
     raise DataError(
         f"A table must be of pandas, Polars, DuckDB, Arrow or speak its C interface. Got {type(table)}.{hint}"
     )
+
+
+def validated(table: Any) -> Any:
+    """The table or record batch itself; an error where an offset, an index or text in it is invalid.
+
+    Arrow does not check these when it reads a file, and computing with them would crash the process. Columns of numbers
+    cost nothing, text is checked to be UTF-8.
+    """
+    table.validate(full=True)
+    table.schema.names  # noqa: B018 (UnicodeDecodeError where a name is not UTF-8)
+    return table
 
 
 def table_of(name: str, table: pa.Table) -> Table:

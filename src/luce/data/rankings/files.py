@@ -10,6 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from luce.data.rankings.rankings import Rankings
+from luce.data.streams import check_utf8
+from luce.data.table_files import arrow_file, clear_errors
+from luce.data.tables import validated
 from luce.errors import DataError, OptionError, unknown_name
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
@@ -53,23 +56,37 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
 
 def _table(path: Path) -> pa.Table:
     """The table in a file, without the column of row numbers that has no name."""
-    from pyarrow import csv, feather, parquet
-
     kinds: dict[str, Callable[[Path], pa.Table]] = {
-        ".csv": csv.read_csv,
-        ".tsv": lambda p: csv.read_csv(p, parse_options=csv.ParseOptions(delimiter="\t")),
-        ".parquet": parquet.read_table,
-        ".arrow": feather.read_table,
-        ".feather": feather.read_table,
+        ".csv": read_csv_table,
+        ".tsv": lambda path: read_csv_table(path, "\t"),
+        ".parquet": _parquet_table,
+        ".arrow": arrow_file,
+        ".feather": arrow_file,
     }
     if path.suffix not in kinds:
         known = ", ".join([*PREFLIB, *kinds])
         raise DataError(f"Rankings are read from files that end in {known}. Got {path.name}.")
-    try:
+    with clear_errors(path, "a table"):
         table = kinds[path.suffix](path)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path} cannot be read as a table: {error}") from error
+    twice = next((name for name in table.column_names if name and table.column_names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{path} has more than one column named {twice!r}; names must differ.")
     return table.select([i for i, name in enumerate(table.column_names) if name])
+
+
+def read_csv_table(path: Path, delimiter: str = ",") -> pa.Table:
+    """The columns of a CSV file with a header, each of the type that its values look like."""
+    from pyarrow import csv
+
+    check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
+    with clear_errors(path, "CSV"):
+        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=delimiter))
+
+
+def _parquet_table(path: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    return validated(parquet.read_table(path))
 
 
 def _form(path: Path, names: list[str], columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""Mutated files for every reader, read in processes of their own."""

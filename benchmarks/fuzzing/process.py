@@ -1,0 +1,138 @@
+"""Mutants read in processes of their own, which may die: what became of each is told to the process that looks on."""
+
+import faulthandler
+import multiprocessing
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import warnings
+import zlib
+from collections import Counter
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HANG = 20.0
+"""Seconds that a mutant may take."""
+START = 300.0
+"""Seconds that a process may take before its first mutant, compiling included."""
+MEMORY = 1 << 28
+"""Bytes that a mutant may take beyond what was needed before."""
+ADDRESSES = 1 << 33
+"""Bytes of address space beyond what the process has when it starts."""
+
+
+class Task(NamedTuple):
+    """Mutants of one reader, numbered from `first`."""
+
+    reader: str
+    first: int
+    count: int
+
+
+def fuzz(tasks: list[Task], keep: Path) -> dict[str, Counter[str]]:
+    """How many mutants of each reader were read, refused, or ended otherwise; the latter are kept in a folder."""
+    counts: dict[str, Counter[str]] = {task.reader: Counter() for task in tasks}
+    with tempfile.TemporaryDirectory() as temporary:
+        while tasks:
+            tasks = _run(tasks, Path(temporary), keep, counts)
+    return counts
+
+
+def _run(tasks: list[Task], folder: Path, keep: Path, counts: dict[str, Counter[str]]) -> list[Task]:
+    """Let a process work until it is done or dies; the tasks that are left."""
+    spawn = multiprocessing.get_context("spawn")
+    receiver, sender = spawn.Pipe(duplex=False)
+    process = spawn.Process(target=_work, args=(tasks, folder, keep, sender), daemon=True)
+    process.start()
+    sender.close()
+    reader, number = tasks[0].reader, -1
+    try:
+        while True:
+            if not receiver.poll(START if number < 0 else 2 * HANG):
+                process.kill()
+            told = receiver.recv()
+            if isinstance(told, tuple):
+                reader, number = told
+            else:
+                counts[reader][told] += 1
+    except EOFError:
+        process.join()
+    if process.exitcode == 0:
+        return []
+    if number < 0:
+        raise RuntimeError(f"The process ended at a valid file of {reader}, with exit status {process.exitcode}.")
+    counts[reader]["other"] += 1
+    _keep(reader, number, f"exit status {process.exitcode}", folder / "mutant", keep)
+    at = [task.reader for task in tasks].index(reader)
+    first, count = tasks[at].first, tasks[at].count
+    return [Task(reader, number + 1, first + count - number - 1), *tasks[at + 1 :]]
+
+
+def _keep(reader: str, number: int, what: str, place: Path, keep: Path) -> None:
+    source = next(place.iterdir())
+    keep.mkdir(parents=True, exist_ok=True)
+    target = keep / f"{reader.replace(', ', '-').replace(' ', '-')}-{number}-{source.name}"
+    shutil.copy(source, target)
+    print(f"{reader}, mutant {number}: {what} ({target})", file=sys.stderr, flush=True)
+
+
+def _work(tasks: list[Task], folder: Path, keep: Path, sender: Connection) -> None:
+    from fuzzing.mutations import mutated
+    from fuzzing.readers import READERS
+
+    warnings.simplefilter("ignore")
+    place = folder / "mutant"
+    limited = False
+    for task in tasks:
+        reader = READERS[task.reader]
+        sender.send((task.reader, -1))
+        samples = reader.samples()
+        for name, content in samples.items():
+            for _ in range(2):
+                reader.read(_written(place, name, content))
+        if not limited:
+            taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (taken + ADDRESSES, taken + ADDRESSES))
+            limited = True
+        for number in range(task.first, task.first + task.count):
+            chance = random.Random(zlib.crc32(f"{task.reader} {number}".encode()))
+            name, content = mutated(chance, samples, reader.mutations, reader.aware)
+            path = _written(place, name, content)
+            sender.send((task.reader, number))
+            word, what = _outcome(reader.read, path)
+            if word == "other":
+                _keep(task.reader, number, what, _written(place, name, content).parent, keep)
+            sender.send(word)
+
+
+def _written(place: Path, name: str, content: bytes) -> Path:
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    (place / name).write_bytes(content)
+    return place / name
+
+
+def _outcome(read: Any, path: Path) -> tuple[str, str]:
+    """read, refused or other, and what the last of them was."""
+    from luce.errors import LuceError
+
+    faulthandler.dump_traceback_later(HANG, exit=True)
+    before = _peak()
+    word, what = "read", ""
+    try:
+        read(path)
+    except LuceError:
+        word = "refused"
+    except BaseException as error:
+        word, what = "other", f"{type(error).__name__}: {error!s:.300}"
+    faulthandler.cancel_dump_traceback_later()
+    if (taken := _peak() - before) > MEMORY:
+        word, what = "other", f"it took {taken >> 20} MiB. {what}"
+    return word, what
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

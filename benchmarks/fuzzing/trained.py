@@ -1,0 +1,127 @@
+"""Small valid files that a training, a comparison or a tuning leaves behind, and how each is read again."""
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import luce
+from luce.data.synthetic import web_search
+from luce.rankers import Checkpoint, LabelRanker, LinearRanker, NeuralRanker, TreeRanker
+
+LISTS = web_search(6, n_features=4, mean_length=5, seed=1).dataset
+TAGGED = luce.TaggedData(np.eye(4, dtype=np.float32), np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]]))
+SMALL: dict[str, Any] = {"device": "cpu", "n_jobs": 1}
+TRAININGS = {
+    "lbfgs": LinearRanker(max_iterations=3, n_jobs=1),
+    "descent": LinearRanker(optimiser="gradient-descent", max_iterations=2, lists_per_batch=4, n_jobs=1),
+    "boosting": TreeRanker("pairties-davidson", trees=2, leaves=3, min_rows_in_leaf=2, n_jobs=1),
+    "adam": NeuralRanker(
+        "pairties-davidson", hidden=(4,), epochs=2, lists_per_batch=4, normalisation="batch", **SMALL
+    ),
+}
+"""What the checkpoints are of."""
+
+
+class Cut(Exception):
+    """The training is cut off."""
+
+
+def model_files() -> dict[str, bytes]:
+    chain = ["fill", "standardise", luce.data.features.make_transform("second-order", threshold=0.01)]
+    rankers = {
+        "linear": LinearRanker(luce.objective("listmle", depth=5), transforms=chain, max_iterations=3, n_jobs=1),
+        "network": NeuralRanker("mcrank", hidden=(3,), normalisation="batch", epochs=1, **SMALL),
+        "trees": TreeRanker(trees=3, leaves=4, min_rows_in_leaf=2, categorical=[0], n_jobs=1),
+        "attention": NeuralRanker(hidden=(4,), context="attention", attention_blocks=1, epochs=1, **SMALL),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.luce"
+        files = {}
+        for name, ranker in rankers.items():
+            ranker.fit(LISTS, validation=LISTS).save(path)
+            files[f"{name}.luce"] = path.read_bytes()
+        LabelRanker(hidden=(3,), epochs=1, **SMALL).fit(TAGGED, validation=TAGGED).save(path)
+        return files | {"labels.luce": path.read_bytes()}
+
+
+def read_model(path: Path) -> None:
+    ranker = luce.load(path)
+    if isinstance(ranker, LabelRanker):
+        assert np.isfinite(ranker.top_labels(TAGGED, 2)[1]).all()
+    else:
+        _check_scores(ranker.predict(LISTS))
+
+
+def checkpoint_files() -> dict[str, bytes]:
+    def cut(record: dict[str, float]) -> None:
+        if record["iteration"] == 1:
+            raise Cut
+
+    files = {}
+    for name, ranker in TRAININGS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "checkpoint"
+            try:
+                ranker.fit(LISTS, validation=LISTS, checkpoint=Checkpoint(path, steps=1), callback=cut)
+            except Cut:
+                files[f"{name}.checkpoint"] = path.read_bytes()
+    return files
+
+
+def read_checkpoint(path: Path) -> None:
+    ranker = TRAININGS[path.stem].fit(LISTS, validation=LISTS, checkpoint=Checkpoint(path, resume=True))
+    _check_scores(ranker.predict(LISTS))
+
+
+def _check_scores(scores: Any) -> None:
+    assert scores.shape == (LISTS.n_rows,) and np.isfinite(scores).all()
+
+
+KEY: dict[str, Any] = {"kind": "linear", "settings": {"l2": 1.0}, "threads": 1, "data": ["a", None, "b"]}
+
+
+def cell_files() -> dict[str, bytes]:
+    from luce.data.splits import Fold
+    from luce.experiments.cells import run_cell
+    from luce.experiments.kept import save_cell
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cell"
+        files = {}
+        for name in ("lbfgs", "boosting"):
+            save_cell(path, KEY, run_cell(TRAININGS[name], Fold(LISTS, LISTS, LISTS), seed=0, alone=False))
+            files[f"{name}.cell"] = path.read_bytes()
+        return files
+
+
+def read_cell(path: Path) -> None:
+    from luce.experiments.kept import load_cell
+
+    cell = load_cell(path, KEY, LISTS.n_rows)
+    _check_scores(cell.scores)
+    if cell.importance is not None:
+        cell.importance.table().to_pylist()
+
+
+def tune(path: Path) -> Any:
+    from luce.experiments.tuning import tune
+
+    return tune(LinearRanker("listnet", max_iterations=2, n_jobs=1), LISTS, trials=2, folds=2, storage=path)
+
+
+@functools.cache
+def study_files() -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "one.study"
+        tune(path)
+        return {"one.study": path.read_bytes()}
+
+
+def read_study(path: Path) -> None:
+    found = tune(path)
+    assert np.isfinite(found.best.value)
+    [(trial.number, trial.state, dict(trial.settings), trial.rounds, f"{trial.seconds:.1f}") for trial in found.trials]
+    assert all(0 <= share <= 1 for share in found.importance.values())
