@@ -1,4 +1,4 @@
-"""READERS, the one table of what is fuzzed: valid files, how one is read and used, and how its format can be attacked."""
+"""READERS, the one table of what is fuzzed: valid files, how one is read and used, and mutations of its format."""
 
 import random
 import sys
@@ -11,7 +11,7 @@ import numpy as np
 
 import luce
 from fuzzing import archives, tables, trained
-from fuzzing.mutations import BYTES, TEXT, Mutation
+from fuzzing.mutations import BYTES, TEXT, Mutation, integer
 from luce.data import streams
 from luce.data.extreme import read_tagged
 from luce.data.letor import read_letor
@@ -181,16 +181,16 @@ READERS = {
     "LETOR": Reader(tables.letor_files, read_letor_twice, TEXT),
     "list sizes": Reader(lambda: {"a.query": b"1\n2\n", "b.query": b"0\n3\n0\n"}, read_list_sizes, TEXT),
     "CSV": Reader(lambda: tables.compressed(tables.csv_files(tables.tables_of_text())), read_data, TEXT),
-    "Arrow": Reader(lambda: tables.arrow_files(tables_named(*tables.TABLES)), read_data),
-    "Parquet": Reader(lambda: tables.parquet_files(tables_named(*tables.TABLES)), read_data),
+    "Arrow": Reader(lambda: tables.arrow_files(tables_named(*tables.TABLES)), read_data, aware=(integer,)),
+    "Parquet": Reader(lambda: tables.parquet_files(tables_named(*tables.TABLES)), read_data, aware=(integer,)),
     "mapped": Reader(mapped_files, read_data, aware=(archives.stored,)),
     "qrels": Reader(tables.qrels_files, read_data, TEXT),
     "run": Reader(tables.run_files, read_run_of_judged, TEXT),
     "tagged": Reader(tables.tagged_files, read_tagged_rows, TEXT),
     "PrefLib": Reader(tables.preflib_files, read_preflib, TEXT),
     "rankings, CSV": Reader(lambda: tables.csv_files(tables.RANKINGS), read_votes, TEXT),
-    "rankings, Arrow": Reader(lambda: tables.arrow_files(tables.RANKINGS), read_votes),
-    "rankings, Parquet": Reader(lambda: tables.parquet_files(tables.RANKINGS), read_votes),
+    "rankings, Arrow": Reader(lambda: tables.arrow_files(tables.RANKINGS), read_votes, aware=(integer,)),
+    "rankings, Parquet": Reader(lambda: tables.parquet_files(tables.RANKINGS), read_votes, aware=(integer,)),
     "item names": Reader(lambda: {"names.csv": b"item,name\na,Anna\nb,Berta\n"}, read_names, TEXT),
     "model": Reader(trained.model_files, runs_nothing(trained.read_model), aware=archives.ARCHIVE),
     "checkpoint": Reader(trained.checkpoint_files, runs_nothing(trained.read_checkpoint), aware=archives.ARCHIVE),

@@ -18,9 +18,7 @@ TRAININGS = {
     "lbfgs": LinearRanker(max_iterations=3, n_jobs=1),
     "descent": LinearRanker(optimiser="gradient-descent", max_iterations=2, lists_per_batch=4, n_jobs=1),
     "boosting": TreeRanker("pairties-davidson", trees=2, leaves=3, min_rows_in_leaf=2, n_jobs=1),
-    "adam": NeuralRanker(
-        "pairties-davidson", hidden=(4,), epochs=2, lists_per_batch=4, normalisation="batch", **SMALL
-    ),
+    "adam": NeuralRanker("pairties-davidson", hidden=(4,), epochs=2, lists_per_batch=4, normalisation="batch", **SMALL),
 }
 """What the checkpoints are of."""
 

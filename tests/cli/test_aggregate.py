@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -9,7 +11,7 @@ from typer.testing import CliRunner
 from luce.cli import app
 from luce.cli.aggregate import _fit
 from luce.data.rankings import Rankings
-from luce.errors import LuceWarning
+from luce.errors import DataError, LuceWarning
 from luce.rankers.items import PlackettLuce, Pseudo
 
 
@@ -72,3 +74,24 @@ def test_a_tie_links_items_where_ties_are_modelled():
     rankings = Rankings.from_pairs(["a", "a"], ["b", "b"], [1, 0.5])
     assert _fit(rankings, "davidson", "auto", 1)[1] == "none"
     assert _fit(rankings, "exact", "auto", 1)[1] == "0.5 pseudo-wins"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"item,name\ntea\n", "names.csv cannot be read as CSV: .*Expected 2 columns, got 1"),
+        (b"item,name\ntea,\xff\n", "names.csv, line 2: the file must be UTF-8"),
+        (b"", "names.csv cannot be read as CSV: .*[Ee]mpty"),
+        (b"item,name\ntea,same\nrum,same\n", "same"),
+    ],
+)
+def test_names_that_cannot_be_read_are_an_error_of_ours(votes, content, words):
+    Path("names.csv").write_bytes(content)
+    result = CliRunner().invoke(app, ["aggregate", "votes.csv", "--format", "orders", "--names", "names.csv"])
+    assert isinstance(result.exception, DataError)
+    assert re.search(words, str(result.exception))
+
+
+def test_an_item_without_a_name_keeps_its_own(votes):
+    Path("names.csv").write_text("item,name\ntea,\n")
+    assert "tea" in call("votes.csv", "--format", "orders", "--names", "names.csv").output

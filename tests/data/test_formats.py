@@ -139,9 +139,9 @@ def test_what_is_no_file_with_rows_is_refused(name, tmp_path):
         ("query,label,x\n1,0,1\n,0,1\n", "column 'query' is empty at row 3"),
         ("query;label;x\n1;0;1\n", r"one column, 'query;label;x'\. .*--read 'delimiter=;'"),
         ("query,label,x\n1,0,inf\n", "column 'x' must be finite. It is infinite at row 0"),
-        (b"query,label,x\n1,0,\xff\n", "column 'x': Row #2"),
-        (b"query,label,d\xffx\n1,0,1\n", "cannot be read as CSV: .*utf-8"),
-        (b"query,label,x\n\xff,0,1\n", "column 'query': Row #2: .*UTF8"),
+        (b"query,label,x\n1,0,\xff\n", "line 2: the file must be UTF-8 text. Byte 18 of the file, 0xff, is not: save"),
+        (b"query,label,d\xffx\n1,0,1\n", "line 1: the file must be UTF-8 text. Byte 13 "),
+        (b"query,label,x\n\xff,0,1\n", "line 2: the file must be UTF-8 text. Byte 14 "),
         (b"\x00\x01\x02", "cannot be read as CSV|no query column"),
     ],
 )
@@ -274,3 +274,28 @@ def test_a_crash_while_writing_leaves_the_old_table_whole(name, tmp_path, monkey
         write(judged(labels=np.zeros(7)), tmp_path / name)
     same(read(tmp_path / name), judged())
     assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.parquet"])
+def test_text_that_is_not_utf8_is_refused_in_tables(name, tmp_path):
+    table = pa.table({"query": ["one", "two"], "label": [1, 0], "x": [1.0, 2.0]})
+    if name == "a.arrow":
+        with pa.ipc.new_file(tmp_path / name, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        parquet.write_table(table, tmp_path / name, compression=None, write_statistics=False)
+    content = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(content.replace(b"two", b"t\xffo"))
+    with pytest.raises(DataError, match=f"{name} cannot be read as .*UTF8"):
+        read(tmp_path / name)
+
+
+def test_a_parquet_file_whose_columns_differ_in_length_is_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pa.table({"query": [1, 1, 2, 2], "label": [1, 0, 1, 0], "x": [1.0, 2.0, 3.0, 4.0]})
+    parquet.write_table(table, path, compression=None, use_dictionary=False, data_page_version="2.0")
+    counts = b"\x15\x08\x15\x00\x15\x08"  # of values, nulls and rows in the header of a page: 4 is 8 in Thrift
+    start, *pages = path.read_bytes().split(counts)
+    path.write_bytes(counts.join([start, pages[0] + b"\x15\x06\x15\x00\x15\x06" + pages[1], *pages[2:]]))
+    with pytest.raises(DataError, match=r"a.parquet is damaged: it says that it has 4 rows; 'label' have another"):
+        read(path)

@@ -88,6 +88,7 @@ def test_preflib_by_its_ending(tmp_path):
         ("a.csv", "x,y\n1,2\n", {"format": "pairs", "left": "xx", "right": "y"}, "no column 'xx'"),
         ("a.csv", "x,y\n1,b\n", {"format": "ranks"}, "must be numbers"),
         ("a.parquet", "x", {}, "cannot be read as a table"),
+        ("a.csv", f"ranking,item,place\n1,a,1\n1,b,{2**62}\n", {}, "'place' must be numbers up to 2⁵³ in size"),
         (
             "a.csv",
             "x,y,z\na,b,c\n",
@@ -102,3 +103,37 @@ def test_what_is_unclear_is_asked_for(tmp_path, name, text, options, words):
         read_rankings(tmp_path / name, **options)
     with pytest.raises(DataError, match="There is no file"):
         read_rankings(tmp_path / "nothing.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "place", "byte"),
+    [
+        (b"winner,loser\ntea,caf\xe9\n", 2, 20, "0xe9"),
+        (b"winner,los\xffer\ntea,rum\n", 1, 10, "0xff"),
+        (b"winner,loser\n" + b"tea,rum\n" * 200_000 + b"gin,\xc3", 200_002, 1_600_017, "0xc3"),
+    ],
+)
+def test_a_csv_file_that_is_not_utf8_is_named_with_the_place(tmp_path, content, line, place, byte):
+    path = tmp_path / "votes.csv"
+    path.write_bytes(content)
+    words = f"votes.csv, line {line:,}: the file must be UTF-8 text. Byte {place:,} of the file, {byte}, is not: save"
+    with pytest.raises(DataError, match=words):
+        read_rankings(path)
+    path.with_suffix(".tsv").write_bytes(content.replace(b",", b"\t"))
+    with pytest.raises(DataError, match=words.replace("csv", "tsv")):
+        read_rankings(path.with_suffix(".tsv"))
+
+
+def test_tables_with_invalid_names_or_text_are_refused(tmp_path):
+    path = tmp_path / "votes.arrow"
+    valid = pa.table({"winner": ["tea", "rum"], "loser": ["gin", "tea"]})
+    with pa.ipc.new_stream(path, valid.schema) as writer:  # streams are read too
+        writer.write_table(valid)
+    assert orders(read_rankings(path)) == [[["tea"], ["gin"]], [["rum"], ["tea"]]]
+    for old, new in ((b"winner", b"win\xffer"), (b"tearum", b"tear\xffm")):
+        path.write_bytes(path.read_bytes().replace(old, new))
+        with pytest.raises(DataError, match=r"votes.arrow cannot be read as a table: .*(utf|UTF)"):
+            read_rankings(path)
+    (tmp_path / "twice.csv").write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(DataError, match=r"twice.csv has more than one column named 'a'"):
+        read_rankings(tmp_path / "twice.csv", format="ranks")

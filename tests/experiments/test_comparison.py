@@ -137,7 +137,7 @@ def test_finished_cells_are_kept_and_only_what_changed_is_done_anew(data, ranker
     assert len(fits) == 21 + 3  # it takes another time
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "other key", "other rows", "not a number"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "other key", "other rows", "not a number", "not a name"])
 def test_a_damaged_cell_is_done_anew_with_a_word(data, rankers, fits, tmp_path, damage):
     first = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
     cells = sorted(tmp_path.iterdir())
@@ -148,6 +148,9 @@ def test_a_damaged_cell_is_done_anew_with_a_word(data, rankers, fits, tmp_path, 
         lists = manifest["key"]["data"]
         twin = next(cell for cell in cells[1:] if open_model(cell, ("cell",))[0]["key"]["data"] == lists)
         cells[0].write_bytes(twin.read_bytes())  # of the other ranker on the same lists
+    elif damage == "not a name":
+        names = [10**30, *manifest["importance"]["names"][1:]]
+        save_model(cells[0], manifest | {"importance": manifest["importance"] | {"names": names}}, arrays)
     else:
         scores = arrays["scores"][1:] if damage == "other rows" else arrays["scores"] * np.nan
         save_model(cells[0], manifest, arrays | {"scores": scores})

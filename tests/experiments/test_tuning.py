@@ -243,6 +243,29 @@ def test_files_that_hold_no_study_are_refused(tmp_path):
         tune(linear(), LISTS, trials=1, storage=tmp_path / "nowhere" / "study")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"op_code":0', '"op_code":77'),
+        ('"seconds":', '"seconds":[],"x":'),
+        ('"values":[', '"values":["x",'),
+        ('"iterations":[', '"iterations":["x",'),
+        ('"figures":', '"figures":7,"x":'),
+        ('"param_value_internal":', '"param_value_internal":1e9,"x":'),
+    ],
+)
+def test_a_study_that_was_changed_is_refused(tmp_path, old, new):
+    path = tmp_path / "one.study"
+    tune(linear(), LISTS, trials=1, folds=2, storage=path)
+    text = path.read_text()
+    lines = [json.dumps(json.loads(line), separators=(",", ":")) for line in text.splitlines()]
+    changed = [json.loads(line.replace(old, new)) for line in lines]
+    assert [json.dumps(line, separators=(",", ":")) for line in changed] != lines
+    path.write_text("".join(json.dumps(line) + "\n" for line in changed))
+    with pytest.raises(luce.DataError, match=r"one.study does not hold a whole study: .*Name another file"):
+        tune(linear(), LISTS, trials=1, folds=2, storage=path)
+
+
 def test_two_tunings_do_not_share_a_study(tmp_path):
     pytest.importorskip("fcntl")
     path, seen = tmp_path / "busy", []

@@ -113,7 +113,7 @@ def _renamed(rankings: Any, path: Path) -> Any:
     if table.num_columns != 2:
         raise DataError(f"{path} must have two columns, item and name. Got {table.num_columns}.")
     shown = {str(item): name for item, name in zip(*(column.to_pylist() for column in table.columns), strict=True)}
-    return replace(rankings, names=tuple(shown.get(str(item), item) for item in rankings.names))
+    return replace(rankings, names=tuple(shown.get(str(item)) or item for item in rankings.names))
 
 
 def _write_csv(table: Any, path: Path) -> None:

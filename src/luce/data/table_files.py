@@ -69,12 +69,20 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
     from pyarrow import parquet
 
     with clear_errors(path, "Parquet"), parquet.ParquetFile(path, memory_map=True) as file:
+        n_rows = file.metadata.num_rows
 
         def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
+            left = n_rows
             for batch in file.iter_batches(BLOCK, columns=names):
+                left -= batch.num_rows
+                if left < 0:
+                    break
                 yield validated(batch.select(names))  # in this order, whatever the order in the file
+            if left:
+                shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+                raise DataError(f"{path} is damaged: it says that it has {n_rows:,} rows; {shown} have another number.")
 
-        table = Table(str(path), file.schema_arrow, file.metadata.num_rows, batches)
+        table = Table(str(path), file.schema_arrow, n_rows, batches)
         return dataset_of(_with_rows(table), choose_columns(table, **columns))
 
 

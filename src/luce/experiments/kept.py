@@ -183,6 +183,8 @@ def load_cell(path: str | os.PathLike[str], key: Mapping[str, Any], n_rows: int)
         worths = None if told is None else Importance(told["measure"], tuple(told["names"]), arrays["importance"])
         if worths is not None and worths.values.shape != (len(worths.names),):
             raise ValueError("its importance has another number of values than names")
+        if worths is not None and not all(isinstance(text, str) for text in (worths.measure, *worths.names)):
+            raise ValueError("its importance has names that are not text")
         return Cell(scores, fit_seconds, predict_seconds, peak_bytes, history, worths)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(f"{path} does not hold a whole cell: {error!r}") from error

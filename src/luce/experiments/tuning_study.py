@@ -13,11 +13,12 @@ import numpy as np
 
 from luce.data.extreme import TaggedData
 from luce.data.ragged import Dataset
-from luce.errors import DataError, load_package
+from luce.errors import DataError, LuceError, load_package
 from luce.experiments.kept import fingerprint
 from luce.experiments.tuning_space import distributions, settings_of
 from luce.experiments.tuning_trials import Trial
 from luce.objectives.ranges import Tried
+from luce.rankers.settings import is_number, is_whole
 
 NAME = "luce"
 STARTUP = 10
@@ -51,6 +52,20 @@ class Study:
 
     def __init__(self, study: Any, space: Mapping[str, Tried], seed: int):
         self.study, self.space, self.seed = study, space, seed
+
+    def check(self) -> None:
+        """A ValueError or TypeError unless the trials of a file are what this tuning would have written."""
+        for trial in self.trials():
+            numbers = [*trial.figures, *trial.iterations, *([trial.value] if trial.state == "complete" else [])]
+            if not all(map(is_number, numbers)) or (trial.state == "complete" and not trial.iterations):
+                raise ValueError(f"the figures of trial {trial.number} are not all numbers")
+            if not isinstance(trial.error, str):
+                raise ValueError(f"the error of trial {trial.number} is not text")
+            if not all(name in trial.settings and trial.settings[name] in self.space[name] for name in self.space):
+                raise ValueError(f"the settings of trial {trial.number} are not in the ranges")
+        for steps in self.reports():
+            if not all(is_whole(step) and isinstance(value, float) for step, value in steps.items()):
+                raise ValueError("what a trial had reached is not a number")
 
     def trials(self) -> list[Trial]:
         """The trials that ended, in their order; what an interrupt or a crash cut off is not among them."""
@@ -133,12 +148,26 @@ def open_study(
     from optuna.study import create_study, load_study
 
     with _storage(path) as storage:
-        direction: Any = "maximize" if higher_is_better else "minimize"
-        known = [] if storage is None else [each.study_name for each in storage.get_all_studies()]
-        names: dict[str, Any] = {"storage": storage, "study_name": NAME, "pruner": NopPruner()}
-        study = load_study(**names) if NAME in known else create_study(**names, direction=direction)
-        _check_same(study, json.loads(json.dumps(description)), path)
-        yield Study(study, space, seed)
+        with _clear_errors(path):
+            direction: Any = "maximize" if higher_is_better else "minimize"
+            known = [] if storage is None else [each.study_name for each in storage.get_all_studies()]
+            names: dict[str, Any] = {"storage": storage, "study_name": NAME, "pruner": NopPruner()}
+            study = load_study(**names) if NAME in known else create_study(**names, direction=direction)
+            _check_same(study, json.loads(json.dumps(description)), path)
+            opened = Study(study, space, seed)
+            opened.check()
+        yield opened
+
+
+@contextmanager
+def _clear_errors(path: Any) -> Iterator[None]:
+    """A DataError for whatever Optuna raises where a file is not one of its journals: it checks little of it."""
+    try:
+        yield
+    except LuceError:
+        raise
+    except Exception as error:
+        raise DataError(f"{path} does not hold a whole study: {error!r}. Name another file.") from error
 
 
 def _check_same(study: Any, description: dict[str, Any], path: Any) -> None:
@@ -170,11 +199,9 @@ def _storage(path: str | os.PathLike[str] | None) -> Iterator[Any]:
     if file.is_dir() or not file.parent.is_dir():
         raise DataError(f"{file} cannot hold a study: it must be a file in a folder that exists.")
     with _alone(file):
-        try:
+        with _clear_errors(file):
             _mend(file)
             storage = JournalStorage(JournalFileBackend(str(file), JournalFileOpenLock(str(file))))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{file} does not hold a whole study: {error!r}. Name another file.") from error
         yield storage
 
 

@@ -92,7 +92,10 @@ def column_numbers(name: str, column: pa.ChunkedArray) -> Floats:
     """The numbers of a column as float64, a null as NaN."""
     if not is_number(column.type):
         raise DataError(f"Column {name!r} must be numbers. It is {column.type}.")
-    values = numbers(name, column.cast(pa.float64()).to_numpy())
+    try:
+        values = numbers(name, column.cast(pa.float64()).to_numpy())
+    except pa.ArrowInvalid as error:  # integers that float64 does not hold
+        raise DataError(f"Column {name!r} must be numbers up to 2⁵³ in size. {error}") from error
     if np.isinf(values).any():
         raise DataError(f"Column {name!r} must be finite. It is infinite at row {int(np.argmax(np.isinf(values)))}.")
     return values
