@@ -1,10 +1,10 @@
 """Mutants read in processes of their own, which may die: what became of each is told to the process that looks on."""
 
-import faulthandler
 import multiprocessing
 import random
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import warnings
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HANG = 20.0
-"""Seconds that a mutant may take."""
-START = 300.0
-"""Seconds that a process may take before its first mutant, compiling included."""
+"""Seconds of processor time that a mutant may take."""
+SILENCE = 900.0
+"""Seconds after which a process that tells nothing is taken for dead, compiling and a busy machine allowed for."""
 MEMORY = 1 << 28
 """Bytes that a mutant may take beyond what was needed before."""
 ADDRESSES = 1 << 33
@@ -51,7 +51,7 @@ def _run(tasks: list[Task], folder: Path, keep: Path, counts: dict[str, Counter[
     reader, number = tasks[0].reader, -1
     try:
         while True:
-            if not receiver.poll(START if number < 0 else 2 * HANG):
+            if not receiver.poll(SILENCE):
                 process.kill()
             told = receiver.recv()
             if isinstance(told, tuple):
@@ -119,7 +119,7 @@ def _outcome(read: Any, path: Path) -> tuple[str, str]:
     """read, refused or other, and what the last of them was."""
     from luce.errors import LuceError
 
-    faulthandler.dump_traceback_later(HANG, exit=True)
+    signal.setitimer(signal.ITIMER_PROF, HANG)  # its signal ends the process, wherever that is
     before = _peak()
     word, what = "read", ""
     try:
@@ -128,7 +128,7 @@ def _outcome(read: Any, path: Path) -> tuple[str, str]:
         word = "refused"
     except BaseException as error:
         word, what = "other", f"{type(error).__name__}: {error!s:.300}"
-    faulthandler.cancel_dump_traceback_later()
+    signal.setitimer(signal.ITIMER_PROF, 0)
     if (taken := _peak() - before) > MEMORY:
         word, what = "other", f"it took {taken >> 20} MiB. {what}"
     return word, what

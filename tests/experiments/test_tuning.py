@@ -266,6 +266,14 @@ def test_a_study_that_was_changed_is_refused(tmp_path, old, new):
         tune(linear(), LISTS, trials=1, folds=2, storage=path)
 
 
+def test_a_blank_line_after_a_study_is_refused(tmp_path):
+    path = tmp_path / "one.study"
+    tune(linear(), LISTS, trials=1, folds=2, storage=path)
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(luce.DataError, match=r"one.study does not hold a whole study"):
+        tune(linear(), LISTS, trials=2, folds=2, storage=path)
+
+
 def test_two_tunings_do_not_share_a_study(tmp_path):
     pytest.importorskip("fcntl")
     path, seen = tmp_path / "busy", []

@@ -227,7 +227,7 @@ def _mend(file: Path) -> None:
     """
     with open(file, "r+b") as journal:
         whole, newline, cut = journal.read().rpartition(b"\n")
-        lines = [json.loads(line) for line in whole.splitlines()]
+        lines = [json.loads(line) for line in whole.split(b"\n")] if newline else []
         if not all(isinstance(line, dict) and "op_code" in line for line in lines) or (
             cut and not cut.startswith(b"{")
         ):
