@@ -72,8 +72,8 @@ def test_the_ends_of_every_declared_option_are_accepted_by_its_objective(goal):
 
 def test_what_changes_nothing_is_not_tried():
     assert list(search_space(luce.LinearRanker("listnet"))) == ["l2"]
-    assert list(search_space(luce.LinearRanker("lambdarank"))) == ["l2", "learning_rate", "cutoff"]
-    assert "cutoff" not in search_space(luce.TreeRanker("lambdarank", native="lambdarank"))
+    assert list(search_space(luce.LinearRanker("lambdarank"))) == ["l2", "learning_rate", "truncation_level"]
+    assert "truncation_level" not in search_space(luce.TreeRanker("lambdarank", native="lambdarank"))
     with pytest.raises(luce.OptionError, match=r"Nothing of .* is varied"):
         space_of(luce.LinearRanker("listnet", optimiser="coordinate-ascent"))
 

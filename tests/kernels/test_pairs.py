@@ -10,7 +10,8 @@ from scipy.special import expit
 from luce.compiled import summing
 from luce.kernels.pairs import pair_hinges, pair_outcomes, pair_squares, pair_swaps, reference
 from luce.kernels.pairs.logarithm import log1p_and_inverse
-from luce.kernels.pairs.places import discounts_to, share_places
+from luce.kernels.pairs.parts import number_of_parts
+from luce.kernels.pairs.places import places_of
 
 SPREADS = [0, 3, 100, 340, 1e4]
 MODELS = [("none", 0.0), ("rao-kupper", 0.3), ("rao-kupper", -3.0), ("davidson", -0.4), ("davidson", 3.0)]
@@ -59,13 +60,28 @@ class TestTwins:
             assert none is None
             assert_same((loss, gradient, slope), (np.squeeze(found[0]), found[1], np.squeeze(found[3])))
 
-    @pytest.mark.parametrize(("cutoff", "change", "gap"), [(None, 1, 0), (4, 1, 0), (None, 0, 1), (None, 1.5, 10)])
-    def test_swaps(self, spread, weighted, cutoff, change, gap):
-        settings = {"cutoff": cutoff, "change": change, "gap": gap}
+    @pytest.mark.parametrize("level", [None, 1, 4])
+    @pytest.mark.parametrize(("change", "gap"), [(1, 0), (0, 1), (1.5, 10)])
+    def test_swaps(self, spread, weighted, level, change, gap):
         for scores, labels, weights in irregular(spread, weighted):
-            gains = np.exp2(np.maximum(np.nan_to_num(labels), 0)) - 1
-            found = one_list(pair_swaps, scores, labels, gains, item_weights=weights, curvature=True, **settings)
-            assert_same(found, reference.pair_swaps(scores, labels, gains, weights, **settings))
+            assert_same_swaps(scores, labels, weights, truncation_level=level, change=change, gap=gap)
+
+
+def assert_same_swaps(scores, labels, weights, **settings):
+    gains = np.exp2(np.maximum(np.nan_to_num(labels), 0)) - 1
+    found = one_list(pair_swaps, scores, labels, gains, item_weights=weights, curvature=True, **settings)
+    assert_same(found, reference.pair_swaps(scores, labels, gains, weights, **settings))
+
+
+@pytest.mark.parametrize("level", [None, 3, 25, 30])
+def test_swaps_of_many_equal_scores(level):
+    rng = np.random.default_rng(5)
+    for top, equal in ((0, 40), (9, 40), (20, 33)):  # blocks before, across and after the truncation level
+        scores = np.concatenate([rng.normal(3, 1, top), np.zeros(equal), np.round(rng.normal(-3, 1, 15))])
+        labels = rng.integers(-1, 4, len(scores)) * 0.7
+        order = rng.permutation(len(scores))
+        weights = rng.uniform(0, 2, len(scores))
+        assert_same_swaps(scores[order], labels[order], weights, truncation_level=level, change=1, gap=2)
 
 
 def test_logarithm_in_a_kernel_that_sums_in_any_order():
@@ -83,22 +99,11 @@ def test_logarithm_in_a_kernel_that_sums_in_any_order():
 
 
 @pytest.mark.parametrize("n", [200, 300])  # counted and sorted
-@pytest.mark.parametrize("cutoff", [10, 1_000])
-def test_equal_scores_share_their_places(n, cutoff):
+def test_places_of_equal_scores_keep_their_order(n):
     scores = np.random.default_rng(n).integers(-9, 9, n) * 0.5
-    discounts, shared, twice_place = discounts_to(n, cutoff), np.empty((3, n)), np.empty(n, np.int64)
-    share_places(scores, n, discounts, shared, twice_place)
-    ranks = np.arange(1, n + 1)
-    np.testing.assert_allclose(discounts, np.where(ranks <= cutoff, 1 / np.log2(1 + ranks), 0))
-    for k in range(n):
-        own = np.arange((scores > scores[k]).sum(), (scores >= scores[k]).sum())
-        gaps = abs(own[:, None] - own)
-        others = gaps > 0
-        change = abs(discounts[own][:, None] - discounts[own])[others].mean()
-        np.testing.assert_allclose(twice_place[k], 2 * own.mean())
-        np.testing.assert_allclose(shared[:2, k], [discounts[own].mean(), change], atol=1e-15)
-        mean_gap = gaps[others].mean()
-        np.testing.assert_allclose(shared[2, k], 1 / np.log2(1 + mean_gap) - 1 / np.log2(2 + mean_gap))
+    places = np.empty(n, np.int64)
+    places_of(scores, places)
+    np.testing.assert_array_equal(np.argsort(places), np.argsort(-scores, kind="stable"))
 
 
 @pytest.mark.parametrize("difference", [5, 20, 40, 300, 500])
@@ -190,12 +195,13 @@ def test_threads_change_no_digit_even_of_huge_lists():
     one, three = (
         [
             *pair_outcomes(scores, labels, offsets, curvature=True, n_jobs=jobs),
-            *pair_swaps(scores, labels, labels, offsets, change=1, gap=1, curvature=True, n_jobs=jobs),
+            *pair_swaps(scores, labels, labels, offsets, truncation_level=6_000, gap=1, curvature=True, n_jobs=jobs),
             *pair_hinges(scores, labels, offsets, n_jobs=jobs),
             *pair_squares(scores, labels, offsets, curvature=True, n_jobs=jobs),
         ]
         for jobs in (1, 3)
     )
+    assert number_of_parts(21_000, 6_000) > 1
     for a, b in zip(one, three, strict=True):
         np.testing.assert_array_equal(a, b)
     alone = one_list(pair_outcomes, *parts[1], curvature=True)
@@ -222,5 +228,5 @@ def test_memory_is_linear_in_the_items():
         with memory_left(limit):
             loss, gradient, _, _ = one_list(pair_outcomes, s, y, n_jobs=1)
             assert np.isfinite(loss).all() and gradient.any() == (size > 2)
-            loss, gradient, _ = one_list(pair_swaps, s, y, y, gap=1.0, n_jobs=1)
+            loss, gradient, _ = one_list(pair_swaps, s, y, y, truncation_level=1_500, gap=1.0, n_jobs=1)
             assert np.isfinite(loss).all() and gradient.any() == (size > 2)

@@ -15,16 +15,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from made import ragged
 
 
-def ndcg(labels, order, cutoff=None):
-    """NDCG of a ranking, best first."""
+def ndcg(labels, order, level=None):
+    """DCG of a ranking, best first, over the ideal DCG of the first `level` places."""
     discounts = 1 / np.log2(np.arange(2, len(labels) + 2))
-    if cutoff is not None:
-        discounts[cutoff:] = 0
     gains = 2.0 ** np.asarray(labels) - 1
-    return gains[list(order)] @ discounts / (np.sort(gains)[::-1] @ discounts)
+    return gains[list(order)] @ discounts / (np.sort(gains)[::-1][:level] @ discounts[:level])
 
 
-def swap_gradient(scores, labels, cutoff=None):
+def swap_gradient(scores, labels, level=None):
     """LambdaRank's gradient with every swap carried out in every ranking that the scores allow."""
     n = len(scores)
     allowed = [o for o in permutations(range(n)) if all(scores[a] >= scores[b] for a, b in pairwise(o))]
@@ -33,7 +31,9 @@ def swap_gradient(scores, labels, cutoff=None):
         if labels[i] > labels[j]:
             swapped = {i: j, j: i}
             changes = [
-                abs(ndcg(labels, o, cutoff) - ndcg(labels, [swapped.get(k, k) for k in o], cutoff)) for o in allowed
+                abs(ndcg(labels, o, level) - ndcg(labels, [swapped.get(k, k) for k in o], level))
+                * (level is None or min(o.index(i), o.index(j)) < level)
+                for o in allowed
             ]
             wrong = np.mean(changes) * expit(scores[j] - scores[i])
             gradient[i] -= wrong
@@ -41,12 +41,12 @@ def swap_gradient(scores, labels, cutoff=None):
     return gradient
 
 
-@pytest.mark.parametrize("cutoff", [None, 1, 3])
+@pytest.mark.parametrize("level", [None, 1, 3])
 @pytest.mark.parametrize("scores", [[0.3, -1, 2, 0.5, 1.2, -0.2], [0.0] * 6, [1, 1, 0, 0, 0, -2]])
-def test_lambdarank_weighs_a_pair_by_what_swapping_it_does(scores, cutoff):
+def test_lambdarank_weighs_a_pair_by_what_swapping_it_does(scores, level):
     labels = [1, 0, 2, 0, 1, 4]
-    found = objective("lambdarank", cutoff=cutoff).value_and_gradient(scores, labels).gradient
-    np.testing.assert_allclose(found, swap_gradient(scores, labels, cutoff), atol=1e-14)
+    found = objective("lambdarank", truncation_level=level).value_and_gradient(scores, labels).gradient
+    np.testing.assert_allclose(found, swap_gradient(scores, labels, level), atol=1e-14)
     assert found.any()
 
 

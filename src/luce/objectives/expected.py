@@ -199,14 +199,14 @@ def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     curvature=True,
     gradient_only=True,
 )
-def stochastic_lambdaloss(lists: Lists, *, variant: str, mu: float, samples: Any) -> Evaluation:
+def stochastic_lambdaloss(lists: Lists, *, samples: Any, **options: Any) -> Evaluation:
     """LambdaLoss averaged over sampled rankings: a bound on what the policy's rankings lack on average."""
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
     loss, gradient, curvature = np.zeros(len(offsets) - 1), np.zeros(len(lists.scores)), np.zeros(len(lists.scores))
     n_samples = samples_at(samples, lists.draw.step)
     for sample in range(n_samples):
         noisy = gumbel_scores(lists.scores[order], offsets, sample=sample, draw=lists.draw, n_jobs=lists.n_jobs)
-        found = lambdaloss.compute(lists._replace(scores=at_rows(order, noisy, lists.scores)), variant=variant, mu=mu)
+        found = lambdaloss.compute(lists._replace(scores=at_rows(order, noisy, lists.scores)), **options)
         loss += found.loss / n_samples
         gradient += found.gradient / n_samples
         if found.curvature is not None:

@@ -20,13 +20,15 @@ class Option:
     tried: Tried | None = None
 
 
-def whole(default: int | None, lowest: int, summary: str, tried: Tried | None = None) -> Option:
-    """An integer ≥ `lowest`, or None where that is the default.
+def whole(
+    default: int | None, lowest: int, summary: str, tried: Tried | None = None, *, optional: bool = False
+) -> Option:
+    """An integer ≥ `lowest`, or None where that is the default or `optional`.
 
     >>> whole(None, 1, "how deep").accepts(None), whole(3, 1, "how often").accepts(0)
     (True, False)
     """
-    optional = default is None
+    optional = optional or default is None
 
     def accepts(value: Any) -> bool:
         integer = isinstance(value, int | np.integer) and not isinstance(value, bool)

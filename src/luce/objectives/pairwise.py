@@ -17,8 +17,18 @@ FAMILY = "pairwise"
 TIES = "pairwise with ties"
 WEIGHTED = "pairwise, metric-weighted"
 HELD = (
-    "The gradient and second derivative hold the ranks; the loss is the sum as it stands, and jumps when ranks change. "
-    "Equal scores share their ranks: a difference of discounts or of ranks is its mean over their orders"
+    "r the present ranks, gains 2^y − 1, 0 for labels below 0, and ideal DCG of the first k ranks; over pairs of which "
+    "at least one item is among the first k = truncation_level. The gradient and second derivative hold the ranks; the "
+    "loss is the sum as it stands, and jumps when ranks change. Equal scores share their ranks: a pair's weight is its "
+    "mean over their orders"
+)
+TRUNCATION = whole(
+    30,
+    1,
+    "pairs count where at least one of the two items is among so many first by the present scores, as with "
+    "LightGBM's lambdarank_truncation_level; None = all pairs",
+    Choice((10, 30, 100, None)),
+    optional=True,
 )
 HIGHEST_PARAMETER = 700.0
 
@@ -102,42 +112,38 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
 @record(
     "lambdarank",
     family=WEIGHTED,
-    formula="Σ_{y_i > y_j} w_i w_j |ΔNDCG_ij| log(1 + e^{−δ}), ΔNDCG_ij from swapping i and j at the present ranks, "
-    "gains 2^y − 1, discounts 1/log₂(1+r). " + HELD,
+    formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) |1/log₂(1+r_i) − 1/log₂(1+r_j)| log(1 + e^{−δ}), G = gain / ideal DCG: "
+    "a pair counts by what swapping it does to NDCG; " + HELD,
     paper="Burges et al. 2006, Burges 2010; the trees of PLRank 2019",
-    choices={
-        "cutoff": whole(
-            None, 1, "the k of NDCG@k; ranks beyond it have no discount; None = all ranks", Choice((None, 5, 10, 20))
-        )
-    },
+    choices={"truncation_level": TRUNCATION},
     curvature=True,
     gradient_only=True,
 )
-def lambdarank(lists: Lists, *, cutoff: int | None) -> Evaluation:
+def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
     """RankNet with each pair weighted by how much NDCG changes when its items trade places."""
-    return _swaps(lists, cutoff=cutoff)
+    return _swaps(lists, truncation_level)
 
 
 @record(
     "lambdaloss",
     family=WEIGHTED,
-    formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) c_ij log₂(1 + e^{−δ}), G = (2^y − 1) / ideal DCG; with "
-    "d = |r_i − r_j| of the present ranks, c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and in 2++ mu times that "
-    "plus |1/log₂(1+r_i) − 1/log₂(1+r_j)|. " + HELD,
+    formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) c_ij log₂(1 + e^{−δ}), G = gain / ideal DCG; with d = |r_i − r_j|, "
+    "c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and in 2++ mu times that plus |1/log₂(1+r_i) − 1/log₂(1+r_j)|; " + HELD,
     paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of PL-Rank 2021",
     choices={
+        "truncation_level": TRUNCATION,
         "variant": one_of("2", ("2", "2++"), "NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight", tried=True),
         "mu": between(10.0, 0.0, 1e6, "what NDCG-Loss2's weight counts for in 2++", Range(0.1, 100.0, log=True)),
     },
     curvature=True,
     gradient_only=True,
 )
-def lambdaloss(lists: Lists, *, variant: str, mu: float) -> Evaluation:
+def lambdaloss(lists: Lists, *, truncation_level: int | None, variant: str, mu: float) -> Evaluation:
     """A bound on 1 − NDCG: logistic pair losses weighted by gains and by the gap between the present ranks."""
     bits = 1 / np.log(2)
     if variant == "2":
-        return _swaps(lists, change=0.0, gap=bits)
-    return _swaps(lists, change=bits, gap=mu * bits)
+        return _swaps(lists, truncation_level, change=0.0, gap=bits)
+    return _swaps(lists, truncation_level, change=bits, gap=mu * bits)
 
 
 def _outcomes(lists: Lists, draws: str) -> tuple[Floats, Floats, Floats | None, Floats]:
@@ -157,14 +163,14 @@ def _outcomes(lists: Lists, draws: str) -> tuple[Floats, Floats, Floats | None, 
     return loss, gradient, second, slope[:, None]
 
 
-def _swaps(lists: Lists, *, cutoff: int | None = None, change: float = 1.0, gap: float = 0.0) -> Evaluation:
+def _swaps(lists: Lists, truncation_level: int | None, *, change: float = 1.0, gap: float = 0.0) -> Evaluation:
     return Evaluation(
         *pair_swaps(
             lists.scores,
             lists.labels,
-            label_targets(lists.labels, lists.offsets, Target("gain", "dcg"), n_jobs=lists.n_jobs),
+            label_targets(lists.labels, lists.offsets, Target("gain", "sum"), n_jobs=lists.n_jobs),
             lists.offsets,
-            cutoff=cutoff,
+            truncation_level=truncation_level,
             change=change,
             gap=gap,
             item_weights=lists.item_weights,

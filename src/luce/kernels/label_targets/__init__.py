@@ -26,7 +26,7 @@ class Target(NamedTuple):
     def arguments(self, offsets: Integers) -> tuple[int, int, Floats]:
         """As the kernels take it: two numbers, and the discounts of as many places as there may be."""
         places = int(np.diff(offsets).max(initial=0)) if self.norm == "dcg" else 0
-        return VALUES[self.value], NORMS[self.norm], discounts_to(places, places)
+        return VALUES[self.value], NORMS[self.norm], discounts_to(places)
 
 
 def label_targets(labels: Floats, offsets: Integers, target: Target, *, n_jobs: int | None = None) -> Floats:

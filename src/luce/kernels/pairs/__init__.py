@@ -99,7 +99,7 @@ def pair_swaps(
     gains: Floats,
     offsets: Integers,
     *,
-    cutoff: int | None = None,
+    truncation_level: int | None = None,
     change: float = 1.0,
     gap: float = 0.0,
     item_weights: Floats | None = None,
@@ -108,23 +108,26 @@ def pair_swaps(
 ) -> tuple[Floats, Floats, Floats | None]:
     """Σ c_ij log(1 + e^{−δ}) over the pairs with different labels: loss (Q,), gradient (N,), second derivative (N,).
 
-    c_ij = (G_i − G_j) / ideal DCG · (change·|D_i − D_j| + gap·Δ(|r_i − r_j|)): gains G on any scale (NaN in a list
-    without gain: loss 0); discounts D = 1 / log₂(1 + rank), 0 beyond the cutoff; Δ(d) = 1/log₂(1 + d) −
-    1/log₂(2 + d); r the ranks by the scores, which are held in the derivatives. Equal scores share their ranks:
-    |D_i − D_j| and |r_i − r_j| are means over their orders. With `gap`, the cutoff must be None.
+    c_ij = (G_i − G_j) / ideal DCG · (change·|D_i − D_j| + gap·Δ(|r_i − r_j|)): gains G on any scale, rising with the
+    labels (NaN in a list without gain: loss 0); discounts D = 1 / log₂(1 + rank); Δ(d) = 1/log₂(1 + d) − 1/log₂(2 + d);
+    r the ranks by the scores, which are held in the derivatives. With a truncation level k, c_ij = 0 where neither item
+    is among the first k, and the ideal DCG is that of k places. Equal scores share their ranks: c_ij is its mean over
+    their orders.
 
     >>> loss, gradient, _ = pair_swaps(np.zeros(2), np.array([1.0, 0]), np.array([1.0, 0]), np.array([0, 2]))
     >>> gradient.round(6)  # ½ (1 − 1 / log₂ 3)
     array([-0.184535,  0.184535])
     """
     loss, gradient, second = np.zeros(len(offsets) - 1), np.zeros(len(scores)), np.zeros(len(scores) * curvature)
+    level = np.iinfo(np.int64).max if truncation_level is None else truncation_level
     over_lists_and_parts(
         swaps.pair_swaps,
         offsets,
         [scores, labels, gains, NONE if item_weights is None else item_weights],
-        [np.iinfo(np.int64).max if cutoff is None else cutoff, float(change), float(gap)],
+        [level, float(change), float(gap)],
         [loss],
         [gradient, second],
         n_jobs,
+        level,
     )
     return loss, gradient, second if curvature else None

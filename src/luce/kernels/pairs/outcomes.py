@@ -13,7 +13,7 @@ from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs import loops
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER, constants_of_draws, own_share
 from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out, padded
-from luce.kernels.pairs.parts import WHOLE, belongs, left_out
+from luce.kernels.pairs.parts import number_of_parts
 
 RANGE = 690.0
 """The logarithm of the largest product that may wait for its logarithm."""
@@ -24,13 +24,14 @@ SMALL = 1e-6
 
 @compiled
 def pair_outcomes(
-    first, last, offsets, scores, labels, weights, part, draws, parameter, loss, nuisance, gradient, second
+    first, last, offsets, scores, labels, weights, part, parts, draws, parameter, loss, nuisance, gradient, second
 ):
     longest = longest_list(first, last, offsets)
     order, ends, starts = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
     work = np.empty((7, longest + PAD))
     for q in range(first, last):
-        if left_out(part, offsets[q + 1] - offsets[q]):
+        size = offsets[q + 1] - offsets[q]
+        if parts < number_of_parts(size, size):
             continue
         n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
         if n < 2 or (draws == NO_DRAWS and labels[order[0]] == labels[order[n - 1]]):
@@ -38,7 +39,7 @@ def pair_outcomes(
         ends_of_grades(labels, order, n, ends)
         pairs = _first_partners(n, ends, draws, starts)
         loss[q], nuisance[q] = _one_list(
-            n, pairs, order, ends, starts, scores, weights, part, draws, parameter, work, second.size > 0
+            n, pairs, order, ends, starts, scores, weights, part, parts, draws, parameter, work, second.size > 0
         )
         for k in range(n):
             gradient[order[k]] = work[2, k]
@@ -68,7 +69,7 @@ def _first_partners(n, ends, draws, starts):
 
 
 @compiled
-def _one_list(n, pairs, order, ends, starts, scores, weights, part, draws, parameter, work, curved):
+def _one_list(n, pairs, order, ends, starts, scores, weights, part, parts, draws, parameter, work, curved):
     """Loss and slope of the tie parameter of one list; leaves the gradient in work[2], the bends in work[3]."""
     ordered, weight, slope, bend = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD], work[3][: n + PAD]
     highest, lowest = lay_out(scores, weights, order, n, ordered, weight)
@@ -80,10 +81,10 @@ def _one_list(n, pairs, order, ends, starts, scores, weights, part, draws, param
     sums = 0.0, 0.0, 0.0
     if quick:
         wanted = bend if curved else bend[:0]
-        sums = _two_by_two(n, part, starts, middle, margin, tie, rounds, ordered, slope, wanted, work[4:7])
-    if not quick or (part == WHOLE and sums[1] < SMALL * pairs):
+        sums = _two_by_two(n, part, parts, starts, middle, margin, tie, rounds, ordered, slope, wanted, work[4:7])
+    if not quick or (parts == 1 and sums[1] < SMALL * pairs):
         quick = False
-        sums = _one_by_one(n, part, starts, margin, tie, ordered, weight, slope, bend, work[4:6])
+        sums = _one_by_one(n, part, parts, starts, margin, tie, ordered, weight, slope, bend, work[4:6])
     if draws == NO_DRAWS or part > 0:
         fixed, fixed_slope = 0.0, 0.0
     else:
@@ -93,7 +94,7 @@ def _one_list(n, pairs, order, ends, starts, scores, weights, part, draws, param
 
 
 @compiled
-def _two_by_two(n, part, starts, middle, margin, tie, rounds, ordered, slope, bend, work):
+def _two_by_two(n, part, parts, starts, middle, margin, tie, rounds, ordered, slope, bend, work):
     """All pairs by e^s of each item, two items with the same partners at a time; returns Σ loss, Σ wrong, Σ drawn."""
     a, b, product = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD]
     _powers(ordered, 1.0 if tie == 0.0 else 0.5, middle, margin, a, b)
@@ -104,7 +105,7 @@ def _two_by_two(n, part, starts, middle, margin, tie, rounds, ordered, slope, be
     i, block, waiting = 0, 0, 0
     while i < n and starts[i] < n:
         two = i + 1 < n and starts[i + 1] == starts[i]
-        if belongs(part, block):
+        if block % parts == part:
             begin, stop = starts[i], padded(starts[i], n)
             partners = a[begin:stop], product[begin:stop], slope[begin:stop], bend[begin:stop]
             second = b[i + 1] if two else 0.0
@@ -139,7 +140,7 @@ def _powers(ordered, rate, middle, margin, a, b):
 
 
 @compiled
-def _one_by_one(n, part, starts, margin, tie, ordered, weight, slope, bend, work):
+def _one_by_one(n, part, parts, starts, margin, tie, ordered, weight, slope, bend, work):
     """The same for any scores and weights, an exponential and a logarithm a pair."""
     close, pair = work[0], work[1]
     slope[:] = 0.0
@@ -148,7 +149,7 @@ def _one_by_one(n, part, starts, margin, tie, ordered, weight, slope, bend, work
     for i in range(n):
         if starts[i] >= n:
             break
-        if belongs(part, i):
+        if i % parts == part:
             begin, stop = starts[i], padded(starts[i], n)
             here, s = slice(begin, stop), ordered[i] - margin
             loops.product_weights(weight[i], weight[here], pair[here])

@@ -1,4 +1,7 @@
-"""Huge lists in parts: a part takes every so manieth item against its partners, and the parts are added up in order."""
+"""Huge lists in parts: a part takes every so manieth item against its partners, and the parts are added up in order.
+
+A part takes a fraction of a second, and Python handles signals between parts: Ctrl-C need not wait for a list to end.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,14 +13,11 @@ from luce.arrays import Floats, Integers, frozen
 from luce.compiled import compiled
 from luce.threads import in_parallel, over_lists
 
-HUGE = 20_000
-"""Rows beyond which a list is worth dividing."""
+PAIRS = 100_000_000
+"""Pairs in a part at most: some tenths of a second on one core."""
 
-PARTS = 8
-"""Always so many: the number of threads then changes no digit."""
-
-WHOLE = -1
-"""Instead of the number of a part: all of every list that is not huge."""
+TOGETHER = 8
+"""Parts computed between two additions. Always so many: the number of threads then changes no digit."""
 
 
 def over_lists_and_parts(
@@ -28,33 +28,37 @@ def over_lists_and_parts(
     by_list: Sequence[Floats],
     by_row: Sequence[Floats],
     n_jobs: int | None = None,
+    level: int | None = None,
 ) -> None:
-    """Call `kernel(first, last, offsets, *inputs, part, *settings, *by_list, *by_row)` for every list and part.
+    """Call `kernel(first, last, offsets, *inputs, part, parts, *settings, *by_list, *by_row)` for every list and part.
 
-    Inputs and `by_row` have an entry a row or none at all; the kernel writes to `by_list` and `by_row`.
+    Inputs and `by_row` have an entry a row or none at all; the kernel writes to `by_list` and `by_row`. With a
+    truncation level, only so many items of a list are taken against all others.
     """
     inputs = [frozen(array) for array in inputs]
-    over_lists(kernel, frozen(offsets), *inputs, WHOLE, *settings, *by_list, *by_row, n_jobs=n_jobs)
-    for q in np.flatnonzero(np.diff(offsets) > HUGE):
+    over_lists(kernel, frozen(offsets), *inputs, 0, 1, *settings, *by_list, *by_row, n_jobs=n_jobs)
+    for q, size in enumerate(np.diff(offsets).tolist()):
+        parts = number_of_parts(size, size if level is None else level)
+        if parts == 1:
+            continue
         rows = slice(offsets[q], offsets[q + 1])
-        alone = frozen(np.array([0, rows.stop - rows.start])), *[array[rows] for array in inputs]
-        found = [
-            [np.zeros(1) for _ in by_list] + [np.zeros(len(array[rows])) for array in by_row] for _ in range(PARTS)
-        ]
-        in_parallel([partial(kernel, 0, 1, *alone, part, *settings, *found[part]) for part in range(PARTS)], n_jobs)
-        wholes = [array[q : q + 1] for array in by_list] + [array[rows] for array in by_row]
-        for results in found:
-            for whole, result in zip(wholes, results, strict=True):
-                whole += result
+        alone = frozen(np.array([0, size])), *[array[rows] for array in inputs]
+        totals = [array[q : q + 1] for array in by_list] + [array[rows] for array in by_row]
+        for begin in range(0, parts, TOGETHER):
+            now = range(begin, min(begin + TOGETHER, parts))
+            found = [[np.zeros(len(total)) for total in totals] for _ in now]
+            tasks = zip(now, found, strict=True)
+            in_parallel([partial(kernel, 0, 1, *alone, part, parts, *settings, *own) for part, own in tasks], n_jobs)
+            for results in found:
+                for total, result in zip(totals, results, strict=True):
+                    total += result
 
 
 @compiled
-def left_out(part, size):
-    """Whether a list of this size is not for this call: it is huge, and comes in parts later."""
-    return part == WHOLE and size > HUGE
+def number_of_parts(size, level):
+    """Into how many parts a list of this size is divided; a kernel called for fewer leaves the list out.
 
-
-@compiled
-def belongs(part, number):
-    """Whether the item or block of this number is in the part."""
-    return part == WHOLE or number % PARTS == part
+    >>> number_of_parts(10_000, 10_000), number_of_parts(100_000, 30), number_of_parts(100_000, 100_000)
+    (1, 1, 100)
+    """
+    return max(1, -(-size * min(size, level) // PAIRS))

@@ -1,7 +1,6 @@
-"""The places that present scores give the items of a list, and what they mean for swapping two of them.
+"""The places that present scores give the items of a list, and what a swap of two places is worth.
 
-Equal scores share their places: a pair's change of discount and its gap in ranks are means over their orders. So an
-item has a mean discount and a mean place, and two items of equal score differ by the mean over two different places.
+Equal scores form a block and share its places: what a pair is worth is the mean over the orders of equal scores.
 """
 
 import numpy as np
@@ -13,73 +12,70 @@ FEW = 256
 
 
 @compiled
-def discounts_to(length, cutoff):
-    """1 / log₂(1 + rank) for the ranks 1 … length, 0 beyond the cutoff."""
-    result = np.zeros(length)
-    for k in range(min(length, cutoff)):
-        result[k] = 1.0 / np.log2(k + 2.0)
-    return result
+def discounts_to(length):
+    """1 / log₂(1 + rank) for the ranks 1 … length."""
+    return 1.0 / np.log2(np.arange(2.0, length + 2.0))
 
 
 @compiled
-def gap_change(gap):
-    """LambdaLoss's change of discount over a gap in ranks: 1 / log₂(1 + gap) − 1 / log₂(2 + gap)."""
-    return 1.0 / np.log2(1.0 + gap) - 1.0 / np.log2(2.0 + gap)
-
-
-@compiled
-def gap_changes(length):
-    """The same for twice the gap, 1 … 2·length − 1; mean places are halves."""
-    result = np.zeros(2 * length)
-    for twice in range(1, 2 * length):
-        result[twice] = gap_change(0.5 * twice)
-    return result
-
-
-@compiled
-def share_places(ordered, n, discounts, shared, twice_place):
-    """For each item, in the order given: its mean discount, and the change of discount and the gap to its equals.
-
-    They are the rows of `shared`; `twice_place` gets twice the mean place, counted from 0.
-    """
+def places_of(ordered, places):
+    """Write the place of each item, the highest score first; equal scores keep their order."""
+    n = len(ordered)
     if n <= FEW:
         for k in range(n):
-            top, size = _stand(ordered[k], ordered[:n])
-            shared[0, k], shared[1, k], shared[2, k] = _block(top, size, discounts)
-            twice_place[k] = 2 * top + size - 1
-        return
-    by_score = np.argsort(ordered[:n])
-    end = n
-    while end > 0:
-        begin = end - 1
-        while begin > 0 and ordered[by_score[begin - 1]] == ordered[by_score[begin]]:
-            begin -= 1
-        top, size = n - end, end - begin  # by_score rises, places fall
-        discount, change, gap = _block(top, size, discounts)
-        for place in range(begin, end):
-            k = by_score[place]
-            shared[0, k], shared[1, k], shared[2, k] = discount, change, gap
-            twice_place[k] = 2 * top + size - 1
-        end = begin
+            places[k] = _count_above(ordered[k], ordered[:k], ordered[k:])
+    else:
+        places[np.argsort(-ordered, kind="mergesort")] = np.arange(n)
 
 
 @summing
-def _stand(score, scores):
-    """How many scores are above, and how many equal."""
-    above, equal = 0.0, 0.0
-    for k in range(len(scores)):
-        above += 1.0 if scores[k] > score else 0.0
-        equal += 1.0 if scores[k] == score else 0.0
-    return int(above), int(equal)
+def _count_above(score, before, after):
+    count = 0.0
+    for k in range(len(before)):
+        count += 1.0 if before[k] >= score else 0.0
+    for k in range(len(after)):
+        count += 1.0 if after[k] > score else 0.0
+    return int(count)
 
 
 @compiled
-def _block(top, size, discounts):
-    """Of a block of equal scores the mean discount; of two of its places the mean change, and that by the mean gap."""
-    if size == 1:
-        return discounts[top], 0.0, 0.0
-    total, differences = 0.0, 0.0
-    for t in range(size):
-        total += discounts[top + t]
-        differences += discounts[top + t] * (size - 1 - 2 * t)
-    return total / size, differences / (0.5 * size * (size - 1)), gap_change((size + 1) / 3.0)
+def ends_of_blocks(scores, ends):
+    """Write for each of some sorted scores where its block ends; return the number of blocks."""
+    n, blocks = len(scores), 0
+    for k in range(n - 1, -1, -1):
+        last = k == n - 1 or scores[k] != scores[k + 1]
+        ends[k] = k + 1 if last else ends[k + 1]
+        blocks += last
+    return blocks
+
+
+@compiled
+def swap_values(begin, counted, blocks, change, gap, discounts, ends, values):
+    """Write what swapping an item of the block from `begin` with each item from there on is worth.
+
+    Places a < b are worth change·(D_a − D_b) + gap·(D_{b−a−1} − D_{b−a}) where a < `counted`, else nothing, with
+    D_a = 1 / log₂(2 + a). Of two items within the block it is half of that: they meet twice.
+    """
+    end, n = ends[begin], len(ends)
+    size = end - begin
+    upper, share = change * discounts[begin:counted].sum() / size, change * (counted - begin) / size
+    far, near = discounts[end - begin : n - begin], discounts[end - counted : n - counted]
+    _values_below(upper, share, gap / size, discounts[end:n], near, far, values[end:n])
+    top = end
+    while blocks < n and top < n:
+        if ends[top] > top + 1:
+            values[top : ends[top]] = values[top : ends[top]].mean()
+        top = ends[top]
+    inside, below = 0.0, 0.0
+    for a in range(end - 1, begin - 1, -1):
+        if a < counted:
+            inside += change * ((end - 1 - a) * discounts[a] - below) + gap * (1.0 - discounts[end - a - 1])
+        below += discounts[a]
+    values[begin:end] = inside / (size * (size - 1)) if size > 1 else 0.0
+
+
+@summing
+def _values_below(upper, share, gap, discounts, near, far, values):
+    """Those of the items below the block: of the gaps to its places only the smallest and the largest remain."""
+    for b in range(len(values)):
+        values[b] = upper - share * discounts[b] + gap * (near[b] - far[b])

@@ -42,25 +42,28 @@ def pair_swaps(
     labels: ArrayLike,
     gains: ArrayLike,
     weights: ArrayLike | None = None,
-    cutoff: int | None = None,
+    truncation_level: int | None = None,
     change: float = 1.0,
     gap: float = 0.0,
 ) -> tuple[float, Floats, Floats]:
     """Loss, gradient and second derivative of one list, the ranks held."""
     s, y, g = (np.asarray(values, dtype=np.float64) for values in (scores, labels, gains))
     seen = np.flatnonzero(~np.isnan(y))
+    level = len(seen) if truncation_level is None else truncation_level
     discounts = 1 / np.log2(np.arange(2, len(seen) + 2))
-    discounts[len(seen) if cutoff is None else cutoff :] = 0
-    ideal = np.sort(g[seen])[::-1] @ discounts
+    ideal = np.sort(g[seen])[::-1][:level] @ discounts[:level]
     ranks = {int(i): [(s[seen] > s[i]).sum() + t for t in range((s[seen] == s[i]).sum())] for i in seen}
+    worth = np.zeros((len(seen), len(seen)))  # what swapping two places is worth, counted from 0
+    for a, b in np.ndindex(worth.shape):
+        if a != b and min(a, b) < level:
+            fall = 1 / np.log2(1 + abs(a - b)) - 1 / np.log2(2 + abs(a - b))
+            worth[a, b] = change * abs(discounts[a] - discounts[b]) + gap * fall
 
     def terms(i: int, j: int, d: float) -> Terms:
         # Every way in which equal scores may be put in order gives the two items different places.
-        places = [(a, b) for a in ranks[i] for b in ranks[j] if a != b]
-        mean_change = np.mean([abs(discounts[a] - discounts[b]) for a, b in places])
-        mean_gap = np.mean([abs(a - b) for a, b in places])
-        fall = 1 / np.log2(1 + mean_gap) - 1 / np.log2(2 + mean_gap)
-        c = (g[i] - g[j]) / ideal * (change * mean_change + gap * fall) if ideal > 0 else 0.0
+        places = np.ix_(ranks[i], ranks[j])
+        mean = worth[places].sum() / (~np.eye(len(seen), dtype=bool)[places]).sum()
+        c = (g[i] - g[j]) / ideal * mean if ideal > 0 else 0.0
         value, slope, bend, _ = _logistic(d, 0.0, False)
         return c * value, c * slope, c * bend, 0.0
 

@@ -1,7 +1,7 @@
 """log(1 + e^{−δ}) weighted by what swapping the two items does to NDCG at the present ranks (LambdaRank, LambdaLoss).
 
-Two items beyond the cutoff change nothing, so the items within it, the head, are kept apart from the tail, each from
-the highest label down and followed by padding. The loops are head over head, head over tail and tail over head.
+Items stand by falling score, equal scores by falling gain. Every block of equal scores that begins within the
+truncation level meets itself and all items below it: item by item, or a large block at once by sums over its gains.
 """
 
 import numpy as np
@@ -9,144 +9,203 @@ import numpy as np
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
 from luce.kernels.label_order import longest_list, sort_by_label
-from luce.kernels.pairs import loops
 from luce.kernels.pairs.layout import PAD, padded
-from luce.kernels.pairs.parts import belongs, left_out
-from luce.kernels.pairs.places import discounts_to, gap_changes, share_places
+from luce.kernels.pairs.logarithm import log1p_and_inverse
+from luce.kernels.pairs.parts import number_of_parts
+from luce.kernels.pairs.places import discounts_to, ends_of_blocks, places_of, swap_values
 
 NEAR = 600.0
 """Scores this near each other may all be exponentials on one scale."""
 
-SCORE, LABEL, WEIGHT, GAIN, DISCOUNT, TIED_CHANGE, TIED_GAP, UP, DOWN, SLOPE, BEND, CLOSE, PAIR, ROWS = range(14)
-"""What is known of each item, and then what is found; UP is e^{s − middle}, DOWN its inverse."""
+LARGE = 32
+"""Items from which a block of equal scores is taken at once."""
+
+SCORE, GAIN, WEIGHT, VALUE, POWER, CLOSE, SLOPE, BEND, ROWS = range(9)
+"""What is known of each item, and then what is found; VALUE is what a swap is worth, POWER is e^{s − middle}."""
 
 
 @compiled
 def pair_swaps(
-    first, last, offsets, scores, labels, gains, weights, part, cutoff, change_share, gap_share, loss, gradient, second
+    first,
+    last,
+    offsets,
+    scores,
+    labels,
+    gains,
+    weights,
+    part,
+    parts,
+    level,
+    change,
+    gap,
+    loss,
+    gradient,
+    second,
 ):
     longest = longest_list(first, last, offsets)
-    order, spot, twice_place = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    ordered, shared = np.empty(longest), np.empty((3, longest))
-    items, places = np.empty((ROWS, longest + 2 * PAD)), np.empty(longest + 2 * PAD, np.int64)
-    discounts, table = discounts_to(longest, cutoff), gap_changes(longest if gap_share > 0.0 else 0)
+    order, places, ends = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    items, discounts = np.empty((ROWS, longest + PAD)), discounts_to(longest)
     for q in range(first, last):
-        if left_out(part, offsets[q + 1] - offsets[q]):
+        if parts < number_of_parts(offsets[q + 1] - offsets[q], level):
             continue
         n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
         ideal = 0.0
-        for k in range(n):
-            ordered[k] = scores[order[k]]
+        for k in range(min(n, level)):
             ideal += gains[order[k]] * discounts[k]
-        if n == 0 or labels[order[0]] == labels[order[n - 1]] or not ideal > 0.0:
+        if not ideal > 0.0 or gains[order[0]] == gains[order[n - 1]]:
             continue  # no order is better than another
-        share_places(ordered, n, discounts, shared, twice_place)
-        head, tail, end = _find_spots(n, shared[0], spot)
-        _fill(n, order, spot, end, labels, gains, weights, ideal, ordered, shared, twice_place, items, places)
-        near = _powers(items[SCORE][: end + PAD], items[UP], items[DOWN])
-        for i0, i1, j0, j1 in ((0, head, 0, head), (0, head, tail, end), (tail, end, 0, head)):
-            loss[q] += _meet(i0, i1, j0, j1, part, near, change_share, gap_share, table, items, places)
+        places_of(scores[order[:n]], places[:n])
+        _fill(order, places[:n], scores, gains, weights, ideal, items)
+        blocks = ends_of_blocks(items[SCORE][:n], ends)
+        near = _powers(items[SCORE][: n + PAD], items[POWER])
+        begin, number = 0, 0
+        while begin < min(n, level):
+            if number % parts == part:
+                counted = min(ends[begin], level)
+                swap_values(begin, counted, blocks, change, gap, discounts, ends[:n], items[VALUE])
+                loss[q] += _meet(begin, ends[begin], n, near, items)
+            begin, number = ends[begin], number + 1
         for k in range(n):
-            gradient[order[k]] = items[SLOPE, spot[k]]
+            gradient[order[k]] = items[SLOPE, places[k]]
         if second.size:
             for k in range(n):
-                second[order[k]] = items[BEND, spot[k]]
+                second[order[k]] = items[BEND, places[k]]
 
 
 @compiled
-def _find_spots(n, discount, spot):
-    """Where each item goes, label order kept; returns the end of the head and the begin and end of the tail."""
-    head = 0
+def _fill(order, places, scores, gains, weights, ideal, items):
+    n = len(places)
     for k in range(n):
-        if discount[k] > 0.0:
-            spot[k] = head
-            head += 1
-    end = head + PAD
-    for k in range(n):
-        if discount[k] == 0.0:
-            spot[k] = end
-            end += 1
-    return head, head + PAD, end
-
-
-@compiled
-def _fill(n, order, spot, end, labels, gains, weights, ideal, ordered, shared, twice_place, items, places):
-    items[:, : end + PAD] = 0.0
-    items[SCORE, : end + PAD] = -np.inf
-    places[: end + PAD] = 0
-    for k in range(n):
-        row, here = order[k], spot[k]
-        items[SCORE, here] = ordered[k]
-        items[LABEL, here] = labels[row]
-        items[WEIGHT, here] = weights[row] if weights.size else 1.0
+        row, here = order[k], places[k]
+        items[SCORE, here] = scores[row]
         items[GAIN, here] = gains[row] / ideal
-        items[DISCOUNT, here] = shared[0, k]
-        items[TIED_CHANGE, here] = shared[1, k]
-        items[TIED_GAP, here] = shared[2, k]
-        places[here] = twice_place[k]
+        items[WEIGHT, here] = weights[row] if weights.size else 1.0
+    items[:, n : n + PAD] = 0.0  # items without weight: pairs with them add nothing
+    items[SCORE, n : n + PAD] = items[SCORE, n - 1]
+    items[SLOPE, : n + PAD] = 0.0
+    items[BEND, : n + PAD] = 0.0
 
 
 @summing
-def _powers(scores, up, down):
-    """e^{s − middle} and its inverse of each item; returns whether the scores are near enough for them."""
-    highest, lowest = -np.inf, np.inf
-    for k in range(len(scores)):
-        highest = max(highest, scores[k])
-        lowest = min(lowest, scores[k] if scores[k] > -np.inf else np.inf)
-    if highest - lowest > NEAR:
+def _powers(scores, power):
+    """e^{s − middle} of each item; returns whether the scores are near enough for them."""
+    if scores[0] - scores[-1] > NEAR:
         return False
-    middle = 0.5 * (highest + lowest)
+    middle = 0.5 * (scores[0] + scores[-1])
     for k in range(len(scores)):
-        up[k] = exp(scores[k] - middle)
-        down[k] = 1.0 / up[k]
+        power[k] = exp(scores[k] - middle)
     return True
 
 
 @compiled
-def _meet(i0, i1, j0, j1, part, near, change_share, gap_share, table, items, places):
-    """The loss of the items i0 … i1 − 1 over the lower labels among j0 … j1 − 1; adds to their slopes and bends."""
-    loss, begin = 0.0, j0
-    for i in range(i0, i1):
-        while begin < j1 and items[LABEL, begin] >= items[LABEL, i]:
-            begin += 1
-        if begin == j1:
-            break
-        if belongs(part, i):
-            here = slice(begin, padded(begin, j1))
-            score, scores, close = items[SCORE, i], items[SCORE][here], items[CLOSE][here]
-            if near:
-                loops.near_closeness(items[UP, i], items[DOWN, i], items[UP][here], items[DOWN][here], close)
-            else:
-                loops.closeness(score, 1.0, scores, close)
-            _change_weights(i, here, change_share, items)
-            if gap_share > 0.0:
-                _add_gap_weights(i, here, gap_share, table, items, places)
-            found = loops.logistic(score, scores, close, items[PAIR][here], items[SLOPE][here], items[BEND][here])
-            loss += found[0]
-            items[SLOPE, i] -= found[1]
-            items[BEND, i] += found[2]
+def _meet(begin, end, n, near, items):
+    """The loss of the block against itself and the items below; adds to their slopes and bends."""
+    loss = 0.0
+    here = slice(begin, padded(begin, n))
+    if near:
+        _near_closeness(1.0 / items[POWER, begin], items[POWER][here], items[CLOSE][here])
+    else:
+        _closeness(items[SCORE, begin], items[SCORE][here], items[CLOSE][here])
+    if end - begin >= LARGE:
+        return _block(begin, end, n, items)
+    for i in range(begin, end):
+        found = _item(
+            items[SCORE, i],
+            items[GAIN, i],
+            items[WEIGHT, i],
+            items[SCORE][here],
+            items[GAIN][here],
+            items[WEIGHT][here],
+            items[VALUE][here],
+            items[CLOSE][here],
+            items[SLOPE][here],
+            items[BEND][here],
+        )
+        loss += found[0]
+        items[SLOPE, i] -= found[1]
+        items[BEND, i] += found[2]
     return loss
 
 
 @summing
-def _change_weights(i, here, share, items):
-    """The weight of each pair from its change of discount."""
-    scores, discounts, gains = items[SCORE][here], items[DISCOUNT][here], items[GAIN][here]
-    weights, pair = items[WEIGHT][here], items[PAIR][here]
-    score, discount, tied, gain = items[SCORE, i], items[DISCOUNT, i], items[TIED_CHANGE, i], items[GAIN, i]
-    share *= items[WEIGHT, i]
-    for j in range(len(pair)):
-        change = abs(discount - discounts[j]) + (tied if score == scores[j] else 0.0)
-        pair[j] = share * weights[j] * (gain - gains[j]) * change
+def _near_closeness(inverse, power, close):
+    """e^{−δ} of the pairs of an item from e^s of each, where these neither overflow nor vanish."""
+    for j in range(len(power)):
+        close[j] = power[j] * inverse
 
 
 @summing
-def _add_gap_weights(i, here, share, table, items, places):
-    """… and from its gap in ranks, doubled to find it in the table."""
-    scores, partners, gains = items[SCORE][here], places[here], items[GAIN][here]
-    weights, pair = items[WEIGHT][here], items[PAIR][here]
-    score, place, tied, gain = items[SCORE, i], places[i], items[TIED_GAP, i], items[GAIN, i]
-    share *= items[WEIGHT, i]
-    for j in range(len(pair)):
-        change = table[np.uint64(abs(place - partners[j]))] + (tied if score == scores[j] else 0.0)
-        pair[j] += share * weights[j] * (gain - gains[j]) * change
+def _closeness(score, scores, close):
+    """The same for scores however far apart."""
+    for j in range(len(scores)):
+        close[j] = exp(scores[j] - score)
+
+
+@summing
+def _item(score, gain, weight, scores, gains, weights, values, close, slope, bend):
+    """One item against those of no higher score: returns the loss, its slope and its bend; adds to those of the others.
+
+    A pair's weight is negative where the item of lower score has the higher gain.
+    """
+    loss, pull, bent = 0.0, 0.0, 0.0
+    for j in range(len(scores)):
+        c = weight * weights[j] * values[j] * (gain - gains[j])
+        logarithm, inverse = log1p_and_inverse(close[j])
+        q = c * inverse * (close[j] if c > 0.0 else 1.0)
+        b = abs(c) * close[j] * inverse * inverse
+        loss += abs(c) * logarithm + max(-c, 0.0) * (score - scores[j])
+        slope[j] += q
+        pull += q
+        bend[j] += b
+        bent += b
+    return loss, pull, bent
+
+
+@compiled
+def _block(begin, end, n, items):
+    """A block of equal scores against itself and the items below: returns the loss, adds to slopes and bends.
+
+    An item meets those of the block with higher gains, which should win, and those with lower gains, which should not.
+    Their Σ w (G_i − G_j) come from running sums over the block; what the item asks of them is kept where they part.
+    """
+    scores, gains, weights, slope, bend = items[SCORE], items[GAIN], items[WEIGHT], items[SLOPE], items[BEND]
+    size = end - begin
+    above, asked = np.zeros((2, size + 1)), np.zeros((6, size + 1))
+    for t in range(size):
+        above[0, t + 1] = above[0, t] + weights[begin + t]
+        above[1, t + 1] = above[1, t] + weights[begin + t] * gains[begin + t]
+    loss = 0.0
+    for j in range(begin, n):
+        t = size - np.searchsorted(gains[begin:end][::-1], gains[j], side="right")
+        higher = above[1, t] - gains[j] * above[0, t]
+        lower = gains[j] * (above[0, size] - above[0, t]) - (above[1, size] - above[1, t])
+        logarithm, inverse = log1p_and_inverse(items[CLOSE, j])
+        wrong = weights[j] * items[VALUE, j] * inverse
+        right = wrong * items[CLOSE, j]
+        curved = right * inverse
+        loss += weights[j] * items[VALUE, j] * ((higher + lower) * logarithm + lower * (scores[begin] - scores[j]))
+        slope[j] += right * higher - wrong * lower
+        bend[j] += curved * (higher + lower)
+        for row, value in enumerate((right, wrong, curved)):
+            asked[row, t] += value
+            asked[3 + row, t] += value * gains[j]
+    _answer(asked, gains[begin:end], weights[begin:end], slope[begin:end], bend[begin:end])
+    return loss
+
+
+@compiled
+def _answer(asked, gains, weights, slope, bend):
+    """Slopes and bends of a block's items from those who meet them among the lower ones, then among the higher ones."""
+    size = len(gains)
+    pull, pull_gain, bent, bent_gain = 0.0, 0.0, 0.0, 0.0
+    for i in range(size):
+        pull, pull_gain = pull + asked[1, i], pull_gain + asked[4, i]
+        bent, bent_gain = bent + asked[2, i], bent_gain + asked[5, i]
+        slope[i] -= weights[i] * (gains[i] * pull - pull_gain)
+        bend[i] += weights[i] * (bent_gain - gains[i] * bent)
+    pull, pull_gain, bent, bent_gain = 0.0, 0.0, 0.0, 0.0
+    for i in range(size - 1, -1, -1):
+        pull, pull_gain = pull + asked[0, i + 1], pull_gain + asked[3, i + 1]
+        bent, bent_gain = bent + asked[2, i + 1], bent_gain + asked[5, i + 1]
+        slope[i] -= weights[i] * (gains[i] * pull - pull_gain)
+        bend[i] += weights[i] * (gains[i] * bent - bent_gain)
