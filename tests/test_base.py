@@ -15,7 +15,7 @@ from luce.arrays import check_offsets, check_rows, frozen, list_of_row, numbers,
 from luce.errors import DataError, MissingPackageError, OptionError, load_package
 from luce.files import replacing
 from luce.randomness import Draw, philox, random_bits, uniform
-from luce.threads import SMALL, in_parallel, one_blas_thread, over_lists, thread_count
+from luce.threads import LONG, SMALL, in_parallel, one_blas_thread, over_lists, thread_count
 
 # ---- randomness
 
@@ -126,6 +126,32 @@ def test_over_lists_after_a_fork():
         signal.alarm(30)
         os._exit(0 if np.array_equal(_sums(offsets, values, 2), expected) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_call_of_a_kernel_has_many_rows(n_jobs):
+    offsets, calls = offsets_of_sizes([50] * 1_000), []
+    over_lists(lambda first, last, offsets: calls.append(offsets[last] - offsets[first]), offsets, n_jobs=n_jobs)
+    assert sum(calls) == offsets[-1]
+    assert max(calls) < 2 * LONG < offsets[-1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_does_not_wait_for_a_long_list(n_jobs):
+    threads, end = [], threading.Event()
+
+    def kernel(first, last, offsets):
+        if offsets[last] > offsets[first]:
+            threads.append(threading.current_thread())
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            end.wait(10)  # compiled code would not notice the signal
+
+    with pytest.raises(KeyboardInterrupt):
+        over_lists(kernel, np.array([0, LONG]), n_jobs=n_jobs)
+    end.set()
+    assert threading.main_thread() not in threads
+    with pytest.raises(ZeroDivisionError):
+        over_lists(lambda *lists: 1 // 0, np.array([0, LONG]), n_jobs=n_jobs)
 
 
 def test_in_parallel_keeps_the_order_and_passes_errors_on():

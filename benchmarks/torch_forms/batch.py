@@ -41,7 +41,8 @@ class Batch:
         """2^y − 1, and 0 at padding."""
         return (torch.exp2(self.labels) - 1) * self.mask
 
-    def ideal_dcg(self) -> Tensor:
-        """(Q, 1)."""
+    def ideal_dcg(self, level: int | None = None) -> Tensor:
+        """(Q, 1), of so many first places."""
         places = torch.arange(self.mask.shape[1], dtype=self.labels.dtype)
-        return (self.gains.sort(dim=1, descending=True).values / torch.log2(places + 2)).sum(dim=1, keepdim=True)
+        gains = self.gains.sort(dim=1, descending=True).values
+        return (gains / torch.log2(places + 2))[:, :level].sum(dim=1, keepdim=True)

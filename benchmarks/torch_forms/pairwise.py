@@ -8,6 +8,9 @@ from torch.nn import functional
 
 from torch_forms.batch import Batch
 
+TRUNCATION_LEVEL = 30
+"""The default of Luce and of LightGBM."""
+
 
 def _differences(batch: Batch) -> tuple[Tensor, Tensor]:
     """δ (Q, n, n), and where item i has the higher label."""
@@ -56,16 +59,17 @@ def rao_kupper(batch: Batch) -> Tensor:
 
 
 def lambdarank(batch: Batch) -> Tensor:
-    discounts = 1 / torch.log2(1 + _ranks(batch))
+    ranks = _ranks(batch)
+    discounts = 1 / torch.log2(1 + ranks)
     change = (discounts[:, :, None] - discounts[:, None, :]).abs()
-    return _metric_weighted(batch, change)
+    return _metric_weighted(batch, ranks, change)
 
 
 def lambdaloss(batch: Batch) -> Tensor:
     ranks = _ranks(batch)
     gap = (ranks[:, :, None] - ranks[:, None, :]).abs().clamp(min=1)
     change = 1 / torch.log2(1 + gap) - 1 / torch.log2(2 + gap)
-    return _metric_weighted(batch, change) / math.log(2)
+    return _metric_weighted(batch, ranks, change) / math.log(2)
 
 
 def _ranks(batch: Batch) -> Tensor:
@@ -74,10 +78,11 @@ def _ranks(batch: Batch) -> Tensor:
     return order.argsort(dim=1).to(batch.scores.dtype) + 1
 
 
-def _metric_weighted(batch: Batch, change: Tensor) -> Tensor:
+def _metric_weighted(batch: Batch, ranks: Tensor, change: Tensor) -> Tensor:
     difference, higher = _differences(batch)
-    gains = batch.gains / batch.ideal_dcg()
-    weights = (gains[:, :, None] - gains[:, None, :]) * change * higher
+    gains = batch.gains / batch.ideal_dcg(TRUNCATION_LEVEL)
+    counted = torch.minimum(ranks[:, :, None], ranks[:, None, :]) <= TRUNCATION_LEVEL
+    weights = (gains[:, :, None] - gains[:, None, :]) * change * (higher & counted)
     return (functional.softplus(-difference) * weights).sum(dim=(1, 2))
 
 

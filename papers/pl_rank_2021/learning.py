@@ -111,7 +111,7 @@ def goal_of(method: str, samples: int | str, *, fair: Dataset | None = None) -> 
         options = {"estimator": METHODS[method], "samples": drawn, "exposure_samples": 1_000}
         weight = 2.5 / disparity(np.zeros(fair.n_rows), fair)
         return objective("fair-policy", goal=f"-{weight:.2g}*disparity@5", **options)
-    settings = {} if method == "LambdaLoss" else {"metric": "dcg@5"}
+    settings = {"truncation_level": None} if method == "LambdaLoss" else {"metric": "dcg@5"}
     return objective(METHODS[method], samples=drawn, **settings)
 
 

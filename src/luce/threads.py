@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from itertools import pairwise
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
 
 SMALL = 8_192
 """Rows below which handing out work costs more than it saves."""
+
+LONG = 10_000
+"""Rows of a list from which a kernel may take long; of shorter lists, rows in one call of a kernel."""
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -98,14 +102,40 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 def over_lists(kernel: Callable[..., None], offsets: Integers, *arguments: Any, n_jobs: int | None = None) -> None:
     """Call `kernel(first, last, offsets, *arguments)` so that every list is in just one call.
 
-    A kernel writes only to the rows and lists it was given, so the result does not depend on the split.
+    A kernel writes only to the rows and lists it was given, so the result does not depend on the split. Compiled code
+    holds back Ctrl-C until it returns: no call has many rows but for a long list, and long lists are waited for.
     """
     n_lists, n_rows = len(offsets) - 1, int(offsets[-1])
     threads = 1 if n_rows < SMALL else thread_count(n_jobs)
-    if threads == 1:
+    if threads == 1 and n_rows < LONG:
         kernel(0, n_lists, offsets, *arguments)
         return
-    # Four blocks a thread, of about equal rows: a long list then delays no more than its own block.
-    cuts = np.unique(np.searchsorted(offsets, np.linspace(0, n_rows, 4 * threads + 1)))
+    # At least four blocks a thread, of about equal rows: a long list then delays no more than its own block.
+    blocks = max(4 * threads if threads > 1 else 1, -(-n_rows // LONG))
+    cuts = np.unique(np.searchsorted(offsets, np.linspace(0, n_rows, blocks + 1)))
     cuts[0], cuts[-1] = 0, n_lists
-    in_parallel([partial(kernel, a, b, offsets, *arguments) for a, b in pairwise(cuts.tolist())], threads)
+    tasks = [partial(kernel, a, b, offsets, *arguments) for a, b in pairwise(cuts.tolist())]
+    if np.diff(offsets).max() >= LONG:
+        _wait_for(partial(in_parallel, tasks, threads))
+    else:
+        in_parallel(tasks, threads)
+
+
+def _wait_for(task: Callable[[], Any]) -> None:
+    """Do it on a thread of its own: an interrupt ends the wait at once, and what it computes is dropped."""
+    if current_thread() is not main_thread():  # which has no signals to handle
+        task()
+        return
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            task()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = Thread(target=work, daemon=True)  # the end of the process does not wait for it
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]

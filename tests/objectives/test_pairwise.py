@@ -50,6 +50,25 @@ def test_lambdarank_weighs_a_pair_by_what_swapping_it_does(scores, level):
     assert found.any()
 
 
+@pytest.mark.parametrize("level", [1, 5, 30])
+def test_lambdarank_is_that_of_lightgbm(level):
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(level)
+    sizes = [12, 50, 3]
+    labels, scores = rng.integers(0, 5, 65), rng.normal(0, 2, 65)
+    settings = {"objective": "lambdarank", "lambdarank_truncation_level": level, "lambdarank_norm": False}
+    settings |= {"num_leaves": 2, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0, "lambda_l2": 1.0}
+    settings |= {"learning_rate": 1.0, "num_threads": 1, "verbose": -1}
+    goal = objective("lambdarank", truncation_level=level)
+    ours = goal.value_and_gradient(scores, labels, np.cumsum([0, *sizes]), curvature=True)
+    for _ in range(5):  # its gradients are seen in the leaves of a tree that divides the rows at random
+        side = rng.integers(0, 2, 65)
+        data = lightgbm.Dataset(side[:, None] * 1.0, labels, group=sizes, init_score=scores, params=settings)
+        leaves = lightgbm.train(settings, data, 1).predict([[0.0], [1.0]])
+        sums = np.array([[values[side == k].sum() for k in (0, 1)] for values in (ours.gradient, ours.curvature)])
+        np.testing.assert_allclose(leaves, -sums[0] / (sums[1] + 1), rtol=1e-3, atol=1e-4)
+
+
 def test_lambdarank_on_two_items_in_the_wrong_order():
     evaluation = objective("lambdarank").value_and_gradient([0.0, 1.0], [1, 0])
     weight = 1 - 1 / np.log2(3)

@@ -106,10 +106,18 @@ PRESETS = {
             "Trees that tell the grade, one for each grade and round; the score is the expected grade.",
             settings={**_MART, "trees": 2_500},
         ),
+        Preset(
+            "lambdamart",
+            "trees",
+            "lambdarank",
+            _2019,
+            "Trees with all pairs, weighted by what their swap does to NDCG.",
+            {"truncation_level": None},
+            _MART,
+        ),
         *(
             Preset(name, "trees", goal, _2019, f"Trees with {loss}.", settings=_MART)
             for name, goal, loss in (
-                ("lambdamart", "lambdarank", "pairs weighted by what their swap does to NDCG"),
                 ("mart-1", "squared-gain", "the squared distance to the gain (Eq. 11)"),
                 ("mart-2", "squared-label", "the squared distance to the label (Eq. 12)"),
                 ("c-mart-1", "c-squared", "the squared distance to the gain over the ideal DCG (Eq. 10)"),
