@@ -67,7 +67,7 @@ def objectives_page() -> str:
 def objective_section(one: Objective, others: list[str]) -> str:
     """What an objective is, how it pushes, what it can do, its options, and its relatives."""
     facts = one.facts()
-    told = [("paper",), ("random", "uses ties", "outputs", "learned beside the model")]
+    told = [("paper",), ("time for n items",), ("random", "uses ties", "outputs", "learned beside the model")]
     told += [("second derivative", "log-probability", "item weights")]
     options = [
         f"- Option `{name}`: {each['allowed']}; default `{each['default']!r}`. {sentence(each['meaning'])}"

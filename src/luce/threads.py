@@ -114,7 +114,7 @@ def over_lists(kernel: Callable[..., None], offsets: Integers, *arguments: Any, 
     blocks = max(4 * threads if threads > 1 else 1, -(-n_rows // LONG))
     cuts = np.unique(np.searchsorted(offsets, np.linspace(0, n_rows, blocks + 1)))
     cuts[0], cuts[-1] = 0, n_lists
-    tasks = [partial(kernel, a, b, offsets, *arguments) for a, b in pairwise(cuts.tolist())]
+    tasks: list[Callable[[], Any]] = [partial(kernel, a, b, offsets, *arguments) for a, b in pairwise(cuts.tolist())]
     if np.diff(offsets).max() >= LONG:
         _wait_for(partial(in_parallel, tasks, threads))
     else:

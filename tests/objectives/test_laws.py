@@ -162,6 +162,14 @@ def test_item_weights_are_refused_with_a_reason(name):
         evaluate(name, scores, labels, offsets, item_weights=np.ones(len(scores)))
 
 
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if "0 for labels below 0" in OBJECTIVES[name].formula])
+def test_labels_below_zero_gain_nothing(name):
+    scores, labels, offsets = ragged(name)
+    below, zero = (evaluate(name, scores, np.where(labels == 0, lowest, labels), offsets) for lowest in (-2.5, 0.0))
+    np.testing.assert_allclose(below.loss, zero.loss, rtol=1e-13)
+    np.testing.assert_allclose(below.gradient, zero.gradient, rtol=1e-13, atol=1e-15)
+
+
 @EVERY
 def test_the_draw_names_the_randomness(name):
     scores, labels, offsets = ragged(name)
@@ -175,7 +183,7 @@ def test_records_speak_for_themselves(name):
     record = OBJECTIVES[name]
     assert record.name == name
     assert record.summary.endswith(".")
-    assert record.family and record.formula and record.paper
+    assert record.family and record.formula and record.paper and record.cost
     for option, choice in record.choices.items():
         assert choice.accepts(choice.default) and choice.summary
         with pytest.raises(OptionError, match=f"'{option}' option of {name} must be"):

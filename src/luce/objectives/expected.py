@@ -65,10 +65,11 @@ CHOICES = {
         is_linear_metric,
         "what is to be high on average (arp: low); a row of discounts, one a rank, takes the gains of dcg",
     ),
-    "gain": one_of("exponential", GAINS, "gain of a grade in dcg and ndcg: 2^y − 1, or y"),
+    "gain": one_of("exponential", GAINS, "gain of a grade in dcg and ndcg: 2^y − 1, or y; labels below 0 count as 0"),
     "samples": _samples(100, auto=True),
 }
-TRAITS: dict[str, Any] = {"family": FAMILY, "choices": CHOICES, "random": True, "gradient_only": True}
+COST = "n log n + samples · ranks of the metric"
+TRAITS: dict[str, Any] = {"family": FAMILY, "cost": COST, "choices": CHOICES, "random": True, "gradient_only": True}
 
 
 @record(
@@ -194,6 +195,7 @@ def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     family=FAMILY,
     formula="the mean of lambdaloss at s + Gumbel noise over samples, ranks and noise held in the derivatives",
     paper=f"{PAPER}, baseline; Bruch et al. 2020; Wang et al. 2018",
+    cost="(n log n + n · truncation_level) · samples",
     choices={**lambdaloss.choices, "samples": _samples(10, auto=False)},
     random=True,
     curvature=True,

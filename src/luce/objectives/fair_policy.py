@@ -55,6 +55,7 @@ class Part(NamedTuple):
     "gradient: minus that of the estimator with Σ w ρ + Σ w ∂F/∂E for gains, ∂F/∂E at exposures from rankings of their "
     "own: the same rankings for both would bias it. Loss and gradient are estimates",
     paper=f"{PAPER}, Eq. 26 to 31; Singh and Joachims 2018, 2019",
+    cost="n log n + (samples + exposure_samples) · ranks of the goal",
     choices={
         "goal": Option(
             "ndcg@10 - disparity@10",
@@ -64,7 +65,9 @@ class Part(NamedTuple):
             "functions (exposures, merits, groups) of one list → value and slope in the exposures",
         ),
         "gain": one_of(
-            "exponential", ("exponential", "linear"), "gain of a grade, and merit of an item: 2^y − 1, or y"
+            "exponential",
+            ("exponential", "linear"),
+            "gain of a grade, and merit of an item: 2^y − 1, or y; labels below 0 count as 0",
         ),
         "discounts": Option(
             None,

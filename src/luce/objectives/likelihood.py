@@ -50,6 +50,7 @@ def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
     family=FAMILY,
     formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from place j on in the order of the labels",
     paper="Xia et al. 2008; Lan et al. 2014; PLRank 2019 (l-ListMLE: depth 10)",
+    cost="n log n + n · permutations",
     choices={
         "depth": whole(None, 1, "how many places of the order count; None = all", Choice((None, 5, 10, 20))),
         "whole_grades": switch(False, "go on to the end of the grade that depth cuts, instead of cutting it at random"),
@@ -93,6 +94,7 @@ def weights_of_places(alpha: Any, offsets: Integers) -> dict[str, Any]:
     family=FAMILY,
     formula="Σ_j α_j (lse(C_j) − s_(j)); α_j = (2^(n−j) − 1) / (2^(n−1) − 1), 1 / log2(1 + j), 1 / j, or given",
     paper="Lan et al. 2014",
+    cost="n log n + n · permutations",
     choices={
         "alpha": Option(
             "halving",
@@ -116,6 +118,7 @@ def p_listmle(lists: Lists, *, alpha: Any, permutations: int) -> Evaluation:
     family=FAMILY,
     formula="Σ_{j ≤ K} lse(C_j) − s_(j), K = the number of items above the lowest label, all in a known order",
     paper="Ma et al. 2020, the oracle of its simulation",
+    cost="n log n",
     curvature=True,
     loss_is_log_probability=True,
 )
@@ -136,6 +139,7 @@ def pl_topk(lists: Lists) -> Evaluation:
     family=FAMILY,
     formula="−Σ_{m<M} log P(S_m > R_{m+1}), P(S > R) = ∫ e^{−t} Π_{i∈S} (1 − e^{−t a_i}) dt, a_i = e^{s_i − lse(R)}",
     paper="Ma et al. 2020",
+    cost="n log n",
     choices={"tolerance": between(1e-9, 1e-14, 1e-3, "largest error of a log-probability")},
     curvature=True,
     loss_is_log_probability=True,
@@ -161,6 +165,7 @@ def pl_partition(lists: Lists, *, tolerance: float) -> Evaluation:
     family=FAMILY,
     formula="Σ_{m<M} Σ_{i∈S_m} (lse(R_m) − s_i) − log n_m!, R_m = S_m and all below",
     paper="Ma et al. 2020, the bound it compares with",
+    cost="n log n",
     curvature=True,
 )
 def pl_lb(lists: Lists) -> Evaluation:

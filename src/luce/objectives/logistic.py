@@ -9,6 +9,7 @@ from luce.objectives.objective import Evaluation, Lists, record
     family="pointwise",
     formula="Σ_i log(1 + e^{s_i}) − [y_i > 0] s_i",
     paper="logistic regression on relevance; the usual loss of multi-label networks",
+    cost="n",
     curvature=True,
     uses_ties=True,
     pointwise=True,

@@ -48,6 +48,7 @@ class Objective:
 
     Attributes:
         name, family, summary, formula, paper: what it is, for people.
+        cost: how the time for a list grows with the number n of its items.
         compute: (lists, **options) → Evaluation.
         choices: the options it knows; `options`: as they are set.
         random: it draws; the same `draw` gives the same numbers.
@@ -68,6 +69,7 @@ class Objective:
     summary: str
     formula: str
     paper: str
+    cost: str
     compute: Callable[..., Evaluation]
     choices: Mapping[str, Option] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -199,6 +201,7 @@ class Objective:
             "summary": self.summary,
             "formula": self.formula,
             "paper": self.paper,
+            "time for n items": f"O({self.cost})",
             "random": self.random,
             "second derivative": "diagonal" if self.curvature else "none",
             "learned beside the model": ", ".join(self.nuisance) or "nothing",
@@ -258,7 +261,14 @@ def relevance(labels: Floats) -> Floats:
 
 
 def record(
-    name: str, *, family: str, formula: str, paper: str, choices: Mapping[str, Option] | None = None, **traits: Any
+    name: str,
+    *,
+    family: str,
+    formula: str,
+    paper: str,
+    cost: str,
+    choices: Mapping[str, Option] | None = None,
+    **traits: Any,
 ) -> Any:
     """Make the decorated function an objective; the first line of its docstring is the summary."""
 
@@ -266,6 +276,6 @@ def record(
         summary = (inspect.getdoc(compute) or "").partition("\n")[0]
         known = dict(choices or {})
         defaults = {key: option.default for key, option in known.items()}
-        return Objective(name, family, summary, formula, paper, compute, known, defaults, **traits)
+        return Objective(name, family, summary, formula, paper, cost, compute, known, defaults, **traits)
 
     return make

@@ -32,6 +32,7 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
     family=FAMILY,
     formula="Σ_k lse(R_k) − lse(S_k), R_k = S_k ∪ … ∪ S_K; worth of a subset = mean of e^s",
     paper=f"{PAPER}, full decomposition",
+    cost="n log n",
     choices={"direction": DIRECTION},
     curvature=True,
     log_probability=_with_constants,
@@ -57,6 +58,7 @@ def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
     family=FAMILY,
     formula="Σ_k log(Σ_{∅ ≠ S ⊆ R_k} e^{mean of s over S}) − mean of s over S_k; lists of at most 500 observed items",
     paper=f"{PAPER}, general model; normaliser by elementary symmetric polynomials",
+    cost="n³",
     choices={"direction": DIRECTION},
     loss_is_log_probability=True,
     uses_ties=True,
@@ -75,6 +77,7 @@ def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
     family=FAMILY,
     formula=SAMPLED.format(chain="Gibbs sampling"),
     paper=f"{PAPER}, Algorithm 1",
+    cost="n · grades · steps · chains",
     choices={
         "steps": whole(1, 1, "sweeps over the items that are left, at each stage"),
         "chains": CHAINS,
@@ -96,6 +99,7 @@ def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Eval
     family=FAMILY,
     formula=SAMPLED.format(chain="a Metropolis-Hastings chain"),
     paper=f"{PAPER}, Algorithm 1",
+    cost="n · grades · steps · chains",
     choices={
         "steps": whole(3, 1, "proposals at each stage"),
         "chains": CHAINS,

@@ -38,6 +38,7 @@ HIGHEST_PARAMETER = 700.0
     family=FAMILY,
     formula="Σ_{y_i > y_j} w_i w_j log(1 + e^{−δ}), δ = s_i − s_j",
     paper="Burges et al. 2005; Tran, Phung and Venkatesh 2011",
+    cost="n log n",
     curvature=True,
 )
 def ranknet(lists: Lists) -> Evaluation:
@@ -50,6 +51,7 @@ def ranknet(lists: Lists) -> Evaluation:
     family=FAMILY,
     formula="Σ_{y_i > y_j} w_i w_j max(0, 1 − δ), δ = s_i − s_j; slope 0 where δ = 1",
     paper="Joachims 2002; Tran, Phung and Venkatesh 2011",
+    cost="n log n",
 )
 def ranksvm(lists: Lists) -> Evaluation:
     """The hinge loss: pairs with different labels should be at least 1 apart."""
@@ -63,6 +65,7 @@ def ranksvm(lists: Lists) -> Evaluation:
     family=FAMILY,
     formula="Σ_{y_i > y_j} w_i w_j (1 − δ)², δ = s_i − s_j",
     paper="Tran, Phung and Venkatesh 2011",
+    cost="n log n",
     curvature=True,
 )
 def rankregress(lists: Lists) -> Evaluation:
@@ -85,6 +88,7 @@ def rankregress(lists: Lists) -> Evaluation:
     formula="−Σ_{i<j} w_i w_j log P(outcome): P(i > j) = 1 / D, P(i ≈ j) = ν e^{−δ/2} / D, "
     "D = 1 + ν e^{−δ/2} + e^{−δ}; ν = e^beta",
     paper="Davidson 1970; Tran, Phung and Venkatesh 2011",
+    cost="n log n",
     curvature=True,
     nuisance={"beta": 0.0},
     uses_ties=True,
@@ -100,6 +104,7 @@ def pairties_davidson(lists: Lists) -> Evaluation:
     formula="−Σ_{i<j} w_i w_j log P(outcome): P(i > j) = 1 / (1 + θ e^{−δ}), P(i ≈ j) = (θ² − 1) P(i > j) P(j > i); "
     "θ = 1 + e^alpha",
     paper="Rao and Kupper 1967; Tran, Phung and Venkatesh 2011",
+    cost="n log n",
     curvature=True,
     nuisance={"alpha": 0.0},
     uses_ties=True,
@@ -115,6 +120,7 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
     formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) |1/log₂(1+r_i) − 1/log₂(1+r_j)| log(1 + e^{−δ}), G = gain / ideal DCG: "
     "a pair counts by what swapping it does to NDCG; " + HELD,
     paper="Burges et al. 2006, Burges 2010; the trees of PLRank 2019",
+    cost="n log n + n · truncation_level",
     choices={"truncation_level": TRUNCATION},
     curvature=True,
     gradient_only=True,
@@ -128,8 +134,10 @@ def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
     "lambdaloss",
     family=WEIGHTED,
     formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) c_ij log₂(1 + e^{−δ}), G = gain / ideal DCG; with d = |r_i − r_j|, "
-    "c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and in 2++ mu times that plus |1/log₂(1+r_i) − 1/log₂(1+r_j)|; " + HELD,
+    "c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and in 2++ mu times that plus |1/log₂(1+r_i) − 1/log₂(1+r_j)|; "
+    + HELD,
     paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of PL-Rank 2021",
+    cost="n log n + n · truncation_level",
     choices={
         "truncation_level": TRUNCATION,
         "variant": one_of("2", ("2", "2++"), "NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight", tried=True),

@@ -25,6 +25,7 @@ def _against(lists: Lists, value: str, norm: str) -> Evaluation:
     family="softmax",
     formula="−Σ_i softmax(y)_i log softmax(s)_i",
     paper="Cao et al. 2007, top-one form; Lan et al. 2014",
+    cost="n",
     curvature=True,
     uses_ties=True,
 )
@@ -38,6 +39,7 @@ def listnet(lists: Lists) -> Evaluation:
     family="softmax",
     formula="−Σ_i t_i log softmax(s)_i, t_i ∝ e^{y_i} where y_i > 0, else 0",
     paper="Ai et al. 2018; Ma et al. 2020",
+    cost="n",
     curvature=True,
     uses_ties=True,
 )
@@ -49,8 +51,9 @@ def attrank(lists: Lists) -> Evaluation:
 @record(
     "kl",
     family="softmax",
-    formula="−Σ_i (G_i / ΣG) log softmax(s)_i, G = 2^y − 1",
+    formula="−Σ_i (G_i / ΣG) log softmax(s)_i, G = 2^y − 1, 0 for labels below 0",
     paper="Ravikumar et al. 2011; PLRank 2019 (KLMART)",
+    cost="n",
     curvature=True,
     uses_ties=True,
 )
@@ -62,8 +65,9 @@ def kl(lists: Lists) -> Evaluation:
 @record(
     "c-kl",
     family="softmax",
-    formula="−Σ_i (G_i / ‖G‖_D) log softmax(s)_i, ‖G‖_D = the ideal DCG of the list",
+    formula="−Σ_i (G_i / ‖G‖_D) log softmax(s)_i, G = 2^y − 1, 0 for labels below 0, ‖G‖_D = the ideal DCG of the list",
     paper="Ravikumar et al. 2011; PLRank 2019 (c-KLMART)",
+    cost="n log n",
     curvature=True,
     uses_ties=True,
 )
@@ -77,6 +81,7 @@ def c_kl(lists: Lists) -> Evaluation:
     family="softmax",
     formula="−Σ_{i : y_i > 0} log softmax(s)_i",
     paper="the usual loss of a multi-class network; with several relevant items a sum over them",
+    cost="n",
     curvature=True,
     uses_ties=True,
 )
