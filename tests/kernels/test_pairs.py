@@ -10,7 +10,7 @@ from scipy.special import expit
 from luce.compiled import summing
 from luce.kernels.pairs import pair_hinges, pair_outcomes, pair_squares, pair_swaps, reference
 from luce.kernels.pairs.logarithm import log1p_and_inverse
-from luce.kernels.pairs.parts import number_of_parts
+from luce.kernels.pairs.parts import PAIRS, number_of_parts
 from luce.kernels.pairs.places import places_of
 
 SPREADS = [0, 3, 100, 340, 1e4]
@@ -177,6 +177,13 @@ def test_huge_lists_in_parts_are_whole():
     loss, gradient, _ = one_list(pair_swaps, scores, labels, labels, n_jobs=3)
     np.testing.assert_allclose(loss, (change * np.logaddexp(0, -difference)).sum(), rtol=1e-12)
     np.testing.assert_allclose(gradient[labels == 0], (change * wrong).sum(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1_000, 20_000, 100_000, 1_000_000])
+def test_no_part_of_a_list_has_many_pairs(size):
+    assert PAIRS <= 10**8  # some tenths of a second, during which no signal is handled
+    assert size * size <= PAIRS * number_of_parts(size, size) < size * size + PAIRS
+    assert number_of_parts(size, 30) == 1
 
 
 @pytest.mark.parametrize("draws", ["rao-kupper", "davidson"])

@@ -56,9 +56,5 @@ def over_lists_and_parts(
 
 @compiled
 def number_of_parts(size, level):
-    """Into how many parts a list of this size is divided; a kernel called for fewer leaves the list out.
-
-    >>> number_of_parts(10_000, 10_000), number_of_parts(100_000, 30), number_of_parts(100_000, 100_000)
-    (1, 1, 100)
-    """
+    """Into how many parts a list of this size is divided; a kernel called for fewer leaves the list out."""
     return max(1, -(-size * min(size, level) // PAIRS))
