@@ -2,13 +2,16 @@
 
 import resource
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from luce.compiled import summing
-from luce.kernels.pairs import pair_hinges, pair_outcomes, pair_squares, pair_swaps, reference
+from luce.kernels import pairs
+from luce.kernels.pairs import DRAWS, pair_hinges, pair_outcomes, pair_squares, pair_swaps, reference
+from luce.kernels.pairs.blocks import outcomes_in_blocks
 from luce.kernels.pairs.logarithm import log1p_and_inverse
 from luce.kernels.pairs.parts import PAIRS, number_of_parts
 from luce.kernels.pairs.places import places_of
@@ -149,6 +152,52 @@ def test_hinges_of_many_pairs_by_sorting():
         np.testing.assert_allclose(gradient, active.sum(axis=0) - active.sum(axis=1), atol=1e-9)
 
 
+@pytest.mark.parametrize(("draws", "parameter"), [*MODELS, ("rao-kupper", 40.0), ("davidson", 40.0)])
+@pytest.mark.parametrize("spread", [2, 60, 1e4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_blocks_agree_with_going_through_the_pairs(draws, parameter, spread, weighted):
+    rng = np.random.default_rng(3)
+    labels = np.concatenate([np.full(290, 900.0), np.arange(200), np.full(270, 50.5), np.full(30, 60.5), [np.nan] * 9])
+    labels = rng.permutation(labels)  # two large grades, one of them in the midst of many small ones
+    weights = rng.uniform(0, 2, len(labels)) if weighted else None
+    model = {"draws": draws, "parameter": parameter, "curvature": True}
+    noise = rng.normal(0, spread, len(labels))
+    for scores in (noise, np.nan_to_num(labels) + 0.01 * noise):  # any order, and nearly the right one
+        expected = one_list(pair_outcomes, scores, labels, item_weights=weights, **model)
+        within = partial(pair_outcomes, **model)
+        found = outcomes_in_blocks(scores, labels, weights, DRAWS[draws], parameter, within, True, 1)
+        np.testing.assert_allclose(found[0], expected[0][0], rtol=1e-12)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-12, atol=1e-12 * np.abs(expected[1]).max())
+        np.testing.assert_allclose(found[2], expected[2], rtol=1e-12, atol=1e-14 * expected[2].max())
+        np.testing.assert_allclose(found[3], expected[3][0], rtol=1e-12, atol=1e-12 * len(labels) ** 2)
+
+
+@pytest.mark.parametrize("gap", [3, 50, 300])
+def test_blocks_keep_the_digits_of_small_losses(gap):
+    n = 600
+    scores, labels = np.repeat([gap, 0.0], n // 2) + np.linspace(0, 1, n), np.repeat([1.0, 0], n // 2)
+    within = partial(pair_outcomes, curvature=True)
+    loss, gradient, second, _ = outcomes_in_blocks(scores, labels, None, DRAWS["none"], 0.0, within, True, 1)
+    difference = scores[: n // 2, None] - scores[n // 2 :]
+    np.testing.assert_allclose(loss, np.log1p(np.exp(-difference)).sum(), rtol=1e-12)
+    np.testing.assert_allclose(gradient[: n // 2], -expit(-difference).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(second[n // 2 :], (expit(-difference) * expit(difference)).sum(axis=0), rtol=1e-12)
+
+
+def test_lists_of_many_pairs_are_cut_into_blocks(monkeypatch):
+    n = 2_100
+    scores, labels = np.random.default_rng(0).normal(size=n), np.arange(n)
+    loss, gradient, second, _ = one_list(pair_outcomes, scores, labels, curvature=True)
+    wrong = np.tril(expit(scores - scores[:, None]), -1)
+    np.testing.assert_allclose(loss, -np.log1p(-wrong).sum(), rtol=1e-12)
+    np.testing.assert_allclose(gradient, wrong.sum(axis=0) - wrong.sum(axis=1), atol=1e-10)
+    np.testing.assert_allclose(
+        second, (wrong * (1 - wrong)).sum(axis=0) + (wrong * (1 - wrong)).sum(axis=1), rtol=1e-12
+    )
+    monkeypatch.setattr(pairs, "outcomes_in_blocks", lambda *given: (7.0, np.zeros(n), np.zeros(n), 0.0))
+    assert one_list(pair_outcomes, scores, labels)[0] == [7]
+
+
 def test_squares_of_far_scores_are_exact():
     loss, gradient, _ = one_list(pair_squares, [10_000, 9_999, 10_001], [1, 0, 0])
     np.testing.assert_array_equal(loss, [4])
@@ -235,5 +284,7 @@ def test_memory_is_linear_in_the_items():
         with memory_left(limit):
             loss, gradient, _, _ = one_list(pair_outcomes, s, y, n_jobs=1)
             assert np.isfinite(loss).all() and gradient.any() == (size > 2)
+            loss, gradient, _, _ = one_list(pair_outcomes, s, np.arange(size), n_jobs=1)
+            assert np.isfinite(loss).all() and gradient.all()
             loss, gradient, _ = one_list(pair_swaps, s, y, y, truncation_level=1_500, gap=1.0, n_jobs=1)
             assert np.isfinite(loss).all() and gradient.any() == (size > 2)

@@ -1,13 +1,16 @@
 """Losses summed over the pairs of a list: what is wanted of δ = s_i − s_j where item i has the higher label.
 
 A pair's weight is the product of its items' weights. Lists without a pair that says anything give 0. However many the
-pairs, memory is O(n): the squares take O(n) time, the hinges O(n log n), the others go through the pairs.
+pairs, memory is O(n): squares and outcomes take O(n) time, hinges O(n log n), the swaps go through the pairs.
 """
+
+from functools import partial
 
 import numpy as np
 
 from luce.arrays import Floats, Integers, frozen
 from luce.kernels.pairs import hinges, outcomes, squares, swaps
+from luce.kernels.pairs.blocks import outcomes_in_blocks
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER
 from luce.kernels.pairs.parts import over_lists_and_parts
 from luce.threads import over_lists
@@ -81,15 +84,18 @@ def pair_outcomes(
     """
     loss, slope = np.zeros(len(offsets) - 1), np.zeros(len(offsets) - 1)
     gradient, second = np.zeros(len(scores)), np.zeros(len(scores) * curvature)
-    over_lists_and_parts(
-        outcomes.pair_outcomes,
-        offsets,
-        [scores, labels, NONE if item_weights is None else item_weights],
-        [DRAWS[draws], float(parameter)],
-        [loss, slope],
-        [gradient, second],
-        n_jobs,
-    )
+    left, model = np.zeros(len(offsets) - 1, dtype=bool), (DRAWS[draws], float(parameter))
+    inputs = [frozen(array) for array in (offsets, scores, labels, NONE if item_weights is None else item_weights)]
+    over_lists(outcomes.pair_outcomes, *inputs, *model, loss, slope, gradient, second, left, n_jobs=n_jobs)
+    within = partial(pair_outcomes, draws=draws, parameter=parameter, curvature=curvature, n_jobs=n_jobs)
+    for q in np.flatnonzero(left):
+        rows = slice(offsets[q], offsets[q + 1])
+        weights = None if item_weights is None else item_weights[rows]
+        loss[q], gradient[rows], bend, slope[q] = outcomes_in_blocks(
+            scores[rows], labels[rows], weights, *model, within, curvature, n_jobs
+        )
+        if curvature:
+            second[rows] = bend
     return loss, gradient, second if curvature else None, slope
 
 

@@ -21,7 +21,7 @@ def constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weigh
     its end; empty `starts` say that there were none.
     """
     tied, shift, own = 0.0, 0.0, 0.0  # over draws Σ w_i w_j and Σ w_i w_j δ/2; over items with themselves Σ w²
-    log_own, own_slope, own_bend, log_tied, tied_slope = _terms(draws, parameter)
+    log_own, own_slope, own_bend, log_tied, tied_slope = terms_of_draws(draws, parameter)
     begin = 0
     while begin < n:
         total, before = 0.0, 0.0
@@ -43,7 +43,7 @@ def constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weigh
 
 
 @compiled
-def _terms(draws, parameter):
+def terms_of_draws(draws, parameter):
     """Of an item with itself the loss, its slope in the tie parameter, its second derivative; of a draw the first two.
 
     Rao-Kupper, θ = 1 + e^α: log(1 + θ) and log(θ² − 1) = α + log(2 + e^α). Davidson, ν = e^β: log(2 + ν) and β.

@@ -13,7 +13,6 @@ from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs import loops
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER, constants_of_draws, own_share
 from luce.kernels.pairs.layout import PAD, ends_of_grades, lay_out, padded
-from luce.kernels.pairs.parts import number_of_parts
 
 RANGE = 690.0
 """The logarithm of the largest product that may wait for its logarithm."""
@@ -21,31 +20,35 @@ RANGE = 690.0
 SMALL = 1e-6
 """Mean slope below which a product of 1 + e^{−δ} has lost the digits of the loss, and pairs are taken one by one."""
 
+FEW = 1_000
+"""Pairs an item up to which going through them is quicker than `blocks`, all of whose blocks have fewer."""
+
 
 @compiled
 def pair_outcomes(
-    first, last, offsets, scores, labels, weights, part, parts, draws, parameter, loss, nuisance, gradient, second
+    first, last, offsets, scores, labels, weights, draws, parameter, loss, nuisance, gradient, second, left
 ):
+    """Go through the pairs of every list, but only note in `left` which lists have too many."""
     longest = longest_list(first, last, offsets)
     order, ends, starts = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
     work = np.empty((7, longest + PAD))
     for q in range(first, last):
-        size = offsets[q + 1] - offsets[q]
-        if parts < number_of_parts(size, size):
-            continue
         n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
         if n < 2 or (draws == NO_DRAWS and labels[order[0]] == labels[order[n - 1]]):
             continue  # no pair, or none that says anything
         ends_of_grades(labels, order, n, ends)
         pairs = _first_partners(n, ends, draws, starts)
+        if pairs > FEW * n:
+            left[q] = True
+            continue
         loss[q], nuisance[q] = _one_list(
-            n, pairs, order, ends, starts, scores, weights, part, parts, draws, parameter, work, second.size > 0
+            n, pairs, order, ends, starts, scores, weights, draws, parameter, work, second.size > 0
         )
         for k in range(n):
             gradient[order[k]] = work[2, k]
         if second.size:
             for k in range(n):
-                second[order[k]] = work[3, k]
+                second[order[k]] = max(work[3, k], 0.0)  # games with oneself were added and taken off
 
 
 @compiled
@@ -69,7 +72,7 @@ def _first_partners(n, ends, draws, starts):
 
 
 @compiled
-def _one_list(n, pairs, order, ends, starts, scores, weights, part, parts, draws, parameter, work, curved):
+def _one_list(n, pairs, order, ends, starts, scores, weights, draws, parameter, work, curved):
     """Loss and slope of the tie parameter of one list; leaves the gradient in work[2], the bends in work[3]."""
     ordered, weight, slope, bend = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD], work[3][: n + PAD]
     highest, lowest = lay_out(scores, weights, order, n, ordered, weight)
@@ -81,11 +84,11 @@ def _one_list(n, pairs, order, ends, starts, scores, weights, part, parts, draws
     sums = 0.0, 0.0, 0.0
     if quick:
         wanted = bend if curved else bend[:0]
-        sums = _two_by_two(n, part, parts, starts, middle, margin, tie, rounds, ordered, slope, wanted, work[4:7])
-    if not quick or (parts == 1 and sums[1] < SMALL * pairs):
+        sums = _two_by_two(n, starts, middle, margin, tie, rounds, ordered, slope, wanted, work[4:7])
+    if not quick or sums[1] < SMALL * pairs:
         quick = False
-        sums = _one_by_one(n, part, parts, starts, margin, tie, ordered, weight, slope, bend, work[4:6])
-    if draws == NO_DRAWS or part > 0:
+        sums = _one_by_one(n, starts, margin, tie, ordered, weight, slope, bend, work[4:6])
+    if draws == NO_DRAWS:
         fixed, fixed_slope = 0.0, 0.0
     else:
         met = starts if quick else starts[:0]
@@ -94,7 +97,7 @@ def _one_list(n, pairs, order, ends, starts, scores, weights, part, parts, draws
 
 
 @compiled
-def _two_by_two(n, part, parts, starts, middle, margin, tie, rounds, ordered, slope, bend, work):
+def _two_by_two(n, starts, middle, margin, tie, rounds, ordered, slope, bend, work):
     """All pairs by e^s of each item, two items with the same partners at a time; returns Σ loss, Σ wrong, Σ drawn."""
     a, b, product = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD]
     _powers(ordered, 1.0 if tie == 0.0 else 0.5, middle, margin, a, b)
@@ -102,32 +105,30 @@ def _two_by_two(n, part, parts, starts, middle, margin, tie, rounds, ordered, sl
     slope[:] = 0.0
     bend[:] = 0.0
     loss, wrong, drawn = 0.0, 0.0, 0.0
-    i, block, waiting = 0, 0, 0
+    i, waiting = 0, 0
     while i < n and starts[i] < n:
         two = i + 1 < n and starts[i + 1] == starts[i]
-        if block % parts == part:
-            begin, stop = starts[i], padded(starts[i], n)
-            partners = a[begin:stop], product[begin:stop], slope[begin:stop], bend[begin:stop]
-            second = b[i + 1] if two else 0.0
-            if tie == 0.0:
-                wrong0, wrong1, bent0, bent1 = loops.two_logistic(b[i], second, *partners)
-            else:
-                wrong0, wrong1, bent0, bent1, draw = loops.two_davidson(b[i], second, tie, *partners)
-                drawn += draw
-            slope[i] -= wrong0
-            wrong += wrong0 + wrong1
+        begin, stop = starts[i], padded(starts[i], n)
+        partners = a[begin:stop], product[begin:stop], slope[begin:stop], bend[begin:stop]
+        second = b[i + 1] if two else 0.0
+        if tie == 0.0:
+            wrong0, wrong1, bent0, bent1 = loops.two_logistic(b[i], second, *partners)
+        else:
+            wrong0, wrong1, bent0, bent1, draw = loops.two_davidson(b[i], second, tie, *partners)
+            drawn += draw
+        slope[i] -= wrong0
+        wrong += wrong0 + wrong1
+        if two:
+            slope[i + 1] -= wrong1
+        if len(bend):
+            bend[i] += bent0
             if two:
-                slope[i + 1] -= wrong1
-            if len(bend):
-                bend[i] += bent0
-                if two:
-                    bend[i + 1] += bent1
-            waiting += 1
-            if waiting == rounds:
-                loss += loops.logarithms(product)
-                waiting = 0
+                bend[i + 1] += bent1
+        waiting += 1
+        if waiting == rounds:
+            loss += loops.logarithms(product)
+            waiting = 0
         i += 2 if two else 1
-        block += 1
     return loss + loops.logarithms(product), wrong, drawn
 
 
@@ -140,7 +141,7 @@ def _powers(ordered, rate, middle, margin, a, b):
 
 
 @compiled
-def _one_by_one(n, part, parts, starts, margin, tie, ordered, weight, slope, bend, work):
+def _one_by_one(n, starts, margin, tie, ordered, weight, slope, bend, work):
     """The same for any scores and weights, an exponential and a logarithm a pair."""
     close, pair = work[0], work[1]
     slope[:] = 0.0
@@ -149,21 +150,20 @@ def _one_by_one(n, part, parts, starts, margin, tie, ordered, weight, slope, ben
     for i in range(n):
         if starts[i] >= n:
             break
-        if i % parts == part:
-            begin, stop = starts[i], padded(starts[i], n)
-            here, s = slice(begin, stop), ordered[i] - margin
-            loops.product_weights(weight[i], weight[here], pair[here])
-            if begin <= i:
-                pair[i] = 0.0  # no game with itself
-            loops.closeness(s, 1.0 if tie == 0.0 else 0.5, ordered[here], close[here])
-            partners = ordered[here], close[here], pair[here], slope[here], bend[here]
-            if tie == 0.0:
-                value, mine, bent = loops.logistic(s, *partners)
-            else:
-                value, mine, bent, draw = loops.davidson(s, tie, *partners)
-                drawn += draw
-            loss += value
-            wrong += mine
-            slope[i] -= mine
-            bend[i] += bent
+        begin, stop = starts[i], padded(starts[i], n)
+        here, s = slice(begin, stop), ordered[i] - margin
+        loops.product_weights(weight[i], weight[here], pair[here])
+        if begin <= i:
+            pair[i] = 0.0  # no game with itself
+        loops.closeness(s, 1.0 if tie == 0.0 else 0.5, ordered[here], close[here])
+        partners = ordered[here], close[here], pair[here], slope[here], bend[here]
+        if tie == 0.0:
+            value, mine, bent = loops.logistic(s, *partners)
+        else:
+            value, mine, bent, draw = loops.davidson(s, tie, *partners)
+            drawn += draw
+        loss += value
+        wrong += mine
+        slope[i] -= mine
+        bend[i] += bent
     return loss, wrong, drawn
