@@ -152,7 +152,7 @@ def test_hinges_of_many_pairs_by_sorting():
         np.testing.assert_allclose(gradient, active.sum(axis=0) - active.sum(axis=1), atol=1e-9)
 
 
-@pytest.mark.parametrize(("draws", "parameter"), [*MODELS, ("rao-kupper", 40.0), ("davidson", 40.0)])
+@pytest.mark.parametrize(("draws", "parameter"), [*MODELS, ("rao-kupper", 10.0), ("davidson", 10.0)])
 @pytest.mark.parametrize("spread", [2, 60, 1e4])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_blocks_agree_with_going_through_the_pairs(draws, parameter, spread, weighted):
@@ -168,7 +168,7 @@ def test_blocks_agree_with_going_through_the_pairs(draws, parameter, spread, wei
         found = outcomes_in_blocks(scores, labels, weights, DRAWS[draws], parameter, within, True, 1)
         np.testing.assert_allclose(found[0], expected[0][0], rtol=1e-12)
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-12, atol=1e-12 * np.abs(expected[1]).max())
-        np.testing.assert_allclose(found[2], expected[2], rtol=1e-12, atol=1e-14 * expected[2].max())
+        np.testing.assert_allclose(found[2], expected[2], rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(found[3], expected[3][0], rtol=1e-12, atol=1e-12 * len(labels) ** 2)
 
 
@@ -189,11 +189,10 @@ def test_lists_of_many_pairs_are_cut_into_blocks(monkeypatch):
     scores, labels = np.random.default_rng(0).normal(size=n), np.arange(n)
     loss, gradient, second, _ = one_list(pair_outcomes, scores, labels, curvature=True)
     wrong = np.tril(expit(scores - scores[:, None]), -1)
+    bent = wrong * (1 - wrong)
     np.testing.assert_allclose(loss, -np.log1p(-wrong).sum(), rtol=1e-12)
     np.testing.assert_allclose(gradient, wrong.sum(axis=0) - wrong.sum(axis=1), atol=1e-10)
-    np.testing.assert_allclose(
-        second, (wrong * (1 - wrong)).sum(axis=0) + (wrong * (1 - wrong)).sum(axis=1), rtol=1e-12
-    )
+    np.testing.assert_allclose(second, bent.sum(axis=0) + bent.sum(axis=1), rtol=1e-12)
     monkeypatch.setattr(pairs, "outcomes_in_blocks", lambda *given: (7.0, np.zeros(n), np.zeros(n), 0.0))
     assert one_list(pair_outcomes, scores, labels)[0] == [7]
 
