@@ -76,6 +76,56 @@ def test_a_shift_of_a_list_changes_nothing(name):
     assert same == OBJECTIVES[name].shift_invariant
 
 
+INVARIANT = [name for name in OBJECTIVES if OBJECTIVES[name].shift_invariant and name != "stochastic-lambdaloss"]
+"""Not the one that adds noise to the scores and rounds the sum."""
+
+
+@pytest.mark.parametrize("name", INVARIANT)
+@pytest.mark.parametrize("shift", [1e9, 1e12])
+def test_a_large_shift_costs_no_digits(name, shift):
+    scores, labels, offsets = ragged(name)
+    scores = np.round(8 * scores) / 8  # so that the sum is exact
+    curvature = OBJECTIVES[name].curvature
+    given, moved = (evaluate(name, s, labels, offsets, curvature=curvature) for s in (scores, scores + shift))
+    for a, b in zip(given, moved, strict=True):
+        if a is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@EVERY
+@pytest.mark.parametrize("scale", [1e20, 1e150, 1e300, 1e-310])
+def test_extreme_scores_give_finite_numbers_or_an_error(name, scale):
+    scores, labels, offsets = ragged(name)
+    try:
+        evaluation = evaluate(name, scores * scale, labels, offsets, curvature=OBJECTIVES[name].curvature)
+    except DataError as error:
+        assert "overflows float64 with scores from" in str(error)
+        assert name in OVERFLOW[scale]
+        return
+    assert name not in OVERFLOW[scale]
+    for values in evaluation:
+        assert values is None or np.isfinite(values).all()
+    if OBJECTIVES[name].shift_invariant and not OBJECTIVES[name].random:
+        assert evaluation.gradient.sum() == pytest.approx(0, abs=1e-9 * np.abs(evaluation.gradient).max())
+
+
+SQUARES = ["squared-gain", "squared-label", "c-squared", "rankregress"]
+OVERFLOW = {1e20: [], 1e150: [], 1e300: SQUARES, 1e-310: ["rankcosine", "cosine", "c-cosine"]}
+
+
+LINEAR = ["listmle", "pl-partition", "pl-lb", "pl-topk", "pmop-fd", "pmop-exact", "listnet", "ranknet", "ranksvm"]
+
+
+@pytest.mark.parametrize("name", [*LINEAR, "pairties-davidson", "pairties-rao-kupper"])
+def test_losses_of_extreme_scores_grow_linearly(name):
+    scores, labels, offsets = ragged(name)
+    far = evaluate(name, scores * 1e20, labels, offsets)
+    for scale in (1e150, 1e300):
+        further = evaluate(name, scores * scale, labels, offsets)
+        np.testing.assert_allclose(far.loss / 1e20, further.loss / scale, rtol=1e-12)
+        np.testing.assert_allclose(far.gradient, further.gradient, atol=1e-12)
+
+
 @EVERY
 def test_rows_may_stand_in_any_order(name):
     # Where ties are shuffled it holds in distribution; without ties it holds to the digit for all but the samplers.

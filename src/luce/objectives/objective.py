@@ -122,7 +122,14 @@ class Objective:
         array([0., 0.])
         """
         lists = self.lists(scores, labels, offsets, item_weights, nuisance, draw, curvature, n_jobs, groups)
-        return self.compute(lists, **self.options)
+        evaluation = self.compute(lists, **self.options)
+        if not all(values is None or _all_finite(frozen(values.ravel())) for values in evaluation):
+            lowest, highest = lists.scores.min(), lists.scores.max()
+            raise DataError(
+                f"{self.name} overflows float64 with scores from {lowest:g} to {highest:g}: its loss or a derivative "
+                "is not finite. Scale the scores to an ordinary range."
+            )
+        return evaluation
 
     def lists(
         self,

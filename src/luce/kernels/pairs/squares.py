@@ -18,7 +18,9 @@ def pair_squares(first, last, offsets, scores, labels, weights, loss, gradient, 
             continue
         ends_of_grades(labels, order, n, ends)
         ordered, weight, slope, bend = work[0], work[1], work[2], work[3]
-        lay_out(scores, weights, order, n, ordered, weight)
+        highest, _ = lay_out(scores, weights, order, n, ordered, weight)
+        for k in range(n):
+            ordered[k] -= highest  # a constant added to all scores costs no digits
         loss[q] = _above(n, ends, ordered, weight, slope, bend)
         _below(n, ends, ordered, weight, slope, bend)
         for k in range(n):

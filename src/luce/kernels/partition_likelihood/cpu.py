@@ -10,6 +10,9 @@ from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.partition_likelihood.integral import ROWS, VECTOR, integrate
 from luce.kernels.span import span
 
+FAR = 1_000.0
+"""Beyond e^±1000 times the rest, an item is certain to come later or earlier: log P is linear in its score."""
+
 
 @compiled
 def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, gradient, second):
@@ -28,19 +31,24 @@ def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, 
 
 @compiled
 def sums_from_below(scores, order, ends, sets, ordered, share, below):
-    """lse(R_m) of every set, from the last to the first, and each item's share of its own R_m."""
-    rest = -np.inf
+    """lse(R_m) of every set, from the last to the first, and each item's share of its own R_m.
+
+    The scores in `ordered` and `below` are less the list's highest: a constant added to all costs no digits.
+    """
+    highest, rest = -np.inf, -np.inf
+    for j in range(ends[sets - 1]):
+        highest = max(highest, scores[order[j]])
     for m in range(sets - 1, -1, -1):
         part = slice(ends[m - 1] if m else 0, ends[m])
-        rest = _sum(scores, order[part], rest, ordered[part], share[part])
+        rest = _sum(scores, order[part], highest, rest, ordered[part], share[part])
         below[m] = rest
 
 
 @summing
-def _sum(scores, order, rest, ordered, share):
-    """The log-sum-exp of these scores and of `rest`, that of all below."""
+def _sum(scores, order, zero, rest, ordered, share):
+    """The log-sum-exp of these scores less `zero` and of `rest`, that of all below."""
     for j in range(len(order)):
-        ordered[j] = scores[order[j]]
+        ordered[j] = scores[order[j]] - zero
     highest = max(rest, span(ordered)[1])
     total = exp(rest - highest)
     for j in range(len(order)):
@@ -65,7 +73,9 @@ def _integrals(ends, sets, ordered, below, tolerance, rate, scratch, curvature):
             rate[0, begin], rate[1, begin], rate[2, begin] = q, -q * (1.0 - q), -q * (1.0 - q)
         else:
             for j in range(begin, end):
-                scratch[0, j - begin] = ordered[j] - below[m + 1]
+                gap = ordered[j] - below[m + 1]
+                scratch[0, j - begin] = max(min(gap, FAR), -FAR)
+                loss -= min(gap + FAR, 0.0)
             loss -= integrate(end - begin, tolerance, rate[:, begin:end], scratch, curvature)
         begin = end
     return loss

@@ -139,7 +139,7 @@ def _one_size(m, nest, sets, sums, shares):
             if not shares:
                 factored_out = (total + (m - raised) * centre) / m + (raised - m) * log_odds
                 sums.by_size[k, m] = np.log(value) + factored_out
-            elif sums.by_size[k, m] > sums.log_sum[k] + FORGOTTEN:
+            elif sums.by_size[k, m] - sums.log_sum[k] > FORGOTTEN:
                 sums.weight[k] = np.exp(sums.by_size[k, m] - sums.log_sum[k]) / (m * value)
         if shares:
             _add_shares(m, base, nest, sums)
