@@ -97,11 +97,11 @@ def test_repeats_to_the_bit_on_any_number_of_threads():
 
 
 def test_the_best_of_all_climbs_is_returned():
-    data, seen = made(n_features=8), []
+    data, seen = made(seed=6, n_features=8), []  # a seed with which one climb ends clearly above all others
     weights = run(*data, restarts=4, watch=lambda *step: seen.append(step) or False)
     best = max(seen, key=lambda step: step[1])
     np.testing.assert_array_equal(weights, best[2])
-    assert best[1] > run_value(data)
+    assert best[1] > run_value(data) + 0.01
     assert 5 < len(seen) <= 15
 
 

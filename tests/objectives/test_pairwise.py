@@ -1,8 +1,6 @@
 """The pairwise objectives beyond the laws: swaps tried out one by one, ranks held, tie parameters, huge labels."""
 
-import sys
 from itertools import pairwise, permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +9,7 @@ from scipy.special import expit
 from luce.errors import OptionError
 from luce.objectives import objective
 
-sys.path.insert(0, str(Path(__file__).parent))
-from made import ragged
+from .made import ragged
 
 
 def ndcg(labels, order, level=None):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from functools import partial
 
 import numpy as np
 import pytest
@@ -178,7 +179,8 @@ def test_control_c_keeps_the_best_model_and_says_where(data, tmp_path):
         luce.write(data[name], tmp_path / f"{name}.txt")
     kept = tmp_path / "a.luce.checkpoint"
     more = ("-o", tmp_path / "a.luce", "--set", "epochs=100000", "--set", "patience=100000")
-    process = subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True)
+    default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
+    process = subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True, preexec_fn=default)
     deadline = time.monotonic() + 120
     while not (kept.exists() and place_of(kept)["epoch"]) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
