@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Two workers of one thread each, which share the compiled kernels.
+PYTEST := LUCE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test check docs browser clean
+.PHONY: demo lint test test-generic test-marked test-environments test-all check docs browser clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@echo "Setting up $(VENV): a few minutes, once."
@@ -11,16 +13,31 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
-demo: $(VENV)/installed  ## make data, train, evaluate, write report.html
+demo: $(VENV)/installed  ## synthetic data, train, evaluate, write report.html
 	$(BIN)/luce demo
 
-test: $(VENV)/installed  ## every test, doctest and README example
-	$(BIN)/python -m pytest
+test: $(VENV)/installed  ## the quick tier: what decides whether Luce works
+	$(PYTEST)
 
-check: test  ## the tests, the linter and the type checker
+test-generic: $(VENV)/installed  ## the quick tier as on a processor without AVX-512
+	NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Haswell \
+	NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as all, __cpu_features__ as here; print(*(name for name in all if here[name] and ("AVX512" in name or name == "X86_V4")))')" \
+	$(PYTEST)
+
+test-marked: $(VENV)/installed  ## the quick tier and the tests marked slow, multiprocess and browser
+	$(PYTEST) --all
+
+test-environments: $(VENV)/installed  ## Triton's interpreter, lowest versions, the wheel, Python 3.12 and 3.13
+	$(BIN)/python tests/environments.py triton lowest wheel 3.12 3.13
+
+test-all: test-marked test-generic test-environments  ## every test, in every environment
+
+lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+check: lint test  ## the linter, the type checker and the quick tier
 
 docs: $(VENV)/installed  ## the documentation as a site, site/index.html
 	$(BIN)/python docs/write_pages.py
@@ -31,4 +48,4 @@ browser: $(VENV)/installed  ## Chromium for the tests of the pages, where the sy
 	$(BIN)/playwright install chromium
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .numba_cache

@@ -1,12 +1,15 @@
-"""Compiled kernels of this checkout: numba recompiles a changed module, but not the modules that import it."""
+"""The tiers of the tests, and the compiled kernels of this checkout."""
 
 import ast
 import hashlib
 import json
 import os
+import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent
 CACHE = ROOT / ".numba_cache"
@@ -38,6 +41,7 @@ def digest(module: str) -> str:
 
 
 def discard_outdated_kernels() -> None:
+    """Numba recompiles a changed module, but not the modules that import it: their compiled code is deleted here."""
     known = CACHE / "modules.json"
     before = json.loads(known.read_text()) if known.exists() else {}
     now = {module: digest(module) for module in files if b"luce.compiled" in texts[module] or b"numba" in texts[module]}
@@ -49,8 +53,43 @@ def discard_outdated_kernels() -> None:
     known.write_text(json.dumps(now, indent=1))
 
 
-if "PYTEST_XDIST_WORKER" not in os.environ:
+def lock_the_cache() -> None:
+    """Two workers compiling one function for different types at once would store both under one name."""
+    import fcntl
+
+    from numba.core.caching import IndexDataCacheFile
+
+    save = IndexDataCacheFile.save
+
+    def locked(self, key, data):
+        with open(CACHE / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            save(self, key, data)
+
+    IndexDataCacheFile.save = locked
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    lock_the_cache()
+else:
     discard_outdated_kernels()
 
-# Triton's kernels are searched for examples only where Triton is installed.
-collect_ignore_glob = [] if find_spec("triton") else ["src/luce/kernels/*/gpu*.py"]
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="also run the tests marked slow, multiprocess and browser")
+
+
+def pytest_runtest_setup(item):
+    for tier in ("slow", "multiprocess", "browser"):
+        if item.get_closest_marker(tier) and not item.config.getoption("--all"):
+            pytest.skip(f"{tier} tests run with: make test-all")
+
+
+# Modules that import an optional package are searched for tests and examples only where it is installed.
+OPTIONAL = "torch|triton|lightgbm|xgboost|optuna|pandas|polars|matplotlib"
+MISSING = [name for name in OPTIONAL.split("|") if not find_spec(name)]
+IMPORTS = re.compile(rf"^(?:import|from) (?:luce\.)?({'|'.join(MISSING) or 'nothing'})\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path):
+    return True if collection_path.suffix == ".py" and IMPORTS.search(collection_path.read_text("utf-8")) else None

@@ -33,7 +33,10 @@ def test_pages_are_up_to_date(name, text):
     assert (DOCS / name).read_text(encoding="utf-8") == text, "run: python docs/write_pages.py"
 
 
-@pytest.mark.parametrize("name", [name for name, blocks in BLOCKS.items() if blocks])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "tuning.md")) for name, blocks in BLOCKS.items() if blocks],
+)
 def test_code_runs_with_the_results_it_shows(name, tmp_path, monkeypatch):
     """In one folder and in its order: a command may read what the Python before it has written."""
     monkeypatch.chdir(tmp_path)

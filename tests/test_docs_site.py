@@ -14,6 +14,7 @@ from luce.cli import COMMANDS
 from luce.metrics import LABEL_METRICS, METRICS
 from luce.objectives import OBJECTIVES
 
+pytestmark = pytest.mark.slow
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(page.stem for page in DOCS.glob("*.md"))
 LOADED = {
@@ -146,6 +147,7 @@ def test_the_decision_picture_shows_the_questions_of_its_page(site):
         assert picture.count('class="answer box"') == len(asked)
 
 
+@pytest.mark.browser
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_browser_reads_it_from_disk(site, browser, scheme):

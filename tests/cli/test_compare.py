@@ -248,6 +248,7 @@ def test_results_as_json(tmp_path):
     assert json.loads((tmp_path / "a.json").read_text()) == [{"method": "a", "value": None, "seed": 3}]
 
 
+@pytest.mark.multiprocess
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Linux and macOS")
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(made, tmp_path):
     luce.write(web_search(60, n_features=6, mean_length=10, seed=3).dataset, tmp_path / "many.txt")

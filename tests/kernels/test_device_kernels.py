@@ -159,7 +159,7 @@ def test_ties_are_shuffled_anew_by_seed_and_sample(way):
 
 @pytest.mark.parametrize("spread", [1.0, 6.0, 300.0])
 @pytest.mark.parametrize("name", ["policy-gradient", "pl-rank-1", "pl-rank-3"])
-@pytest.mark.skipif("gpu" not in WAYS, reason="needs Triton, and a GPU or its interpreter")
+@pytest.mark.skipif("gpu" not in WAYS, reason="no Triton with a GPU or its interpreter: make test-all")
 def test_expected_gains_are_those_of_the_cpu_s_rankings(name, spread):
     rng = np.random.default_rng(3)
     scores = rng.normal(0, spread, OFFSETS[-1]).astype(np.float32)

@@ -155,6 +155,7 @@ def command(folder, *more):
     return [sys.executable, "-c", "from luce.cli import main; main()", *map(str, words)]
 
 
+@pytest.mark.multiprocess
 def test_kill_9_then_resume(data, tmp_path):
     """Killed without a chance to tidy up, somewhere in the middle: `--resume` gives the weights of an unbroken run."""
     for name in ("train", "validation"):
@@ -174,6 +175,7 @@ def test_kill_9_then_resume(data, tmp_path):
     assert (tmp_path / "cut.luce").read_bytes() == (tmp_path / "whole.luce").read_bytes()
 
 
+@pytest.mark.multiprocess
 def test_control_c_keeps_the_best_model_and_says_where(data, tmp_path):
     for name in ("train", "validation"):
         luce.write(data[name], tmp_path / f"{name}.txt")

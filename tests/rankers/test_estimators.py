@@ -27,7 +27,7 @@ ESTIMATORS = {
     "item scores": (ItemScores("ranknet", n_jobs=1), VOTES),
 }
 CHECKS = [
-    "check_do_not_raise_errors_in_init_or_set_param",
+    "check_do_not_raise_errors_in_init_or_set_params",
     "check_estimator_cloneable",
     "check_estimator_repr",
     "check_get_params_invariance",

@@ -129,6 +129,7 @@ def command(rank, folder, addresses):
     return {"data": folder / f"{rank}.txt", "machines": addresses, "rank": rank, **settings}
 
 
+@pytest.mark.multiprocess
 def test_two_processes_train_the_same_model(data, tmp_path, monkeypatch):
     addresses = ",".join(free_addresses(2))
     for rank, (train, judge) in enumerate(zip(split(data["train"], 20), split(data["validation"], 30), strict=True)):
@@ -170,6 +171,7 @@ with luce.Machines(sys.argv[1], rank=1) as machines:
 """
 
 
+@pytest.mark.multiprocess
 def test_when_one_is_killed_the_other_says_so_and_the_training_can_go_on(data, tmp_path):
     """It dies while LightGBM waits for it, in the middle of a tree."""
     addresses = ",".join(free_addresses(2))

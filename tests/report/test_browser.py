@@ -11,7 +11,10 @@ from luce.report import Cost, write_report
 LONG = "a-ranker-with-a-name-that-no-phone-has-room-for, layers=256,128,64"
 
 # Playwright's own loop and pipes are closed when its process ends, which pytest would report as ours.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(scope="module")

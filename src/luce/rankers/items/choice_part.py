@@ -1,6 +1,6 @@
 """Rankings without ties: the Plackett-Luce likelihood, summed by item in one pass."""
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class ChoicePart:
         self.observed, self.n_ties, self.n_jobs = observed, n_ties, n_jobs
         self.choices = observed.choices()
         self.wins = choice_wins(self.choices)
-        self.sums = Remembered(lambda scores: choice_sums(self.choices, scores, n_jobs=self.n_jobs))
+        self.sums = Remembered(partial(choice_sums, self.choices, n_jobs=n_jobs))
         self.ratio: Floats | None = None
 
     @cached_property

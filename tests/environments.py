@@ -1,0 +1,101 @@
+"""Luce in virtual environments of their own: `python tests/environments.py lowest wheel 3.12 3.13 triton`.
+
+lowest: Python 3.11 and the lowest declared version of every dependency except PyTorch.
+wheel: the sdist, and the wheel built from it, installed without extras and tried from an empty folder.
+3.12, 3.13: that Python with the newest version of every dependency except PyTorch.
+triton: Triton beside the packages of the calling environment; its kernels run in its interpreter, without a GPU.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "build" / "environments"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+TOOLS = ("mpmath", "pytest", "pandas", "polars")  # those of the dev extra that the tests below import
+PACKAGES = [*EXTRAS["trees"], *EXTRAS["report"], *EXTRAS["tune"], *(p for p in EXTRAS["dev"] if p.startswith(TOOLS))]
+WITHOUT_TORCH = [
+    *("tests/data", "tests/kernels", "tests/metrics", "tests/objectives", "tests/policy", "tests/test_newton.py"),
+    *("tests/test_base.py", "tests/test_coordinate_ascent.py", "tests/test_optimisers.py"),
+    *(f"tests/rankers/test_{part}.py" for part in ("linear", "items", "item_prediction", "item_uncertainty")),
+]
+TRIAL = """
+import luce
+from luce.data.synthetic import web_search
+data = web_search(40, n_features=5, mean_length=8, seed=0).dataset
+luce.write(data, "lists.txt")
+ranker = luce.LinearRanker().fit(data)
+ranker.save("a.luce")
+assert (luce.load("a.luce").predict(data) == ranker.predict(data)).all()
+print("luce", luce.__version__, "from", luce.__file__)
+"""
+COMMANDS = ("train lists.txt -o b.luce", "evaluate b.luce lists.txt", "rank b.luce lists.txt -o b.run", "--version")
+
+
+def run(*words: object, cwd: Path = ROOT, **variables: str) -> None:
+    print("$", *words, flush=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run(list(map(str, words)), check=True, cwd=cwd, env=environment | variables)
+
+
+def interpreter(version: str) -> str:
+    """Python of this version: this one, one on the path, or one of pyenv."""
+    if sys.version_info[:2] == tuple(map(int, version.split("."))):
+        return sys.executable
+    kept = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser().glob(f"versions/{version}.*/bin/python")
+    for found in (shutil.which(f"python{version}"), *kept):
+        if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0:
+            return str(found)
+    sys.exit(f"There is no Python {version}: put python{version} on the path, or `pyenv install {version}`.")
+
+
+def environment(name: str, version: str, *packages: object) -> Path:
+    """The folder of programs of a new environment with these packages."""
+    run(interpreter(version), "-m", "venv", "--clear", FOLDER / name)
+    programs = FOLDER / name / "bin"
+    run(programs / "pip", "install", "--quiet", "--disable-pip-version-check", *packages)
+    return programs
+
+
+def test_without_torch(programs: Path) -> None:
+    # Dependencies of another age warn of each other; only Luce's own newest environment makes warnings errors.
+    run(programs / "python", "-m", "pytest", "-o", "filterwarnings=default", *WITHOUT_TORCH)
+
+
+def lowest() -> None:
+    floors = [re.sub(r">=([\d.]+).*", r"==\1", package) for package in [*PROJECT["dependencies"], *PACKAGES]]
+    test_without_torch(environment("lowest", "3.11", *floors, "-e", ROOT))
+
+
+def newest(version: str) -> None:
+    test_without_torch(environment(version, version, *PACKAGES, "-e", ROOT))
+
+
+def wheel() -> None:
+    built = FOLDER / "built"
+    shutil.rmtree(built, ignore_errors=True)
+    run(environment("build", "3.11", "build") / "python", "-m", "build", "--outdir", built)
+    programs = environment("wheel", "3.11", *built.glob("*.whl"))
+    with tempfile.TemporaryDirectory() as folder:
+        run(programs / "python", "-W", "error", "-c", TRIAL, cwd=Path(folder))
+        for words in COMMANDS:
+            run(programs / "luce", *words.split(), cwd=Path(folder))
+
+
+def triton() -> None:
+    folder = FOLDER / "triton"
+    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", folder, "triton")
+    tests = ("tests/kernels/test_device_kernels.py", "tests/objectives/test_torch_device.py")
+    run(sys.executable, "-m", "pytest", "--all", *tests, PYTHONPATH=str(folder), TRITON_INTERPRET="1")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        {"lowest": lowest, "wheel": wheel, "triton": triton}.get(name, lambda name=name: newest(name))()
