@@ -6,13 +6,14 @@ import json
 import os
 import re
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent
-CACHE = ROOT / ".numba_cache"
+CACHE = ROOT / ".numba_cache" / version("numba")  # another version would write over the files of this one
 PYTHON_ONLY = {"luce.arrays", "luce.errors", "luce.threads"}  # nothing of them is compiled into a kernel
 os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
 
@@ -49,7 +50,7 @@ def discard_outdated_kernels() -> None:
         if before.get(module) != now[module]:
             for old in CACHE.glob(f"{files[module].parent.name}_*/{files[module].stem}.*"):
                 old.unlink(missing_ok=True)
-    CACHE.mkdir(exist_ok=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
     known.write_text(json.dumps(now, indent=1))
 
 
