@@ -1,8 +1,7 @@
-"""The ground that everything stands on: offsets, threads, randomness, files, errors."""
+"""The ground that everything stands on: offsets, threads, randomness, errors."""
 
 import os
 import signal
-import stat
 import threading
 import warnings
 
@@ -13,7 +12,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from luce.arrays import check_offsets, check_rows, frozen, list_of_row, numbers, offsets_of_sizes, rows_of_lists
 from luce.errors import DataError, MissingPackageError, OptionError, load_package
-from luce.files import replacing
 from luce.randomness import Draw, philox, random_bits, uniform
 from luce.threads import LONG, SMALL, in_parallel, one_blas_thread, over_lists, thread_count
 
@@ -240,47 +238,6 @@ def test_frozen_is_a_view_that_cannot_be_written():
     assert view[0] == 7
     with pytest.raises(ValueError, match="read-only"):
         view[0] = 1
-
-
-# ---- files
-
-
-def test_a_crash_while_writing_leaves_the_old_file_whole(tmp_path):
-    path = tmp_path / "kept.txt"
-    path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), replacing(path) as partial:
-        partial.write_text("half of the n")
-        raise KeyboardInterrupt
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["kept.txt"]
-
-
-def test_a_failed_write_says_that_the_old_file_is_untouched(tmp_path):
-    path = tmp_path / "kept.txt"
-    path.write_text("old")
-    untouched = r"kept\.txt was not written, what was there before is untouched: .*full"
-    with pytest.raises(DataError, match=untouched), replacing(path):
-        raise OSError(28, "disk full")
-    assert path.read_text() == "old"
-
-
-def test_replacing_takes_the_place_of_the_old_file(tmp_path):
-    path = tmp_path / "kept.txt"
-    path.write_text("old")
-    path.chmod(0o640)
-    with replacing(str(path)) as partial:
-        partial.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert [file.name for file in tmp_path.iterdir()] == ["kept.txt"]
-
-
-def test_replacing_refuses_a_directory_and_a_missing_one(tmp_path):
-    with pytest.raises(DataError, match="is a directory"), replacing(tmp_path):
-        pass
-    with pytest.raises(DataError, match="there is no directory"), replacing(tmp_path / "no" / "file"):
-        pass
 
 
 # ---- errors

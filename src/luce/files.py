@@ -1,46 +1,164 @@
-"""Writing that leaves the old file whole: everything goes to a file beside it, which takes its place when complete."""
+"""Writing files: complete or not at all, by one process at a time, and straight through devices and pipes."""
 
 import os
 import secrets
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
+from glob import escape
 from pathlib import Path
+from typing import IO
 
 from luce.errors import DataError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where files are neither locked nor swept
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A path to write to; it becomes `path` if the block ends well and vanishes if it does not.
 
-    >>> import tempfile
+    Of a link the file it points to is replaced. A device or a pipe gets all bytes at the end of the block.
+
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(Path(folder) / "note.txt") as partial:
-    ...         _ = partial.write_text("whole")
+    ...         _ = partial.write_text("complete")
     ...     (Path(folder) / "note.txt").read_text()
-    'whole'
+    'complete'
     """
-    target = Path(path)
-    check_target(target)
+    given = Path(path)
+    check_target(given)
+    if is_stream(given):
+        with _copied_to(given) as copy:
+            yield copy
+        return
+    target = _linked(given)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
-        yield partial
-        with open(partial, "rb") as written:
-            os.fsync(written.fileno())
-        if target.exists():
-            os.chmod(partial, target.stat().st_mode & 0o777)
-        os.replace(partial, target)
+        _sweep(target)
+        with (fcntl and _locked(partial, wait=True)) or nullcontext():
+            yield partial
+            with open(partial, "rb") as written:
+                os.fsync(written.fileno())
+            if target.exists():
+                os.chmod(partial, target.stat().st_mode & 0o777)
+            os.replace(partial, target)
     except OSError as error:
-        raise DataError(f"{target} was not written, what was there before is untouched: {error}.") from error
+        raise DataError(f"{given} was not written, what was there before is untouched: {error}.") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Refuse a second process, or a second block of this one, that is to write the same file; a crash frees it.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with alone(Path(folder) / "model.luce"):
+    ...         [file.name for file in Path(folder).iterdir()]
+    ['.model.luce.lock']
+    """
+    if is_stream(Path(path)):
+        yield
+        return
+    target = _linked(Path(path))
+    name = target.with_name(f".{target.name}.lock")
+    file = _locked(name)
+    if file is None:
+        process = name.read_text() or "unknown"
+        raise DataError(f"{path} is being written by process {process}. Wait until it has ended, or name another file.")
+    with file:
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
+        file.flush()
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no open file
+                name.unlink()
+
+
+def lock(file: int, *, shared: bool = False, wait: bool = False) -> bool | None:
+    """Lock an open file or folder until it is closed: False where another has locked it, None without such locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:  # such as a network file system
+        return None
+    return True
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path names a device, a pipe or an open file such as /dev/stdout: to be written to, not replaced."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    special = stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    folder = path.parent.resolve()
+    return special or folder == Path("/dev") or folder.parts[1:2] == ("proc",)
 
 
 def check_target(path: Path) -> None:
     """An error where no file can be written by this name: to be told before the work, not after it."""
     if path.is_dir():
         raise DataError(f"{path} is a directory; give the name of a file to write.")
-    if not path.parent.is_dir():
-        raise DataError(f"{path} cannot be written: there is no directory {path.parent}.")
-    if not os.access(path.parent, os.W_OK):
-        raise DataError(f"{path} cannot be written: you may not write to {path.parent.resolve()}. Name another folder.")
+    if is_stream(path):
+        if not os.access(path, os.W_OK):
+            raise DataError(f"{path} cannot be written: you may not write to this device or pipe. Name another.")
+        return
+    folder = _linked(path).parent
+    if not folder.is_dir():
+        raise DataError(f"{path} cannot be written: there is no directory {folder}.")
+    if not os.access(folder, os.W_OK):
+        raise DataError(f"{path} cannot be written: you may not write to {folder.resolve()}. Name another folder.")
+
+
+def _linked(path: Path) -> Path:
+    """The file that a path names, where a link points to if it is one."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+@contextmanager
+def _copied_to(stream: Path) -> Iterator[Path]:
+    """A temporary file that is copied to a device or a pipe, which may not be able to seek."""
+    with tempfile.TemporaryDirectory(prefix="luce-") as folder:
+        copy = Path(folder) / stream.name
+        yield copy
+        try:
+            # Appending: standard output may be a file that others have written to before.
+            with open(copy, "rb") as source, open(stream, "ab") as target:
+                shutil.copyfileobj(source, target)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise DataError(f"{stream} was not written: {error}.") from error
+
+
+def _locked(path: Path, *, wait: bool = False) -> IO[bytes] | None:
+    """The file, open and locked, created where there is none; None where another process has locked it."""
+    while True:
+        file = open(path, "a+b")  # noqa: SIM115  the caller closes it
+        if lock(file.fileno(), wait=wait) is False:
+            file.close()
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # whoever had locked it removed it
+
+
+def _sweep(target: Path) -> None:
+    """Remove the unfinished files of processes that were killed while they wrote `target`."""
+    for left in target.parent.glob(f".{escape(target.name)}.*.partial"):
+        with suppress(OSError), open(left, "rb") as file:
+            if lock(file.fileno()):
+                left.unlink()

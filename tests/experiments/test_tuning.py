@@ -1,6 +1,7 @@
 """Tuning: declared ranges that hold, trials that repeat, studies that go on, failures that are told, a best that is."""
 
 import json
+import os
 import pickle
 import re
 
@@ -281,7 +282,7 @@ def test_two_tunings_do_not_share_a_study(tmp_path):
     def callback(progress):
         if not seen:
             seen.append(True)
-            with pytest.raises(luce.DataError, match="Another tuning is at work on"):
+            with pytest.raises(luce.DataError, match=f"busy is being written by process {os.getpid()}"):
                 tune(linear(), LISTS, trials=1, folds=2, storage=path)
 
     tune(linear(), LISTS, trials=1, folds=2, storage=path, callback=callback)

@@ -20,6 +20,7 @@ from luce.data.ragged import Dataset
 from luce.data.splits import Fold
 from luce.errors import DataError
 from luce.experiments.cells import Cell, packages_of
+from luce.files import lock
 from luce.rankers.importance import Importance
 from luce.rankers.storage import open_model, save_model
 from luce.threads import thread_count
@@ -52,29 +53,17 @@ class StoredFold(NamedTuple):
 def stored_in(folder: Path) -> Iterator[None]:
     """While folds are stored in a folder, which other comparisons may use too: the last to end removes all of them."""
     held = os.open(folder, os.O_RDONLY) if os.name == "posix" else None
-    _lock(held, alone=False)
+    if held is not None:
+        lock(held, shared=True, wait=True)
     try:
         yield
     finally:
-        if _lock(held, alone=True):
+        if held is None or lock(held) is not False:
             for file in folder.glob(_file(folder, "*").name):
                 with suppress(OSError):  # some systems remove no file that is mapped into memory
                     file.unlink()
         if held is not None:
             os.close(held)
-
-
-def _lock(held: int | None, alone: bool) -> bool:
-    """Whether no one else holds an open folder, or, not `alone`, hold it with others; True where no system tells."""
-    if held is None:
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
-    except OSError as error:
-        return not isinstance(error, BlockingIOError)
-    return True
 
 
 def _file(folder: Path, mark: str | None) -> Path:

@@ -5,7 +5,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from luce.errors import DataError, LuceError, load_package
 from luce.experiments.kept import fingerprint
 from luce.experiments.tuning_space import distributions, settings_of
 from luce.experiments.tuning_trials import Trial
+from luce.files import alone
 from luce.objectives.ranges import Tried
 from luce.rankers.settings import is_number, is_whole
 
@@ -198,26 +199,14 @@ def _storage(path: str | os.PathLike[str] | None) -> Iterator[Any]:
     file = Path(path)
     if file.is_dir() or not file.parent.is_dir():
         raise DataError(f"{file} cannot hold a study: it must be a file in a folder that exists.")
-    with _alone(file):
+    with alone(file):
+        if os.name == "posix":  # where the lock above tells that no one is at work
+            Path(f"{file}.lock").unlink(missing_ok=True)  # Optuna's, left by a run that was killed
+        file.touch()
         with _clear_errors(file):
             _mend(file)
             storage = JournalStorage(JournalFileBackend(str(file), JournalFileOpenLock(str(file))))
         yield storage
-
-
-@contextmanager
-def _alone(file: Path) -> Iterator[None]:
-    """An error where another process has the study open, as far as the system can tell; a crash frees it."""
-    with open(file, "ab") as held:
-        with suppress(ImportError):
-            import fcntl
-
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise DataError(f"Another tuning is at work on {file}. Wait for it, or name another file.") from None
-            Path(f"{file}.lock").unlink(missing_ok=True)  # Optuna's, left by a run that was killed
-        yield
 
 
 def _mend(file: Path) -> None:
