@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,28 @@ def test_names_that_cannot_be_read_are_an_error_of_ours(votes, content, words):
 def test_an_item_without_a_name_keeps_its_own(votes):
     Path("names.csv").write_text("item,name\ntea,\n")
     assert "tea" in call("votes.csv", "--format", "orders", "--names", "names.csv").output
+
+
+def test_without_the_packages_of_pages_the_table_is_printed(votes, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = call("votes.csv", "--format", "orders")
+    assert "tea" in result.stdout
+    assert "The page was not written." in result.stderr and "pip install 'luce[report]'" in result.stderr
+    assert not (tmp_path / "aggregation.html").exists()
+
+
+def test_the_page_holds_the_command_as_it_can_be_typed(votes, tmp_path, monkeypatch):
+    (tmp_path / "votes.csv").rename("my votes.csv")
+    monkeypatch.setattr(sys, "argv", ["luce", "aggregate", "my votes.csv", "--format", "orders"])
+    call("my votes.csv", "--format", "orders")
+    assert "luce aggregate &#39;my votes.csv&#39; --format orders" in (tmp_path / "aggregation.html").read_text()
+
+
+def test_the_page_counts_ties_as_links_where_the_model_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["tea,rum,left", "rum,gin,left", "gin,tea,left", "ale,tea,left", "ale,rum,tie"]  # ale never loses
+    (tmp_path / "pairs.csv").write_text("\n".join(["left,right,winner", *rows, ""]))
+    for ties, said in (("davidson", "prior none"), ("exact", "0.5 pseudo-wins")):
+        assert said in call("pairs.csv", "--ties", ties).output
+        assert ("Not connected" in (tmp_path / "aggregation.html").read_text()) == (ties == "exact")

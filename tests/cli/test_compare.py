@@ -94,7 +94,7 @@ def test_what_is_there_is_not_written_over_and_results_are_no_data(made, tmp_pat
     assert found_in(".", *words)["results"] == found_in(".", *words)["results"]
     result = call("S1.txt", "--folds", 2, "--objectives", "listnet", "--report", "a[b].html", *QUICK)
     assert "none is left for validation" in result.stderr
-    assert "Report: a[b].html  Results: a[b].parquet  Finished fits: a[b].cells" in result.stderr
+    assert "Report: a[b].html\nResults: a[b].parquet\nFinished fits: a[b].cells" in result.stderr
 
 
 def test_given_splits_are_taken_as_they_are(made, tmp_path):

@@ -20,6 +20,7 @@ from luce.cli.inspect import inspect
 from luce.cli.output import say
 from luce.cli.rank import rank
 from luce.cli.records import metrics, objectives, presets
+from luce.cli.signals import exit_status, interrupt_on_sigterm
 from luce.cli.tradeoff import tradeoff
 from luce.cli.train import train
 from luce.cli.tune import tune
@@ -80,31 +81,29 @@ USAGE: Any = typer.BadParameter.__base__
 def main() -> None:
     """Run the command line; what Luce refuses is one line on standard error and exit status 2."""
     warnings.showwarning = _warn
+    interrupt_on_sigterm()
     try:
-        sys.exit(app(standalone_mode=False, prog_name="luce"))
+        status = app(standalone_mode=False, prog_name="luce")
+        sys.exit(exit_status() if status == 130 else status)
     except USAGE as error:
         line = " ".join(error.format_message().split())
         if line:
             line += "" if line.endswith((".", "?")) else "."
             command = "luce" if error.ctx is None else error.ctx.command_path
-            say(f"[bold red]Error:[/] {_escaped(line)} See {command} --help.")
+            say(f"{line} See {command} --help.", "Error")
         sys.exit(2)
+    except typer.Abort:  # of a KeyboardInterrupt Typer makes this, or, newer versions, the status 130
+        sys.exit(exit_status())
     except LuceError as error:
-        say(f"[bold red]Error:[/] {_escaped(error)}")
+        say(error, "Error")
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:  # a full disk, a folder that is not ours
-        say(f"[bold red]Error:[/] {_escaped(error.strerror or error)}: {_escaped(error.filename or 'no file named')}.")
+        say(f"{error.strerror or error}: {error.filename or 'no file named'}.", "Error")
         sys.exit(2)
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    say(f"[yellow]Note:[/] {_escaped(message)}")
-
-
-def _escaped(message: object) -> str:
-    from rich.markup import escape
-
-    return escape(str(message))
+    say(message, "Note")

@@ -1,13 +1,12 @@
 """`luce aggregate`: from rankings without features to the worths of their items."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from luce.cli.options import Json, Threads, pairs
-from luce.cli.output import check_written, say, show_json, show_table
+from luce.cli.output import check_written, command_line, optional_page, say, show_json, show_table, write_csv
 from luce.errors import DataError, OptionError
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rankings: PrefLib, or a table (CSV, Parquet, Arrow).")]
@@ -59,7 +58,7 @@ def aggregate(
     model, chosen = _fit(rankings, None if ties == "none" else ties, prior, threads)
     table = model.summary()
     if csv is not None:
-        _write_csv(table, csv)
+        write_csv(table, csv)
     facts = {
         "log_likelihood": model.log_likelihood_,
         "aic": model.aic_,
@@ -74,20 +73,22 @@ def aggregate(
     else:
         _print(table, model, f"{file.name}: {len(rankings):,} rankings of {rankings.n_items:,} items, prior {chosen}")
     best = table.column("item")[0].as_py()
-    page = write_aggregation(
-        report,
-        model,
-        title=f"Ranks aggregated: {file.name}",
-        summary=f"{best} has the highest worth of {rankings.n_items:,} items in {len(rankings):,} rankings.",
-        command="luce " + " ".join(sys.argv[1:]),
-        settings={"ties": ties, "prior": chosen},
-    )
-    say(f"[bold]Report:[/] {page}")
+    with optional_page():
+        page = write_aggregation(
+            report,
+            model,
+            title=f"Ranks aggregated: {file.name}",
+            summary=f"{best} has the highest worth of {rankings.n_items:,} items in {len(rankings):,} rankings.",
+            command=command_line(),
+            settings={"ties": ties, "prior": chosen},
+        )
+        say(page, "Report")
 
 
 def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tuple[Any, str]:
     """The fitted model, and the prior it has in words."""
     from luce.rankers.items import PlackettLuce, Pseudo
+    from luce.rankers.items.likelihood import TIE_MODELS
 
     if prior == "none":
         return PlackettLuce(ties, n_jobs=threads).fit(rankings), "none"
@@ -97,10 +98,10 @@ def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tu
         except ValueError:
             raise OptionError(f"--prior must be auto, none or a number of wins. Got {prior!r}.") from None
         return PlackettLuce(ties, prior=Pseudo(wins), n_jobs=threads).fit(rankings), f"{wins:g} pseudo-wins"
-    connectivity = rankings.connectivity(ties=ties in ("davidson", "rao-kupper"))
+    connectivity = rankings.connectivity(ties=ties in TIE_MODELS)
     if connectivity.is_connected:
         return PlackettLuce(ties, n_jobs=threads).fit(rankings), "none"
-    say(f"[yellow]Note:[/] {connectivity}\nEvery item gets {PSEUDO} wins and losses against a hypothetical one.")
+    say(f"{connectivity}\nEvery item gets {PSEUDO} wins and losses against a hypothetical one.", "Note")
     return PlackettLuce(ties, prior=Pseudo(PSEUDO), n_jobs=threads).fit(rankings), f"{PSEUDO} pseudo-wins"
 
 
@@ -116,15 +117,6 @@ def _renamed(rankings: Any, path: Path) -> Any:
     return replace(rankings, names=tuple(shown.get(str(item)) or item for item in rankings.names))
 
 
-def _write_csv(table: Any, path: Path) -> None:
-    from pyarrow import csv
-
-    from luce.files import replacing
-
-    with replacing(path) as partial:
-        csv.write_csv(table, partial)
-
-
 def _print(table: Any, model: Any, title: str) -> None:
     columns = ["rank", "item", "log worth", "± error", "95 % interval", "worth", "ranks", "tier"]
     rows = []
@@ -138,6 +130,7 @@ def _print(table: Any, model: Any, title: str) -> None:
         rows.append([row["rank"], row["item"], *figures, ranks, row["tier"]])
     show_table(title, columns, rows, numeric=2)
     ties = "".join(f", {name} {value:.4f}" for name, value in model.tie_parameters_.items())
-    say(f"[dim]log-likelihood {model.log_likelihood_:.4f}, AIC {model.aic_:.2f}, BIC {model.bic_:.2f}{ties}[/]")
+    fit = f"log-likelihood {model.log_likelihood_:.4f}, AIC {model.aic_:.2f}, BIC {model.bic_:.2f}{ties}"
+    say(fit, style="dim")
     low, high = model.quasi_standard_errors().worst
-    say(f"[dim]Quasi standard errors misstate no difference by more than {low:+.1%} or {high:+.1%}.[/]")
+    say(f"Quasi standard errors misstate no difference by more than {low:+.1%} or {high:+.1%}.", style="dim")

@@ -1,22 +1,21 @@
 """`luce compare`: rankers, objectives, presets and peers against each other on the same lists."""
 
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from luce.cli.compared import failed_rows, is_results, print_comparison, summary_of, write_results
 from luce.cli.methods import methods_of
 from luce.cli.options import Empty, Gain, Json, Metrics, Reading, Seed, Threads, empty_value
-from luce.cli.output import check_written, progress, say, show_json
+from luce.cli.output import beside, check_written, command_line, progress, say, show_json
 from luce.cli.rankers import Settings
+from luce.cli.signals import exit_status
 from luce.cli.splits import folds_of
 from luce.errors import DataError, OptionError, load_package
+from luce.files import alone
 
 Parts = Annotated[
     list[Path],
@@ -109,35 +108,37 @@ def compare(
     from luce.experiments.comparison import compare_rankers
 
     methods = methods_of(models, objectives, presets, peers, setting, threads)
-    results = results or report.with_suffix(".parquet")
+    results = results or beside(report.with_suffix(""), ".parquet", "comparison")
     _check(methods, baseline, results)
     check_written([report, results], [path for path in (*data, validation, test) if path is not None])
     turns, words = folds_of(data, validation, test, folds, seed, read)
     scale: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "n_jobs": threads}
-    kept = report.with_suffix(".cells")
-    with _shown(kept) as told:
-        found = compare_rankers(
-            methods,
-            turns,
-            metrics,
-            seeds=seeds,
-            seed=seed,
-            baseline=baseline,
-            keep=kept,
-            apart=not one_process,
-            callback=told,
-            **scale,
-        )
-    title = f"{words}, {found.judged.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
-    write_results(found.table, results)
-    page = _write(report, title, found, methods)
+    kept = beside(report.with_suffix(""), ".cells", "comparison")
+    with alone(report):
+        with _shown(kept) as told:
+            found = compare_rankers(
+                methods,
+                turns,
+                metrics,
+                seeds=seeds,
+                seed=seed,
+                baseline=baseline,
+                keep=kept,
+                apart=not one_process,
+                callback=told,
+                **scale,
+            )
+        title = f"{words}, {found.judged.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
+        write_results(found.table, results)
+        page = _write(report, title, found, methods)
     if json:
         show_json(summary_of(found) | {"report": str(page), "results_file": str(results), "kept": str(kept)})
     else:
         print_comparison(found, title)
     failed_rows(found)
     files = {"Report": page, "Results": results, "Finished fits": kept}
-    say("  ".join(f"[bold]{name}:[/] {escape(str(path))}" for name, path in files.items()))
+    for name, path in files.items():
+        say(path, name)
     if found.failures:
         raise typer.Exit(1)
 
@@ -155,7 +156,7 @@ def _check(methods: dict[str, Any], baseline: str | None, results: Path) -> None
 
 @contextmanager
 def _shown(kept: Path) -> Iterator[Callable[[Any], None]]:
-    """A bar with the time left; Ctrl-C ends with the word on how to go on."""
+    """A bar with the time left; an interrupt ends with the word on how to go on."""
     last: Any = None
     with progress("Comparing", timed=False) as report:
 
@@ -173,8 +174,8 @@ def _shown(kept: Path) -> Iterator[Callable[[Any], None]]:
             interrupted = f"Interrupted: {last.done} of {last.total} fits are done and kept in {kept}."
         else:
             return
-    say(escape(f"{interrupted} To go on: the same command."))
-    raise typer.Exit(130)
+    say(f"{interrupted} To go on: the same command.")
+    raise typer.Exit(exit_status())
 
 
 def in_words(seconds: float) -> str:
@@ -202,7 +203,7 @@ def _write(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
         path,
         title=f"Rankers compared: {title}",
         summary=f"Over {title}, {best} has the best {first}: {value:.4f}.{_certainty(found.tests.get(first))}{failed}",
-        command=shlex.join(["luce", *sys.argv[1:]]),
+        command=command_line(),
         dataset=found.judged,
         results=found.results,
         comparisons=found.tests,

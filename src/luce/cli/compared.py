@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from luce.cli.output import say, show_table
 
@@ -21,19 +21,19 @@ def print_comparison(found: Any, title: str) -> None:
     columns = [first, *(["95 % interval"] if wide else []), *(["± seeds"] if len(found.seeds) > 1 else []), *others]
     columns += ["fit", *(["predict"] if wide else []), "memory"]
     rows = [_row(found, name, first, others, wide) for name in found.results]
-    rows += [[name, "[red]failed[/]", *[""] * (len(columns) - 1)] for name in found.failures]
+    rows += [[name, Text("failed", "red"), *[""] * (len(columns) - 1)] for name in found.failures]
     show_table(title, ["method", *columns], rows)
     for line in _notes(found):
-        say(f"[dim]{line}[/]")
+        say(line, style="dim")
 
 
-def _row(found: Any, name: str, first: str, others: list[str], wide: bool) -> list[str]:
+def _row(found: Any, name: str, first: str, others: list[str], wide: bool) -> list[str | Text]:
     from luce.report.wording import amount, duration
 
     result, cost = found.results[name], found.costs[name]
     low, high = result.intervals[first]
-    cells = [name, _figure(found, name, first)]
-    cells += [f"[dim]{low:.4f}–{high:.4f}[/]"] if wide else []
+    cells: list[str | Text] = [name, _figure(found, name, first)]
+    cells += [Text(f"{low:.4f}–{high:.4f}", "dim")] if wide else []
     cells += [f"{found.spreads[name][first]:.4f}"] if len(found.seeds) > 1 else []
     cells += [_figure(found, name, metric) for metric in others]
     times = [cost.fit_seconds, cost.predict_seconds] if wide else [cost.fit_seconds]
@@ -79,7 +79,7 @@ def _notes(found: Any) -> list[str]:
 def failed_rows(found: Any) -> None:
     """Say why each method that failed did."""
     for name, reason in found.failures.items():
-        say(f"[bold red]{escape(name)} failed:[/] {escape(reason)}")
+        say(reason, f"{name} failed")
 
 
 def summary_of(found: Any) -> dict[str, Any]:

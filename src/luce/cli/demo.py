@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Seed, Threads
-from luce.cli.output import say
+from luce.cli.output import say, show
 from luce.errors import OptionError
 
 Directory = Annotated[Path, typer.Option(help="Folder for everything it makes.")]
@@ -49,7 +49,7 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
         name: evaluate(value, test, METRICS, random_state=seed, n_jobs=threads) for name, value in scores.items()
     }
     for name, result in results.items():
-        print(f"{name}\n{result}\n")
+        show(f"{name}\n{result}\n")
 
     best = max(rankers, key=lambda name: results[name].means["ndcg@10"])
     gain = results[best].means["ndcg@10"] - results["random order"].means["ndcg@10"]
@@ -74,7 +74,7 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
     held_out, mine = f"--validation {directory}/validation.txt", f"{directory}/mine.luce"
     say(f"         {program} train {directory}/train.txt {held_out} -o {mine}")
     say(f"         {program} evaluate {mine} {directory}/test.txt")
-    say(f"[bold]Report:[/] {page}")
+    say(page, "Report")
 
 
 def _fit(parts: dict[str, Any], seed: int, threads: int | None) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
-from luce.cli.output import check_written, say, show_json
+from luce.cli.output import check_written, command_line, say, show, show_json, write_csv
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 
@@ -79,7 +79,7 @@ def evaluate(
         show_json({name: result.to_dict() for name, result in results.items()})
         return
     for name, result in results.items():
-        print(f"{name} on {data}\n{result}")
+        show(f"{name} on {data}\n{result}")
 
 
 def _of_labels(ranker: Any, data: Any, metrics: str | None, propensity: str, seed: int) -> Any:
@@ -108,9 +108,6 @@ def scored(source: Path, ranker: Any | None, dataset: Any) -> tuple[Any, Any, fl
 
 
 def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data: Path) -> None:
-    import shlex
-    import sys
-
     import numpy as np
 
     from luce.metrics import compare
@@ -131,23 +128,19 @@ def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data
         path,
         title=f"{', '.join(results)} on {data.name}",
         summary=f"On {first_lists.n_lists:,} lists, {best} reaches {'the best ' * bool(tests)}{first}: {value:.4f}.",
-        command=shlex.join(["luce", *sys.argv[1:]]),
+        command=command_line(),
         dataset=first_lists,
         results=results,
         comparisons={first: tests} if tests else {},
         scores={name: scores for name, (scores, _) in shown.items()},
     )
-    say(f"[bold]Report:[/] {page}")
+    say(page, "Report")
 
 
 def _write_lists(path: Path, results: dict[str, Any]) -> None:
     import pyarrow as pa
-    from pyarrow import csv
-
-    from luce.files import replacing
 
     tables = [
         result.table().add_column(0, "source", pa.array([name] * result.n_lists)) for name, result in results.items()
     ]
-    with replacing(path) as partial:
-        csv.write_csv(pa.concat_tables(tables), partial)
+    write_csv(pa.concat_tables(tables), path)

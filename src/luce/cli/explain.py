@@ -1,13 +1,21 @@
 """`luce explain`: what features are worth to a model, and what put the items of one list where they are."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from luce.cli.options import Data, Json, Reading, Seed, Threads
-from luce.cli.output import check_written, progress, say, show_json, show_table, write_table
+from luce.cli.output import (
+    check_written,
+    command_line,
+    optional_page,
+    progress,
+    say,
+    show_json,
+    show_table,
+    write_csv,
+)
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
 
@@ -77,20 +85,21 @@ def explain(
     else:
         answer = _contributions(ranker, dataset, _number(dataset, list_number, query, data), top or 10)
     if csv is not None:
-        write_table(answer.rows, csv)
+        write_csv(answer.rows, csv)
     if json:
         show_json(answer.facts)
     else:
         show_table(*answer.table)
-    page = write_explanation(
-        report,
-        answer.found,
-        title=f"Explained: {model.name} on {data.name}",
-        summary=answer.summary,
-        command="luce " + " ".join(sys.argv[1:]),
-        settings=answer.settings,
-    )
-    say(f"[bold]Report:[/] {page}")
+    with optional_page():
+        page = write_explanation(
+            report,
+            answer.found,
+            title=f"Explained: {model.name} on {data.name}",
+            summary=answer.summary,
+            command=command_line(),
+            settings=answer.settings,
+        )
+        say(page, "Report")
 
 
 def _number(dataset: Any, number: int | None, query: str | None, data: Path) -> int:

@@ -1,6 +1,5 @@
 """`luce exposure`: who gets how much attention from a model, against merit."""
 
-import sys
 from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +8,7 @@ import typer
 
 from luce.cli.evaluate import ranker_of, scored
 from luce.cli.options import Gain, Json, Reading, Threads
-from luce.cli.output import check_written, say, show_json, show_table, write_table
+from luce.cli.output import check_written, command_line, optional_page, say, show, show_json, show_table, write_csv
 from luce.cli.reading import read_for
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote, or a TREC run.")]
@@ -54,21 +53,22 @@ def exposure(
     tables = {"grade": found.by_grade, "group": found.by_group}
     rows = [{"by": by, **share._asdict()} for by, shares in tables.items() for share in shares]
     if csv is not None:
-        write_table(rows, csv)
+        write_csv(rows, csv)
     if json:
         show_json({"lists": found.n_lists, "attention": rows, **results.to_dict()})
     else:
         _print(tables, results)
-    page = write_exposure(
-        report,
-        found,
-        results,
-        title=f"Attention: {model.name} on {data.name}",
-        summary=_finding(found.by_group or found.by_grade, "group" if found.by_group else "grade"),
-        command="luce " + " ".join(sys.argv[1:]),
-        settings={"places": str(places), "gain": gain},
-    )
-    say(f"[bold]Report:[/] {page}")
+    with optional_page():
+        page = write_exposure(
+            report,
+            found,
+            results,
+            title=f"Attention: {model.name} on {data.name}",
+            summary=_finding(found.by_group or found.by_grade, "group" if found.by_group else "grade"),
+            command=command_line(),
+            settings={"places": str(places), "gain": gain},
+        )
+        say(page, "Report")
 
 
 def _print(tables: dict[str, Any], results: Any) -> None:
@@ -89,8 +89,8 @@ def _print(tables: dict[str, Any], results: Any) -> None:
         ]
         if rows:
             show_table(None, [by, *columns], rows)
-            print()
-    print(results)
+            show("")
+    show(results)
 
 
 def _finding(shares: list[Any], by: str) -> str:

@@ -3,8 +3,6 @@
 import re
 from typing import Any
 
-from rich.markup import escape
-
 from luce.cli.output import say
 from luce.cli.rankers import make_preset, make_ranker, names_in, settings_of
 from luce.errors import OptionError, unknown_name
@@ -51,7 +49,7 @@ def _chosen(
         from luce.experiments.peers import is_installed
 
         if not is_installed(FIRST_PEER):
-            say(escape("Trees and LightGBM are left out, as LightGBM is not installed: pip install 'luce[trees]'"))
+            say("Trees and LightGBM are left out, as LightGBM is not installed: pip install 'luce[trees]'")
             return [("linear", goal) for goal in FIRST["linear"].split(",")], []
         return [(kind, goal) for kind, goals in FIRST.items() for goal in goals.split(",")], [FIRST_PEER]
     ours = models is not None or objectives is not None
@@ -97,7 +95,7 @@ def _peers(given: str | None) -> list[str]:
         return names
     missing = {PEERS[name].packages[0]: PEERS[name].extra for name in PEERS if not is_installed(name)}
     for package, extra in missing.items():
-        say(escape(f"{package} is left out, as it is not installed: pip install 'luce[{extra}]'"))
+        say(f"{package} is left out, as it is not installed: pip install 'luce[{extra}]'")
     return [name for name in PEERS if is_installed(name)]
 
 

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
+import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,46 +14,93 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
-from luce.errors import OptionError
-from luce.files import check_target
+from luce.errors import MissingPackageError, OptionError
+from luce.files import check_target, is_stream, replacing
 
 PATIENCE = 2.0
 """Seconds of work before progress is shown."""
 
 
-def say(message: str) -> None:
+STYLES = {"Error": "bold red", "Note": "yellow"}
+"""Of labels; others are bold."""
+
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that a terminal obeys instead of showing them, that reverse text, or that cannot be encoded."""
+
+
+def visible(text: object) -> str:
+    r"""Text whose control characters are written out: a name from a file must not give orders to a terminal.
+
+    >>> print(visible("red\x1b[31m"))
+    red\u001b[31m
+    """
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
+
+
+def say(message: object, label: str = "", style: str = "") -> None:
     """A line for people, on standard error, so that standard output holds results alone."""
-    Console(stderr=True, highlight=False).print(message, soft_wrap=True)
+    line = Text(visible(message), style)
+    if label:
+        line = Text.assemble((visible(f"{label}:"), STYLES.get(label, "bold")), " ", line)
+    Console(stderr=True, highlight=False).print(line, soft_wrap=True)
+
+
+def show(text: object) -> None:
+    """Text on standard output."""
+    print(visible(text))
 
 
 def show_json(value: Any) -> None:
     """One JSON value on standard output; NaN, which JSON lacks, as null."""
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+    show(json.dumps(_plain(value), indent=2, ensure_ascii=False))
 
 
 def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 1) -> None:
-    """A table on standard output; columns from number `numeric` on stand to the right."""
+    """A table on standard output; columns from number `numeric` on stand to the right. A cell may be a styled Text."""
     console = Console(highlight=False)
     # Piped output is for programs and files: no line is folded to the width of a terminal that is not there.
     console = console if sys.stdout.isatty() else Console(highlight=False, width=1_000)
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", expand=False)
+    heading = None if title is None else _cell(title)
+    table = Table(title=heading, title_justify="left", box=None, pad_edge=False, header_style="bold", expand=False)
     for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i >= numeric else "left", no_wrap=i >= numeric)
+        table.add_column(_cell(column), justify="right" if i >= numeric else "left", no_wrap=i >= numeric)
     for row in rows:
-        table.add_row(*[str(cell) for cell in row])
+        table.add_row(*map(_cell, row))
     console.print(table)
 
 
-def write_table(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
-    """A CSV file of rows that all have the same columns."""
+def _cell(value: Any) -> Text:
+    return value if isinstance(value, Text) else Text(visible(value))
+
+
+def write_csv(table: Any, path: str | os.PathLike[str]) -> None:
+    """A CSV file of an Arrow table, or of rows that all have the same columns."""
     import pyarrow as pa
+
+    with replacing(path) as partial, open(partial, "wb") as file:
+        csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(list(table)), file)
+
+
+def csv_to(table: Any, file: Any) -> None:
+    """An Arrow table as CSV.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers, also those in a column of
+    text, stay as they are.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import csv
 
-    from luce.files import replacing
-
-    with replacing(path) as partial:
-        csv.write_csv(pa.Table.from_pylist(list(rows)), partial)
+    for i, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            text = table.column(i)
+            formula = pc.match_substring_regex(text, r"^[=+\-@\t\r]")
+            number = pc.match_substring_regex(text, r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$")
+            quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), text, pa.scalar("", field.type))
+            table = table.set_column(i, field, pc.if_else(pc.and_not(formula, number), quoted, text))
+    csv.write_csv(table, file)
 
 
 def check_written(written: Iterable[Path], given: Iterable[Path]) -> None:
@@ -59,9 +108,32 @@ def check_written(written: Iterable[Path], given: Iterable[Path]) -> None:
     taken = {path.resolve() for path in given}
     for path in written:
         check_target(path)
-        if path.resolve() in taken:
+        if path.resolve() in taken and not is_stream(path):
             raise OptionError(f"{path} is the name of the data, or of another file to write: give it another name.")
         taken.add(path.resolve())
+
+
+def beside(path: Path, ending: str, usual: str) -> Path:
+    """A file to keep next to an output; next to the `usual` output where it goes to a device or a pipe.
+
+    >>> str(beside(Path("models/a.luce"), ".checkpoint", "model.luce"))
+    'models/a.luce.checkpoint'
+    """
+    return Path(f"{usual if is_stream(path) else path}{ending}")
+
+
+def command_line() -> str:
+    """The command as it can be typed again."""
+    return shlex.join(["luce", *sys.argv[1:]])
+
+
+@contextmanager
+def optional_page() -> Iterator[None]:
+    """A page beside what was printed: where the packages for it are missing, that is said and the command ends well."""
+    try:
+        yield
+    except MissingPackageError as error:
+        say(f"The page was not written. {error}", "Note")
 
 
 class Report(Protocol):
@@ -77,14 +149,15 @@ def progress(title: str, timed: bool = True) -> Iterator[Report]:
     `timed`: with the time left as the bar has moved so far, where the words do not tell it.
     """
     console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(40 if timed else 20), TextColumn("{task.fields[words]}")
+    texts = (TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[words]}"))
+    columns = next(texts), BarColumn(40 if timed else 20), next(texts)
     bar = Progress(*columns, *([TimeRemainingColumn()] if timed else []), console=console, transient=True)
-    task = bar.add_task(title, total=1.0, words="")
+    task = bar.add_task(visible(title), total=1.0, words="")
     due = time.monotonic() + PATIENCE
 
     def report(share: float, words: str = "") -> None:
         nonlocal due
-        bar.update(task, completed=share, words=words)
+        bar.update(task, completed=share, words=visible(words))
         if time.monotonic() < due or bar.live.is_started:
             return
         if console.is_terminal:

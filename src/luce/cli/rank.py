@@ -1,5 +1,6 @@
 """`luce rank`: the lists of a file, ordered by a model or drawn from its policy."""
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Data, Reading, Seed
-from luce.cli.output import check_written, say
+from luce.cli.output import check_written, csv_to, say, visible
 from luce.cli.reading import read_for
 from luce.errors import OptionError, unknown_name
 
@@ -69,11 +70,21 @@ def rank(
     else:
         ranking = _drawn(ranker, dataset, sample, top, 1.0 if temperature is None else temperature, seed)
     if output is None:
-        WRITERS[kind](ranking, sys.stdout.buffer)
+        _print(ranking, kind)
         return
     with replacing(output) as partial, open(partial, "wb") as file:
         WRITERS[kind](ranking, file)
     say(f"{output}: {ranking.num_rows:,} rows")
+
+
+def _print(ranking: Any, kind: str) -> None:
+    """The bytes as they are for a program or a file, and for a terminal without what it would obey."""
+    if not sys.stdout.isatty():
+        WRITERS[kind](ranking, sys.stdout.buffer)
+        return
+    written = io.BytesIO()
+    WRITERS[kind](ranking, written)
+    sys.stdout.write(visible(written.getvalue().decode(errors="backslashreplace")))
 
 
 def _drawn(ranker: Any, dataset: Any, sample: int, top: int | None, temperature: float, seed: int) -> Any:
@@ -82,12 +93,6 @@ def _drawn(ranker: Any, dataset: Any, sample: int, top: int | None, temperature:
 
     policy = Policy.of(ranker, dataset, temperature)
     return rankings_table(policy, policy.sample(sample, depth=top, seed=seed), dataset)
-
-
-def _write_csv(ranking: Any, file: Any) -> None:
-    from pyarrow import csv
-
-    csv.write_csv(ranking, file)
 
 
 def _write_parquet(ranking: Any, file: Any) -> None:
@@ -104,15 +109,13 @@ def _write_json_lines(ranking: Any, file: Any) -> None:
 
 
 def _write_run(ranking: Any, file: Any) -> None:
-    """TREC run: `query Q0 document rank score tag`; items without a document id go by their row, labels by number."""
+    """A TREC run; items without a document id go by their row, labels by number."""
+    from luce.data.trec import run_lines
+
     query = "query" if "query" in ranking.column_names else "row"
     document = next(name for name in ("document", "label", "row") if name in ranking.column_names)
     for batch in ranking.to_batches(max_chunksize=65_536):
-        columns = (batch.column(name).to_pylist() for name in (query, document, "rank", "score"))
-        lines = (
-            f"{query} Q0 {item} {place} {score!r} luce\n" for query, item, place, score in zip(*columns, strict=True)
-        )
-        file.write("".join(lines).encode())
+        file.write(run_lines(*(batch.column(name) for name in (query, document, "rank", "score"))))
 
 
-WRITERS = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines, "run": _write_run}
+WRITERS = {"csv": csv_to, "parquet": _write_parquet, "jsonl": _write_json_lines, "run": _write_run}

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rich.markup import escape
-
 from luce.cli.compared import is_results
 from luce.cli.options import pairs
 from luce.cli.output import say
@@ -41,7 +39,7 @@ def folds_of(
     if splits:
         missing = [split for split in splits if split.validation is None]
         if missing:
-            beside = escape(str(missing[0].train))
+            beside = missing[0].train
             say(f"No validation lists beside {beside}: a fifth of the training lists is held out to stop by.")
         return _read_splits(splits, seed, reading), f"{len(splits)} folds" if len(splits) > 1 else "one split"
     from luce.data import rotations

@@ -1,13 +1,12 @@
 """`luce tradeoff`: what fairness costs in relevance, from policies trained along the mix of both."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from luce.cli.options import Data, Gain, Json, Reading, Seed, Threads
-from luce.cli.output import progress, say, show_json, show_table, write_table
+from luce.cli.output import command_line, optional_page, progress, say, show_json, show_table, write_csv
 from luce.cli.rankers import Settings, make_ranker, settings_of
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
@@ -80,13 +79,14 @@ def tradeoff(
     points = _points(mixes, goals, values)
     rows = [point._asdict() for point in points]
     if csv is not None:
-        write_table(rows, csv)
+        write_csv(rows, csv)
     title = f"{data.name}: {train.n_lists:,} lists trained on, {held_out.n_lists:,} held out"
     if json:
         show_json({"relevance": relevance, "fairness": fairness, "unit": unit, "points": rows})
     else:
         _print(points, relevance, fairness, title)
-    _write(report, points, relevance, fairness, data, {"ranker": repr(ranker), "unit of fairness": f"{unit:.6g}"})
+    with optional_page():
+        _write(report, points, relevance, fairness, data, {"ranker": repr(ranker), "unit of fairness": f"{unit:.6g}"})
 
 
 def goal_of(mix: float, unit: float, relevance: str, fairness: str) -> str:
@@ -194,7 +194,7 @@ def _write(
         title=f"What fairness costs: {data.name}",
         summary=f"From relevance alone to fairness alone, {fairness} goes from {first.unfairness:.4g} to "
         f"{last.unfairness:.4g}, and expected {relevance} from {first.relevance:.4f} to {last.relevance:.4f}.",
-        command="luce " + " ".join(sys.argv[1:]),
+        command=command_line(),
         settings=settings,
     )
-    say(f"[bold]Report:[/] {page}")
+    say(page, "Report")

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
-from luce.cli.output import check_written, say, show_json
+from luce.cli.output import beside, check_written, say, show_json
 from luce.cli.rankers import Settings, fit, make_preset, make_ranker
 from luce.cli.reading import read_for
+from luce.cli.signals import exit_status
 from luce.errors import OptionError
+from luce.files import alone
 
 Output = Annotated[
     Path | None,
@@ -78,7 +80,7 @@ def train(
 
     Long work is kept in MODEL.checkpoint: after a crash, --resume ends in the same model as an unbroken run.
 
-    Ctrl-C writes the best model so far.
+    Ctrl-C or SIGTERM writes the best model so far.
 
     With --machines run it on each, with its own --rank and shards: all end with the same model, which rank 0 writes.
 
@@ -98,21 +100,22 @@ def train(
     together, is_first = _machines(ranker, machines, rank, timeout), not rank
     output = output or (Path("model.luce") if is_first else None)
     check_written([output] if output else [], [data] if validation is None else [data, validation])
-    kept = Path(f"{output}.checkpoint")
+    kept = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
     checkpoint = Checkpoint(kept, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
-    try:
-        with together as joined:
-            more = _background(ranker, init) | ({} if joined is None else {"machines": joined})
-            dataset = read_for(ranker, data, read)
-            held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
-            fit(ranker, dataset, held_out, f"Training {preset or ranker.objective}", checkpoint, **more)
-    except KeyboardInterrupt:
-        _interrupted(ranker, output, kept)
-        raise typer.Exit(130) from None
-    if output is not None:
-        ranker.save(output)
-    if is_first:
-        checkpoint.remove()
+    with nullcontext() if output is None else alone(output):
+        try:
+            with together as joined:
+                more = _background(ranker, init) | ({} if joined is None else {"machines": joined})
+                dataset = read_for(ranker, data, read)
+                held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+                fit(ranker, dataset, held_out, f"Training {preset or ranker.objective}", checkpoint, **more)
+        except KeyboardInterrupt:
+            _interrupted(ranker, output, kept)
+            raise typer.Exit(exit_status()) from None
+        if output is not None:
+            ranker.save(output)
+        if is_first:
+            checkpoint.remove()
     _tell(ranker, output, validation, json)
 
 

@@ -1,18 +1,17 @@
 """`luce tune`: settings searched with Optuna, and the model of the best of them."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
-from luce.cli.output import check_written, progress, say, show_json, show_table
+from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_table
 from luce.cli.rankers import make_ranker
 from luce.cli.reading import read_for
+from luce.cli.signals import exit_status
 from luce.errors import OptionError, load_package
+from luce.files import alone
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Validation = Annotated[
@@ -78,7 +77,7 @@ def tune(
     With --validation they are fitted on DATA and stopped by it.
 
     Trials are kept in MODEL.study: after a crash, or to add trials, the same command goes on.
-    Ctrl-C writes the best model so far.
+    Ctrl-C or SIGTERM writes the best model so far.
 
     Example: luce tune judged.txt --minutes 10
 
@@ -93,37 +92,38 @@ def tune(
     fixed = pairs(setting, "--set") | ({} if metric is None else {"metric": metric})
     ranker = make_ranker(model, objective, option, fixed, seed, threads)
     stays = [name for name in [*fixed, *pairs(option, "--option")] if name != "metric"]
-    ranges, kept = _ranges(vary, ranker), storage or Path(f"{output}.study")
+    ranges, kept = _ranges(vary, ranker), storage or beside(output, ".study", "best.luce")
     space_of(ranker, ranges, stays)  # what is wrong with them is told before any data is read
     load_package("jinja2", "report")
     check_written([output, report, kept], [data] if validation is None else [data, validation])
     dataset = read_for(ranker, data, read)
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
     if kept.exists():
-        say(escape(f"Going on with the trials in {kept}."))
-    with progress("Tuning") as told:
+        say(f"Going on with the trials in {kept}.")
+    with alone(output):
+        with progress("Tuning") as told:
 
-        def tell(step: Any) -> None:
-            told(step.share, step.words)
-            if step.ended is not None and step.ended.error:
-                say(f"[yellow]Note:[/] {escape(f'trial {step.ended.number} failed: {step.ended.error}')}")
+            def tell(step: Any) -> None:
+                told(step.share, step.words)
+                if step.ended is not None and step.ended.error:
+                    say(f"trial {step.ended.number} failed: {step.ended.error}", "Note")
 
-        budget: dict[str, Any] = {"trials": trials, "minutes": minutes, "pruning": pruning, "folds": folds}
-        try:
-            found = search(
-                ranker, dataset, validation=held_out, vary=ranges, fixed=stays, storage=kept, seed=seed, callback=tell,
-                **budget,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            say(escape(f"Interrupted before there was a model to keep. To go on with {kept}: the same command."))
-            raise typer.Exit(130) from None
-    found.best_ranker.save(output)
+            budget: dict[str, Any] = {"trials": trials, "minutes": minutes, "pruning": pruning, "folds": folds}
+            try:
+                found = search(
+                    ranker, dataset, validation=held_out, vary=ranges, fixed=stays, storage=kept, seed=seed,
+                    callback=tell, **budget,
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                say(f"Interrupted before there was a model to keep. To go on with {kept}: the same command.")
+                raise typer.Exit(exit_status()) from None
+        found.best_ranker.save(output)
     _tell(found, output, kept, json)
     _write(report, found, data, ranker, output)
     if found.interrupted:
         done = count(len(found.trials), "trial")
-        say(escape(f"Interrupted after {done}. To go on with {kept}: the same command."))
-        raise typer.Exit(130)
+        say(f"Interrupted after {done}. To go on with {kept}: the same command.")
+        raise typer.Exit(exit_status())
 
 
 def _ranges(given: list[str] | None, ranker: Any) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _tell(found: Any, output: Path, kept: Path, json: bool) -> None:
         for trial in found.ranked[:SHOWN]
     ]
     show_table("The best trials", ["trial", found.metric, *names], rows, numeric=0)
-    say(escape(f"{output}: {summary_of(found)}"))
+    say(f"{output}: {summary_of(found)}")
 
 
 def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> None:
@@ -182,7 +182,7 @@ def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> Non
         path,
         found,
         title=f"Tuned: {ranker.kind} with {ranker._objective().name} on {data.name}",
-        command=shlex.join(["luce", *sys.argv[1:]]),
+        command=command_line(),
         settings={"model": str(output)} | others | {"objective": str(found.best_ranker._objective())},
     )
-    say(f"[bold]Report:[/] {escape(str(page))}")
+    say(page, "Report")

@@ -29,6 +29,7 @@ LINES = 65_536
 
 QRELS = "query 0 document grade"
 RUN = "query Q0 document rank score tag"
+NO_DOCUMENTS = "A TREC file names documents, and the dataset has no document ids."
 
 
 def read_qrels(path: FilePath) -> Dataset:
@@ -53,7 +54,9 @@ def read_qrels(path: FilePath) -> Dataset:
 
 def write_qrels(dataset: Dataset, path: FilePath) -> None:
     """Write the labels as TREC judgements; items without a label are left out, and so are the features."""
-    queries, documents = _text_ids(dataset)
+    if dataset.document_ids is None:
+        raise DataError(NO_DOCUMENTS)
+    queries, documents = _words("query", dataset.query_ids), _words("document", dataset.document_ids)
 
     def lines() -> Iterator[str]:
         for q in range(dataset.n_lists):
@@ -149,19 +152,32 @@ def write_run(path: FilePath, scores: Any, dataset: Dataset, tag: str = "luce", 
         raise OptionError(f"tag must be one word. Got {tag!r}.")
     if top is not None and top < 1:
         raise OptionError(f"top must be at least 1. Got {top}.")
-    queries, documents = _text_ids(dataset)
+    if dataset.document_ids is None:
+        raise DataError(NO_DOCUMENTS)
     values = check_rows("scores", scores, dataset.n_rows)
     if np.any(values == np.inf):
         raise DataError("scores must be finite, or −inf for what is not retrieved. Got +inf.")
+    lists = list_of_row(dataset.offsets)
+    order = np.lexsort((-values, lists))  # stable; a list keeps its rows, so that its number and place are known
+    ranks = np.arange(1, dataset.n_rows + 1) - dataset.offsets[lists]
+    kept = np.flatnonzero((values[order] > -np.inf) & (ranks <= (top or dataset.n_rows)))
+    with replacing(path) as partial, open_to_write(partial, path) as file:
+        for start in range(0, len(kept), LINES):
+            rows = order[block := kept[start : start + LINES]]
+            queries = dataset.query_ids.take(pa.array(lists[rows]))
+            documents = dataset.document_ids.take(pa.array(rows))
+            file.write(run_lines(queries, documents, pa.array(ranks[block]), pa.array(values[rows]), tag))
 
-    def lines() -> Iterator[str]:
-        for q in range(dataset.n_lists):
-            rows = dataset.rows(q)
-            best = np.argsort(-values[rows], kind="stable")[:top] + rows.start
-            for rank, row in enumerate(best[values[best] > -np.inf].tolist(), 1):
-                yield f"{queries[q]} Q0 {documents[row]} {rank} {float(values[row])!r} {tag}\n"
 
-    _write_lines(path, lines())
+def run_lines(queries: pa.Array, documents: pa.Array, ranks: pa.Array, scores: pa.Array, tag: str = "luce") -> bytes:
+    """Lines of a run; ids that its reader could not tell from two words are refused.
+
+    >>> run_lines(pa.array([7]), pa.array(["a"]), pa.array([1]), pa.array([0.5]))
+    b'7 Q0 a 1 0.5 luce\\n'
+    """
+    columns = _words("query", queries), _words("document", documents), ranks.to_pylist(), scores.to_pylist()
+    rows = zip(*columns, strict=True)
+    return "".join(f"{query} Q0 {item} {rank} {score!r} {tag}\n" for query, item, rank, score in rows).encode()
 
 
 def _read_columns(path: FilePath, form: str) -> tuple[pa.Array, pa.Array, Floats, Integers]:
@@ -225,19 +241,14 @@ def _bad(path: FilePath, line: int, text: str, form: str, why: str) -> DataError
     return DataError(f"{path}, line {line}: {why}. Got {text.strip()[:80]!r}; expected `{form}`.")
 
 
-def _text_ids(dataset: Dataset) -> tuple[list[str], list[str]]:
-    if dataset.document_ids is None:
-        raise DataError("A TREC file names documents, and the dataset has no document ids.")
-    columns = []
-    for name, ids in (("query", dataset.query_ids), ("document", dataset.document_ids)):
-        text = ids.cast(pa.large_string())
-        bad = pc.index(pc.or_(pc.equal(text, ""), pc.match_substring_regex(text, r"[\s\v]")), True).as_py()
-        if bad >= 0:
-            raise DataError(
-                f"In a TREC file ids are words without spaces. The {name} id {text[bad].as_py()!r} is none."
-            )
-        columns.append(text.to_pylist())
-    return columns[0], columns[1]
+def _words(name: str, ids: pa.Array) -> list[str]:
+    """Ids as text; an error for one that is empty or has spaces."""
+    text = ids.cast(pa.large_string())
+    bad = pc.index(pc.or_(pc.equal(text, ""), pc.match_substring_regex(text, r"[\s\v]")), True).as_py()
+    if bad >= 0:
+        raise DataError(f"In a TREC file ids are words without spaces. The {name} id {text[bad].as_py()!r} is none.")
+    words: list[str] = text.to_pylist()
+    return words
 
 
 def _write_lines(path: FilePath, lines: Iterator[str]) -> None:

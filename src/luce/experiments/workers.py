@@ -16,6 +16,9 @@ from luce.errors import LuceError
 from luce.experiments.cells import run_cell
 from luce.experiments.kept import StoredFold, save_cell
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""Interrupts, which are for whoever started the processes: it ends them itself."""
+
 MOMENT = 0.5
 """Seconds between two looks at the clock."""
 
@@ -62,14 +65,15 @@ def work_apart(estimator: Any, tasks: Sequence[Task], told: Told, waiting: Calla
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block, and what is started in it never hears of one, not even as it starts."""
+    """Ctrl-C and SIGTERM wait for the end of the block, and what is started in it never hears of one, not even as it
+    starts."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # as it starts, it lets interrupts through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
     finally:
@@ -100,7 +104,8 @@ def _ending(code: int) -> str:
 
 
 def _child(sender: Connection, estimator: Any, tasks: Sequence[Task]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started this
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sender.send(_work(estimator, tasks, lambda *news: sender.send(news), alone=True) or "")
 

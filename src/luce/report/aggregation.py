@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from luce.rankers.items.likelihood import TIE_MODELS
 from luce.report.layout import page_of, write_page
 from luce.report.repeat import versions
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
@@ -25,7 +26,10 @@ def write_aggregation(
     sections = {
         "worths": {"rows": table, "pictures": [worths_picture(rated, model)]},
         "wins": {"pictures": [wins_picture(model, [row["item"] for row in rated[:SHOWN]])]},
-        "connectivity": {"text": str(model.rankings_.connectivity()), "facts": _facts(model)},
+        "connectivity": {
+            "text": str(model.rankings_.connectivity(ties=model.ties in TIE_MODELS)),
+            "facts": _facts(model),
+        },
         "repeat": {"command": command, "settings": settings, "versions": versions()},
     }
     return write_page(path, page_of(title, summary, sections))

@@ -15,6 +15,8 @@ from luce.rankers.items.observed import Observed
 from luce.rankers.items.pair_part import PairPart, pair_counts_of
 
 TIES = ("exact", "davidson", "rao-kupper", None)
+TIE_MODELS = ("davidson", "rao-kupper")
+"""Those in which a tie is an outcome, and so links the tied items."""
 
 
 class Part(Protocol):

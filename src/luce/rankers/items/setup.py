@@ -11,7 +11,7 @@ from luce.data.rankings import Rankings
 from luce.errors import DataError, OptionError
 from luce.rankers.items.estimable import estimable_items
 from luce.rankers.items.item_features import features_of_items
-from luce.rankers.items.likelihood import TIES, Likelihood
+from luce.rankers.items.likelihood import TIE_MODELS, TIES, Likelihood
 from luce.rankers.items.observed import Observed, observe
 from luce.rankers.items.pair_part import ghost_counts
 from luce.rankers.items.posterior import Posterior
@@ -47,7 +47,7 @@ def set_up(rankings: Rankings, *, ties: str | None, prior: Any, features: Any, t
     keep = np.ones(rankings.n_items, bool)
     why: dict[Hashable, str] = {}
     if free:
-        keep, why = estimable_items(rankings, ties in ("davidson", "rao-kupper"))
+        keep, why = estimable_items(rankings, ties in TIE_MODELS)
     observed = observe(rankings, keep)
     likelihood = Likelihood(observed, ties, n_jobs)
     names = tuple(rankings.names) if all(keep) else tuple(np.array(rankings.names, dtype=object)[keep])
