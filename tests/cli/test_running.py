@@ -5,12 +5,14 @@ import signal
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import luce
 from luce.cli import app, main
+from luce.cli.output import beside
 from luce.data.synthetic import web_search
 from luce.files import alone
 
@@ -98,3 +100,4 @@ def test_a_model_goes_into_a_pipe(folder):
     (folder / "a.luce").write_bytes(read[0])
     assert luce.load("a.luce").n_features_in_ == 3
     assert sorted(file.name for file in folder.iterdir()) == ["a.luce", "lists.txt", "pipe"]
+    assert beside(Path("pipe"), ".checkpoint", "model.luce") == Path("model.luce.checkpoint")

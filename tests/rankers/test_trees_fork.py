@@ -1,0 +1,44 @@
+"""Trees in a process forked after LightGBM had used its threads: one thread, which is said, and no hang."""
+
+import os
+import signal
+import warnings
+
+import numpy as np
+import pytest
+
+import luce
+from luce.data.synthetic import web_search
+from luce.errors import LuceWarning
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
+def in_a_child(work):
+    """Whether a forked process, which may take a minute, ends with a true result."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn about the very thing tested here
+        child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            os._exit(0 if work() else 1)
+        finally:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_fork_after_a_training_trains_and_predicts(tmp_path):
+    data = web_search(30, n_features=4, mean_length=15).dataset
+    fitted = luce.TreeRanker(trees=3, n_jobs=2).fit(data)
+    fitted.save(tmp_path / "trees.luce")
+    scores = fitted.predict(data)
+
+    def work():
+        with pytest.warns(LuceWarning, match="1 thread here instead of 2: .* Start processes by 'spawn'"):
+            same = [fitted.predict(data), luce.TreeRanker(trees=3, n_jobs=2).fit(data).predict(data)]
+        loaded = luce.load(tmp_path / "trees.luce").set_params(n_jobs=1)  # one thread is nothing to warn of
+        return all(np.array_equal(found, scores) for found in [*same, loaded.predict(data)])
+
+    assert in_a_child(work)
+    assert np.array_equal(fitted.predict(data), scores)  # with two threads still
