@@ -6,10 +6,10 @@ The generator is Philox 4×32-10 (Salmon et al., 2011): the seed is its key, the
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uint32, uint64
+from numba import uint32, uint64
 
 from luce.arrays import Integers
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 
 
 class Draw(NamedTuple):
@@ -24,7 +24,7 @@ class Draw(NamedTuple):
         return np.arange(n_lists) if self.lists is None else np.ascontiguousarray(self.lists, dtype=np.int64)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def philox(key0, key1, c0, c1, c2, c3):
     """Four 32-bit words for a 64-bit key and a 128-bit counter."""
     for _ in range(10):
@@ -41,7 +41,7 @@ def philox(key0, key1, c0, c1, c2, c3):
     return c0, c1, c2, c3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def random_bits(seed, step, list_number, sample, draw):
     """64 random bits for one draw."""
     a, b, _, _ = philox(
@@ -55,7 +55,7 @@ def random_bits(seed, step, list_number, sample, draw):
     return (uint64(a) << uint64(32)) | uint64(b)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def uniform(seed, step, list_number, sample, draw):
     """A float64 in the open interval (0, 1) for one draw."""
     bits = random_bits(seed, step, list_number, sample, draw) >> uint64(12)

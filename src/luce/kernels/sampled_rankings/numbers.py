@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uint32, uint64
+from numba import uint32, uint64
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 from luce.randomness import philox
 
 
@@ -18,7 +18,7 @@ class Stream(NamedTuple):
     sample: int
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _pair(stream, i, block):
     """Two numbers in the open interval (0, 1)."""
     a, b, c, d = philox(
@@ -32,7 +32,7 @@ def _pair(stream, i, block):
     return _between_0_and_1(a, b), _between_0_and_1(c, d)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _between_0_and_1(high, low):
     """Behind the bits of 1.0, 52 random ones make a number from 1 to 2; half of the last keeps it off the ends."""
     bits = ((uint64(high) << uint64(32)) | uint64(low)) >> uint64(12)
