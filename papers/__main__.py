@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         settings = {"quick": "yes" if given.quick else "no", "seed": given.seed}
         title = f"{given.name}: {chosen.shows}, run again"
         write_report(given.report, outcome, title=title, paper=chosen.paper, command=command, settings=settings)
-        say(f"[bold]Report:[/] {escape(str(given.report))}")
+        say(given.report, "Report")
 
 
 def _list(json: bool) -> None:
