@@ -14,6 +14,10 @@ class DataError(LuceError, ValueError):
     """Data that cannot be read or does not fit together."""
 
 
+class NumericalError(DataError):
+    """Scores or labels with which an objective cannot compute in float64; in a training, scores that have diverged."""
+
+
 class OptionError(LuceError, ValueError):
     """An option, a name or an argument outside what is allowed."""
 

@@ -75,7 +75,7 @@ def test_reductions_and_weights():
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "reduction": "max"}, "reduction must be"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "list_weights": torch.tensor([-1.0, 1.0])}, "list_weights"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "scores": torch.ones(2, 2, device="meta")}, "on cpu and meta"),
-        ({"mask": torch.ones(2, 2, dtype=torch.bool), "scores": torch.full((2, 2), torch.nan)}, "must not be NaN"),
+        ({"mask": torch.ones(2, 2, dtype=torch.bool), "scores": torch.full((2, 2), torch.nan)}, "must be finite"),
     ],
 )
 def test_bad_input_to_torch(change, words):

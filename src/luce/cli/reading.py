@@ -14,7 +14,7 @@ COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "g
 
 
 def read_for(
-    ranker: Any | None,
+    ranker: Any,
     path: str | os.PathLike[str],
     reading: list[str] | None = None,
     like: Any = None,

@@ -205,9 +205,11 @@ def stochastic_lambdaloss(lists: Lists, *, samples: Any, **options: Any) -> Eval
     """LambdaLoss averaged over sampled rankings: a bound on what the policy's rankings lack on average."""
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
     loss, gradient, curvature = np.zeros(len(offsets) - 1), np.zeros(len(lists.scores)), np.zeros(len(lists.scores))
-    n_samples = samples_at(samples, lists.draw.step)
+    n_samples, sizes, scores = samples_at(samples, lists.draw.step), np.diff(offsets), lists.scores[order]
+    # Less the score of one item of the list, so that large scores do not round the noise away.
+    scores = scores - np.repeat(scores[offsets[:-1][sizes > 0]], sizes[sizes > 0])
     for sample in range(n_samples):
-        noisy = gumbel_scores(lists.scores[order], offsets, sample=sample, draw=lists.draw, n_jobs=lists.n_jobs)
+        noisy = gumbel_scores(scores, offsets, sample=sample, draw=lists.draw, n_jobs=lists.n_jobs)
         found = lambdaloss.compute(lists._replace(scores=at_rows(order, noisy, lists.scores)), **options)
         loss += found.loss / n_samples
         gradient += found.gradient / n_samples

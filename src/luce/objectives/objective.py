@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from luce.arrays import Floats, Integers, check_offsets, check_rows, frozen, numbers
 from luce.compiled import summing
-from luce.errors import DataError, OptionError, unknown_name
+from luce.errors import DataError, NumericalError, OptionError, unknown_name
 from luce.objectives.options import Option
 from luce.randomness import Draw
 
@@ -124,10 +124,10 @@ class Objective:
         lists = self.lists(scores, labels, offsets, item_weights, nuisance, draw, curvature, n_jobs, groups)
         evaluation = self.compute(lists, **self.options)
         if not all(values is None or _all_finite(frozen(values.ravel())) for values in evaluation):
-            lowest, highest = lists.scores.min(), lists.scores.max()
-            raise DataError(
-                f"{self.name} overflows float64 with scores from {lowest:g} to {highest:g}: its loss or a derivative "
-                "is not finite. Scale the scores to an ordinary range."
+            ranges = (f"{np.nanmin(values):g} to {np.nanmax(values):g}" for values in (lists.scores, lists.labels))
+            raise NumericalError(
+                "The loss or a derivative of {} is beyond float64 with scores from {} and labels from {}. "
+                "Scale them to an ordinary range.".format(self.name, *ranges)
             )
         return evaluation
 
@@ -248,12 +248,10 @@ def _all_finite(values):
     return total == 0.0
 
 
-def _not_finite(scores: Floats) -> DataError:
+def _not_finite(scores: Floats) -> NumericalError:
     """The error that names the first score which is not."""
-    if scores.ndim == 1:
-        check_rows("scores", scores)
     row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
-    return DataError(f"scores must be finite. Got {scores[row]} at row {row}.")
+    return NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
 
 
 def _of_table(name: str, options: dict[str, Any]) -> Objective:

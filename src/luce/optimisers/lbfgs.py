@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from luce.arrays import Floats
-from luce.errors import LuceError
+from luce.errors import LuceError, NumericalError
 from luce.threads import one_blas_thread
 
 Function = Callable[[Floats], tuple[float, Floats]]
@@ -27,7 +27,12 @@ def minimise(function: Function, start: Floats, *, max_iterations: int, toleranc
     iteration = 0
 
     def checked(point: Floats) -> tuple[float, Floats]:
-        value, gradient = function(point)
+        try:
+            value, gradient = function(point)
+        except NumericalError:
+            if iteration == 0:
+                raise
+            value, gradient = np.inf, point
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise LuceError(
                 f"The loss is {value} after {iteration} iterations: the search has left the numbers. "

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats, Integers
-from luce.errors import DataError, LuceError
+from luce.errors import DataError, LuceError, NumericalError
 from luce.objectives import Draw, Objective
 from luce.optimisers.convergence import Curve
 from luce.optimisers.coordinate_ascent import maximise
@@ -132,10 +132,10 @@ class _WeightsLearner:
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 value, gradient = self.problem.of_lists(np.sort(lists), epoch).value_and_gradient(self.point)
-        except DataError as error:
+        except NumericalError as error:
             if step == 0:
                 raise
-            raise self._diverged(epoch, step) from error  # scores beyond numbers
+            raise self._diverged(epoch, step) from error
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise self._diverged(epoch, step)
         self.point = self.point - self.rate / len(lists) * gradient

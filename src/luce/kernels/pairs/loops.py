@@ -83,13 +83,6 @@ def closeness(score, rate, scores, close):
 
 
 @summing
-def near_closeness(a_i, b_i, a, b, close):
-    """The same from e^s and e^−s of each item, where these neither overflow nor vanish."""
-    for j in range(len(a)):
-        close[j] = min(a[j] * b_i, b[j] * a_i)
-
-
-@summing
 def logistic(score, scores, close, weight, slope, bend):
     """Weighted log(1 + e^{−δ}) from e^{−|δ|}: returns the loss, the slope and the bend of the item."""
     loss, wrong, bent = 0.0, 0.0, 0.0

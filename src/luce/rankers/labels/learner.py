@@ -7,7 +7,7 @@ import torch
 
 from luce.arrays import Integers
 from luce.data.extreme import TaggedData
-from luce.errors import DataError
+from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
 from luce.objectives.label_rows import has_row_kernel
 from luce.rankers.labels.network import LabelNetwork, rows_to
@@ -61,8 +61,8 @@ class LabelLearner(TorchLearner):
         scores = self.network(rows_to(self.features, lists, self.device), chosen).to(home)
         try:
             loss = label_loss(self.goal, scores, relevant, draw=Draw(self.seed, epoch, lists), n_jobs=self.n_jobs)
-        except DataError as error:
-            if bool(scores.isfinite().all()):
+        except NumericalError as error:
+            if step == 0 and bool(scores.isfinite().all()):
                 raise
             raise self.diverged(epoch, step) from error
         value = loss.item()

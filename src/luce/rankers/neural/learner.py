@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, rows_of_lists
 from luce.data import Dataset
 from luce.data.transform import blocks
-from luce.errors import DataError
+from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.neural.training import TorchLearner
 
@@ -53,8 +53,8 @@ class NetworkLearner(TorchLearner):
                 n_jobs=self.n_jobs,
                 groups=None if self.groups is None else self.groups[rows],
             )
-        except DataError as error:
-            if np.isfinite(values).all():
+        except NumericalError as error:
+            if step == 0 and np.isfinite(values).all():
                 raise
             raise self.diverged(epoch, step) from error
         slope, weights = evaluation.gradient, np.full(len(lists), 1 / len(lists))
@@ -81,7 +81,7 @@ class NetworkLearner(TorchLearner):
 
 def call(network: nn.Module, rows: Tensor, offsets: Tensor) -> Tensor:
     """The scores of a network, which may want to know the lists or not."""
-    return network(rows, offsets) if wants_lists(network) else network(rows)
+    return network(rows, offsets.to(rows.device)) if wants_lists(network) else network(rows)
 
 
 def wants_lists(network: nn.Module) -> bool:

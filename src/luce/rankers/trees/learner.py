@@ -7,7 +7,7 @@ import numpy as np
 
 from luce.arrays import Floats, list_of_row
 from luce.data import Dataset
-from luce.errors import DataError, LuceError
+from luce.errors import LuceError, NumericalError
 from luce.kernels.leaf_sums import Leaves
 from luce.objectives import Draw, Evaluation, Objective
 from luce.optimisers.gradient_descent import Arrays
@@ -165,8 +165,8 @@ class TreeLearner:
                 n_jobs=self.plan.n_jobs,
                 groups=self.groups,
             )
-        except DataError as error:
-            if np.isfinite(scores).all():
+        except NumericalError as error:
+            if not self.scores[0].any():
                 raise
             raise self._diverged(round_number) from error
 
