@@ -1,6 +1,7 @@
 """Kernels over lists on several threads: compiled code without the interpreter lock, on one pool, safe after a fork."""
 
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -12,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from luce.arrays import Integers
-from luce.errors import OptionError
+from luce.errors import LuceWarning, OptionError
+
+_limited: dict[str, bool] = {}
+"""Libraries with threads of their own, and whether this process was forked after they were loaded."""
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 if hasattr(os, "register_at_fork"):  # Windows has no fork
@@ -43,6 +47,35 @@ def _libraries() -> Any:
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()
+
+
+def one_thread_after_fork(library: str, limit: Callable[[int], Any] | None) -> None:
+    """From now on, in a process forked from this one, `limit(1)` keeps the library to one thread.
+
+    The threads of its OpenMP are not there in the child, and it would wait for them forever.
+    """
+    if library in _limited or limit is None or not hasattr(os, "register_at_fork"):
+        return
+    _limited[library] = False
+
+    def keep_to_one() -> None:
+        _limited[library] = True
+        limit(1)
+
+    os.register_at_fork(after_in_child=keep_to_one)
+
+
+def check_threads(library: str, threads: int) -> int:
+    """The threads that the library may use; one, with a warning, in a process that was forked after it was loaded."""
+    if threads > 1 and _limited.get(library):
+        warnings.warn(
+            f"{library} works on 1 thread here instead of {threads}: this process was forked from one that had loaded "
+            "it, and its threads do not survive a fork. Start processes by 'spawn' or 'forkserver' to use more.",
+            LuceWarning,
+            stacklevel=2,
+        )
+        return 1
+    return threads
 
 
 def thread_count(n_jobs: int | None = None) -> int:

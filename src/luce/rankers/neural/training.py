@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from luce.errors import LuceError
 from luce.optimisers.gradient_descent import Arrays, like
+from luce.threads import check_threads, one_thread_after_fork, thread_count
 
 OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -120,14 +121,13 @@ def load_network(network: nn.Module, arrays: Arrays) -> None:
 @contextmanager
 def settings(n_jobs: int | None, device: torch.device) -> Iterator[None]:
     """PyTorch with so many threads, and with the random state of others untouched."""
+    one_thread_after_fork("PyTorch", torch.set_num_threads)
     before = torch.get_num_threads()
     cuda = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=cuda):
         try:
             if n_jobs is not None:
-                from luce.threads import thread_count
-
-                torch.set_num_threads(min(thread_count(n_jobs), thread_count(-1)))
+                torch.set_num_threads(check_threads("PyTorch", min(thread_count(n_jobs), thread_count(-1))))
             yield
         finally:
             torch.set_num_threads(before)

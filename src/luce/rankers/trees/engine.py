@@ -5,11 +5,8 @@ values that LightGBM gave to leaves, not with ours.
 """
 
 import ctypes
-import os
 import re
-import warnings
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +15,14 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data import Dataset
-from luce.errors import DataError, LuceWarning, MissingPackageError, OptionError, load_package
+from luce.errors import DataError, MissingPackageError, OptionError, load_package
 from luce.kernels.leaf_sums import Leaves
 from luce.kernels.span import span
 from luce.rankers.trees.collectives import Collectives
 from luce.rankers.trees.forest import Forest, Tree, grown_trees
 from luce.rankers.trees.rows import find_leaves
 from luce.rankers.trees.shards import sampled_rows
+from luce.threads import check_threads, one_thread_after_fork
 
 VERSIONS = ((4, 4), (5, 0))
 """From this version of LightGBM on, and before that one."""
@@ -58,35 +56,8 @@ def lightgbm() -> Any:
             f"Trees need lightgbm from {low} on and before {high}. Found {package.__version__}; to install it: "
             "pip install 'luce[trees]'"
         )
-    _watch_forks(package.basic)
+    one_thread_after_fork("LightGBM", getattr(package.basic._LIB, "LGBM_SetMaxThreads", None))
     return package
-
-
-@cache
-def _watch_forks(basic: Any) -> None:
-    """From now on, in a process forked from this one, LightGBM keeps to one thread.
-
-    The threads of OpenMP are not there in it, and LightGBM would wait for them forever.
-    """
-    library = getattr(basic, "_LIB", None)
-    if hasattr(os, "register_at_fork") and hasattr(library, "LGBM_SetMaxThreads"):
-        os.register_at_fork(after_in_child=partial(_keep_to_one_thread, library))
-
-
-def _keep_to_one_thread(library: Any) -> None:
-    global _is_forked
-    _is_forked = True
-    library.LGBM_SetMaxThreads(1)
-
-
-def _check_threads(n_jobs: int) -> None:
-    if _is_forked and n_jobs > 1:
-        warnings.warn(
-            f"Trees work on 1 thread here instead of {n_jobs}: this process was forked from one that had loaded "
-            "LightGBM, whose threads do not survive a fork. Start processes by 'spawn' or 'forkserver' to use more.",
-            LuceWarning,
-            stacklevel=2,
-        )
 
 
 def check_parameters(given: Mapping[str, Any]) -> None:
@@ -96,10 +67,6 @@ def check_parameters(given: Mapping[str, Any]) -> None:
         for alias in sorted(aliases.get(name) & given.keys()):
             if not (name == "boosting" and given[alias] in ("gbdt", "gbrt")):
                 raise OptionError(f"LightGBM's {alias}={given[alias]!r} cannot be used: {reason}.")
-
-
-_is_forked = False
-"""Whether this process was forked from one that had loaded LightGBM."""
 
 
 class OwnObjective(NamedTuple):
@@ -152,7 +119,7 @@ class Engine:
     ):
         package = lightgbm()
         self.n_jobs = parameters["num_threads"]
-        _check_threads(self.n_jobs)
+        check_threads("LightGBM", self.n_jobs)
         self.parameters = {"verbosity": -1, "metric": "None", "deterministic": True, **parameters}
         self.rows = [_matrix(part) for part in (features, held_out) if part is not None]
         self.categorical, self.native, self.outputs = categorical, native, int(parameters.get("num_class", 1))
@@ -293,7 +260,7 @@ def booster_of(forest: Forest) -> Any:
 
 def contributed(booster: Any, features: Any, n_jobs: int) -> tuple[Floats, float]:
     """What each feature adds to the score of each row, (N, F), and the score to add it to, for trees of one output."""
-    _check_threads(n_jobs)
+    check_threads("LightGBM", n_jobs)
     rows = _matrix(features)
     if not rows.shape[0]:
         return np.zeros(rows.shape), 0.0
@@ -306,7 +273,7 @@ def contributed(booster: Any, features: Any, n_jobs: int) -> tuple[Floats, float
 
 def predicted(booster: Any, features: Any, n_jobs: int) -> Floats:
     """The scores of some rows, (N,) or (N, outputs)."""
-    _check_threads(n_jobs)
+    check_threads("LightGBM", n_jobs)
     rows = _matrix(features)
     if not rows.shape[0]:
         outputs = booster.num_model_per_iteration()
