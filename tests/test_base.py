@@ -173,6 +173,18 @@ def test_of_several_failures_the_first_task_has_its_say():
         in_parallel([slow, quick], 2)
 
 
+def test_no_task_begins_after_a_failure():
+    begun = []
+
+    def fail():
+        begun.append(1)
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        in_parallel([fail] * 10, 2)
+    assert len(begun) <= 2  # one on each thread
+
+
 def test_thread_count(monkeypatch):
     monkeypatch.delenv("LUCE_THREADS", raising=False)
     every = thread_count(-1)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from pathlib import Path
 
 import numba
 import pytest
@@ -74,4 +75,17 @@ def test_which_folders_are_private(tmp_path, monkeypatch):
     other = os.getuid() + 1
     monkeypatch.setattr(os, "getuid", lambda: other)
     folder.rename(tmp_path / f"luce-numba-{other}")  # as if another user had made it
+    assert module._private_folder(tmp_path) is None
+
+
+@posix
+def test_a_folder_in_a_directory_of_another_user_is_not_private(tmp_path, monkeypatch):
+    read_status = Path.stat
+
+    def foreign(path, **options):
+        found = read_status(path, **options)
+        return os.stat_result((*found[:4], os.getuid() + 1, *found[5:10])) if path == tmp_path else found
+
+    assert module._private_folder(tmp_path) is not None
+    monkeypatch.setattr(Path, "stat", foreign)
     assert module._private_folder(tmp_path) is None

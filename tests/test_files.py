@@ -106,6 +106,21 @@ def test_an_open_file_is_appended_to_and_not_replaced(tmp_path):
     assert path.read_text() == "before\nnew\nafter\n"
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="this system has no /dev/stdout")
+def test_standard_output_redirected_to_a_file_is_appended_to(tmp_path):
+    path, stdout = tmp_path / "log", os.dup(1)
+    path.write_text("before\n")
+    try:
+        with open(path, "a") as log:
+            os.dup2(log.fileno(), 1)
+        with replacing("/dev/stdout") as partial:
+            partial.write_text("new\n")
+    finally:
+        os.dup2(stdout, 1)
+        os.close(stdout)
+    assert path.read_text() == "before\nnew\n"
+
+
 def test_of_a_link_the_file_it_points_to_is_replaced(tmp_path):
     (tmp_path / "store").mkdir()
     link, file = tmp_path / "link.txt", tmp_path / "store" / "file.txt"
@@ -135,6 +150,17 @@ def test_what_a_killed_process_left_unfinished_is_removed(tmp_path):
         assert path.read_text() == "second"
     assert path.read_text() == "first"
     assert sorted(tmp_path.iterdir()) == sorted([path, other])
+
+
+def test_without_file_locks_unfinished_files_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("luce.files.fcntl", None)
+    path = tmp_path / "a.txt"
+    with replacing(path) as first:
+        first.write_text("first")
+        with replacing(path) as second:
+            second.write_text("second")
+        assert first.exists()
+    assert path.read_text() == "first"
 
 
 def test_a_file_is_written_by_one_at_a_time(tmp_path):

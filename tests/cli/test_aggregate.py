@@ -77,6 +77,13 @@ def test_a_tie_links_items_where_ties_are_modelled():
     assert _fit(rankings, "exact", "auto", 1)[1] == "0.5 pseudo-wins"
 
 
+def test_the_given_number_of_pseudo_wins_is_used():
+    rankings = Rankings.from_pairs(["a", "a"], ["b", "c"])
+    model, prior = _fit(rankings, "exact", "2", 1)
+    assert prior == "2 pseudo-wins"
+    assert model.log_worths_ == pytest.approx(PlackettLuce(prior=Pseudo(2)).fit(rankings).log_worths_, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

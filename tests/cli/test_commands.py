@@ -282,6 +282,7 @@ def test_what_cannot_be_written_is_told_before_the_work_and_data_stay(folder, tm
     model = folder / "model.luce"
     for words in (
         ["train", data, "-o"],
+        ["train", folder / "train.txt", "--validation", data, "-o"],
         ["rank", model, data, "--format", "csv", "-o"],
         ["evaluate", model, data, "--report"],
         ["explain", model, data, "--csv"],

@@ -212,7 +212,8 @@ def test_a_difference_that_is_no_chance_has_an_arrow(capsys):
     p_values = {"b": 0.01, "c": 0.04, "d": 0.2}
     tests = {
         metric: [
-            Comparison(name, "a", means[name][place] - means["a"][place], 9, p, p, p, p) for name, p in p_values.items()
+            Comparison(name, "a", means[name][place] - means["a"][place], 9, p / 9, p / 9, p, p)
+            for name, p in p_values.items()
         ]
         for place, metric in enumerate(("ndcg@5", "arp"))
     }

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import luce
 from luce.cli import app
+from luce.cli.rankers import make_ranker
 from luce.cli.tradeoff import _points, goal_of
 from luce.metrics.exposure import exposures_of, merits_of
 from luce.report.exposure import attention
@@ -131,10 +133,19 @@ def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
     assert page.count("<svg") == 1 and "What fairness costs" in page and points[1]["goal"] in page
 
 
-def test_tradeoff_of_a_linear_ranker_and_several_seeds(place):
+def test_tradeoff_of_a_linear_ranker_and_several_seeds(place, monkeypatch):
+    seeds = []
+
+    def recorded(*arguments):
+        ranker = make_ranker(*arguments)
+        seeds.append(ranker.random_state)
+        return ranker
+
+    monkeypatch.setattr(sys.modules["luce.cli.tradeoff"], "make_ranker", recorded)
     words = ["tradeoff", place / "plain.txt", "--steps", 2, "--model", "linear", "--seeds", 2, "--threads", 1]
     text = call(*words, "--set", "max-iterations=10", "--report", "page.html")
     assert "84 lists trained on, 36 held out" in text and "disparity@10 (lower is better)" in text
+    assert seeds == [0, 1, 0, 1]
 
 
 def test_the_formula_of_a_mix():

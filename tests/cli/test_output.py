@@ -15,8 +15,8 @@ from luce.cli import app
 from luce.cli.output import csv_to, progress, say, show, show_json, show_table, write_csv
 from luce.errors import DataError
 
-NAME = "\x1b[31mred\x07 \x9b1m \u202e \x7f [bold]x[/y]"
-SHOWN = "\\u001b[31mred\\u0007 \\u009b1m \\u202e \\u007f [bold]x[/y]"
+NAME = "\x1b[31mred\x07 \x9b1m \u202e \u2066 \u2069 \x7f [bold]x[/y]"
+SHOWN = "\\u001b[31mred\\u0007 \\u009b1m \\u202e \\u2066 \\u2069 \\u007f [bold]x[/y]"
 
 
 def test_control_characters_are_shown_and_brackets_are_no_markup(capsys, monkeypatch):
