@@ -85,21 +85,20 @@ def _work(tasks: list[Task], folder: Path, keep: Path, sender: Connection) -> No
 
     warnings.simplefilter("ignore")
     place = folder / "mutant"
-    limited = False
+    samples = {}
+    for task in tasks:  # all of them before the limit: what reading a valid file loads may map much memory
+        sender.send((task.reader, -1))
+        samples[task.reader] = READERS[task.reader].samples()
+        for name, content in samples[task.reader].items():
+            for _ in range(2):
+                READERS[task.reader].read(_written(place, name, content))
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + ADDRESSES, taken + ADDRESSES))
     for task in tasks:
         reader = READERS[task.reader]
-        sender.send((task.reader, -1))
-        samples = reader.samples()
-        for name, content in samples.items():
-            for _ in range(2):
-                reader.read(_written(place, name, content))
-        if not limited:
-            taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (taken + ADDRESSES, taken + ADDRESSES))
-            limited = True
         for number in range(task.first, task.first + task.count):
             chance = random.Random(zlib.crc32(f"{task.reader} {number}".encode()))
-            name, content = mutated(chance, samples, reader.mutations, reader.aware)
+            name, content = mutated(chance, samples[task.reader], reader.mutations, reader.aware)
             path = _written(place, name, content)
             sender.send((task.reader, number))
             word, what = _outcome(reader.read, path)
