@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "build" / "environments"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-TOOLS = ("mpmath", "pytest", "pandas", "polars")  # those of the dev extra that the tests below import
+TOOLS = ("mpmath", "pytest", "pytest-xdist", "pandas", "polars")  # those of the dev extra that the tests below import
 PACKAGES = [*EXTRAS["trees"], *EXTRAS["report"], *EXTRAS["tune"], *(p for p in EXTRAS["dev"] if p.startswith(TOOLS))]
 WITHOUT_TORCH = [
     *("tests/data", "tests/kernels", "tests/metrics", "tests/objectives", "tests/policy", "tests/test_newton.py"),
@@ -36,6 +36,8 @@ ranker.save("a.luce")
 assert (luce.load("a.luce").predict(data) == ranker.predict(data)).all()
 print("luce", luce.__version__, "from", luce.__file__)
 """
+WORKERS = ("-n", "2", "--dist", "load")
+ONE_THREAD = {"LUCE_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 COMMANDS = ("train lists.txt -o b.luce", "evaluate b.luce lists.txt", "rank b.luce lists.txt -o b.run", "--version")
 
 
@@ -66,7 +68,8 @@ def environment(name: str, version: str, *packages: object) -> Path:
 
 def test_without_torch(programs: Path) -> None:
     # Dependencies of another age warn of each other; only Luce's own newest environment makes warnings errors.
-    run(programs / "python", "-m", "pytest", "-o", "filterwarnings=default", *WITHOUT_TORCH)
+    warn = ("-o", "filterwarnings=default")
+    run(programs / "python", "-m", "pytest", *WORKERS, *warn, *WITHOUT_TORCH, **ONE_THREAD)
 
 
 def lowest() -> None:
@@ -95,7 +98,8 @@ def triton() -> None:
     tests = ("tests/kernels/test_device_kernels.py", "tests/objectives/test_torch_device.py")
     # The interpreter computes with NumPy, which warns where a device overflows silently.
     warn = ("-o", "filterwarnings=default")
-    run(sys.executable, "-m", "pytest", "--all", *warn, *tests, PYTHONPATH=str(folder), TRITON_INTERPRET="1")
+    variables = {"PYTHONPATH": str(folder), "TRITON_INTERPRET": "1", **ONE_THREAD}
+    run(sys.executable, "-m", "pytest", *WORKERS, "--all", *warn, *tests, **variables)
 
 
 if __name__ == "__main__":
