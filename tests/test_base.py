@@ -239,6 +239,8 @@ def test_numbers_and_rows_are_checked():
         numbers("x", [[1]])
     with pytest.raises(DataError, match=r"x must have 3 entries. Got 2"):
         numbers("x", [1, 2], 3)
+    with pytest.raises(DataError, match=r"x must have 0 entries. Got 1"):
+        numbers("x", [1], 0)
     with pytest.raises(DataError, match=r"x must not be NaN. Got NaN at row 1 \(2 in all\)"):
         check_rows("x", [0, np.nan, np.nan])
 

@@ -110,6 +110,12 @@ def test_columns_come_in_the_order_asked_for_whatever_the_file_has(tmp_path):
     assert read(tmp_path / "a.parquet", features=["x", "z", "y"]).features.tolist() == [[5, 1, 3], [6, 2, 4]]
 
 
+def test_a_parquet_column_named_like_a_field_of_another_column(tmp_path):
+    table = pa.table({"query": [1, 1], "label": [0, 1], "s": [{"t": 7}, {"t": 8}], "s.t": [1, 2]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet", features=["s.t"]).features.tolist() == [[1], [2]]
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow", "a.txt", "a.luce-data", "a.qrels"])
 def test_what_is_no_file_with_rows_is_refused(name, tmp_path):
     with pytest.raises(DataError, match=r"There is no file .*a\."):

@@ -7,7 +7,7 @@ import pytest
 from luce.data import Dataset, concatenate, from_arrays, from_table, read, split, write
 from luce.errors import DataError, OptionError
 
-TABLE = {"query": ["b", "a", "b", "a"], "label": [1, 0, 2, 0], "length": [1.0, 2, 3, 4]}
+TABLE = {"query": ["b", "a", "a", "b"], "label": [1, 0, 2, 0], "length": [1.0, 2, 3, 4]}
 
 
 def sellers(groups=("x", "y", "y", "é")):
@@ -24,8 +24,8 @@ def test_groups_are_strings_or_integers():
 def test_groups_are_found_by_the_name_of_their_column():
     table = pa.table({**TABLE, "seller": [5, 6, 7, 8]})
     data = from_table(table, group="seller")
-    assert data.groups.to_pylist() == [5, 7, 6, 8] and data.feature_names == ("length",)
-    assert from_table(pa.table({**TABLE, "item_group": list("stuv")})).groups.to_pylist() == ["s", "u", "t", "v"]
+    assert data.groups.to_pylist() == [5, 8, 6, 7] and data.feature_names == ("length",)
+    assert from_table(pa.table({**TABLE, "item_group": list("stuv")})).groups.to_pylist() == ["s", "v", "t", "u"]
     assert from_table(pa.table(TABLE)).groups is None
     with pytest.raises(DataError, match=r"has no column 'sellr' for group=\. Did you mean 'seller'"):
         from_table(table, group="sellr")

@@ -15,11 +15,11 @@ from luce.data.tables import BLOCK
 from luce.errors import DataError, OptionError
 
 COLUMNS = {
-    "query": ["b", "a", "b", "c", "a"],
+    "query": ["b", "a", "c", "b", "a"],
     "label": [1.5, None, 0.0, 2.0, 1.0],
     "document": ["d1", "d2", "d3", "d4", "d5"],
     "weight": [1.0, 2.0, 3.0, 4.0, 5.0],
-    "list_weight": [0.5, 1.0, 0.5, 2.0, 1.0],
+    "list_weight": [0.5, 1.0, 2.0, 0.5, 1.0],
     "length": [10, 20, 30, 40, None],
     "fresh": [True, False, None, True, False],
 }
@@ -51,12 +51,12 @@ def test_every_kind_of_table_gives_the_same_dataset(kind):
     data = from_table(KINDS[kind](COLUMNS))
     assert data.query_ids.to_pylist() == ["b", "a", "c"]
     assert data.offsets.tolist() == [0, 2, 4, 5]
-    assert np.array_equal(data.labels, [1.5, 0, np.nan, 1, 2], equal_nan=True)
-    assert data.document_ids.to_pylist() == ["d1", "d3", "d2", "d5", "d4"]
-    assert data.item_weights.tolist() == [1, 3, 2, 5, 4]
+    assert np.array_equal(data.labels, [1.5, 2, np.nan, 1, 0], equal_nan=True)
+    assert data.document_ids.to_pylist() == ["d1", "d4", "d2", "d5", "d3"]
+    assert data.item_weights.tolist() == [1, 4, 2, 5, 3]
     assert data.list_weights.tolist() == [0.5, 1, 2]
     assert data.feature_names == ("length", "fresh")
-    expected = [[10, 1], [30, np.nan], [20, 0], [np.nan, 0], [40, 1]]
+    expected = [[10, 1], [40, 1], [20, 0], [np.nan, 0], [30, np.nan]]
     assert np.array_equal(data.features, np.array(expected, np.float32), equal_nan=True)
 
 
@@ -162,7 +162,7 @@ def test_numbers_of_every_type_become_features():
 
 # ---- arrays
 
-X, Y, QID = np.array([[1, 0], [2, 0], [0, 3], [4, 4]], np.float64), [0, 1, 2, 0], ["b", "a", "b", "a"]
+X, Y, QID = np.array([[1, 0], [2, 0], [0, 3], [4, 4]], np.float64), [0, 1, 2, 0], ["b", "a", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -172,11 +172,11 @@ X, Y, QID = np.array([[1, 0], [2, 0], [0, 3], [4, 4]], np.float64), [0, 1, 2, 0]
 )
 def test_arrays_of_every_kind_give_the_same_dataset(given):
     data = from_arrays(given, Y, QID, document_ids=[1, 2, 3, 4], item_weights=[1, 2, 3, 4], list_weights=[5, 6])
-    assert data.features.tolist() == [[1, 0], [0, 3], [2, 0], [4, 4]]
-    assert data.labels.tolist() == [0, 2, 1, 0]
+    assert data.features.tolist() == [[1, 0], [4, 4], [2, 0], [0, 3]]
+    assert data.labels.tolist() == [0, 0, 1, 2]
     assert data.query_ids.to_pylist() == ["b", "a"]
-    assert data.document_ids.to_pylist() == ["1", "3", "2", "4"]
-    assert data.item_weights.tolist() == [1, 3, 2, 4]
+    assert data.document_ids.to_pylist() == ["1", "4", "2", "3"]
+    assert data.item_weights.tolist() == [1, 4, 2, 3]
     assert data.list_weights.tolist() == [5, 6]
 
 
@@ -185,7 +185,7 @@ def test_arrays_of_every_kind_give_the_same_dataset(given):
 def test_sparse_matrices_of_every_kind_are_taken(kind, make):
     data = from_arrays(make(X).asformat(kind), Y, QID)
     assert data.is_sparse
-    assert data.features.toarray().tolist() == [[1, 0], [0, 3], [2, 0], [4, 4]]
+    assert data.features.toarray().tolist() == [[1, 0], [4, 4], [2, 0], [0, 3]]
 
 
 def test_names_of_a_frame_are_kept_and_can_be_given():
@@ -201,8 +201,8 @@ def test_names_of_a_frame_are_kept_and_can_be_given():
 def test_labels_may_be_missing_or_in_a_column():
     assert np.isnan(from_arrays(X, None, QID).labels).all()
     for labels in ([0, None, 2, 0], pd.Series([0, None, 2, 0], dtype="Int64"), pl.Series([0, None, 2, 0])):
-        assert np.array_equal(from_arrays(X, labels, QID).labels, [0, 2, np.nan, 0], equal_nan=True)
-    assert from_arrays(X, np.array(Y)[:, None], QID).labels.tolist() == [0, 2, 1, 0]
+        assert np.array_equal(from_arrays(X, labels, QID).labels, [0, 0, np.nan, 2], equal_nan=True)
+    assert from_arrays(X, np.array(Y)[:, None], QID).labels.tolist() == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,12 @@ def test_the_ends_of_every_declared_option_are_accepted_by_its_objective(goal):
             assert goal.with_options(**{name: end}).options[name] == end
 
 
+def test_a_range_with_integer_ends_of_a_float_setting_holds_floats():
+    space = space_of(luce.TreeRanker(), {"l2": Range(1, 4), "leaves": Range(4, 8)})
+    assert 2.5 in space["l2"]
+    assert 4.5 not in space["leaves"]
+
+
 def test_what_changes_nothing_is_not_tried():
     assert list(search_space(luce.LinearRanker("listnet"))) == ["l2"]
     assert list(search_space(luce.LinearRanker("lambdarank"))) == ["l2", "learning_rate", "truncation_level"]

@@ -82,6 +82,7 @@ def test_swaps_of_many_equal_scores(level):
     for top, equal in ((0, 40), (9, 40), (20, 33)):  # blocks before, across and after the truncation level
         scores = np.concatenate([rng.normal(3, 1, top), np.zeros(equal), np.round(rng.normal(-3, 1, 15))])
         labels = rng.integers(-1, 4, len(scores)) * 0.7
+        labels[-8:] += 0.3  # gains between those of the block
         order = rng.permutation(len(scores))
         weights = rng.uniform(0, 2, len(scores))
         assert_same_swaps(scores[order], labels[order], weights, truncation_level=level, change=1, gap=2)

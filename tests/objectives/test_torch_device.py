@@ -111,6 +111,13 @@ def test_rows_as_the_objective_has_them(name, reduction, dtype):
 
 
 @pytest.mark.parametrize("name", ["pl-partition", "pl-lb", "attrank"])
+def test_rows_whose_labels_are_all_relevant(name):
+    scores, relevant = torch.tensor([[1.0, -2.0, 0.5]]), Relevant(torch.arange(3), torch.tensor([0, 3]))
+    expected = label_loss(name, scores, relevant)
+    torch.testing.assert_close(row_loss(objective(name), scores, relevant, "mean"), expected)
+
+
+@pytest.mark.parametrize("name", ["pl-partition", "pl-lb", "attrank"])
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("reduction", ["mean", "none"])
 def test_the_last_layer_fused(name, biased, reduction, monkeypatch):

@@ -92,6 +92,20 @@ def test_a_resumed_training_does_not_repeat_what_is_done(data, tmp_path, monkeyp
     assert len(steps) == 1
 
 
+def test_an_interrupt_of_a_resumed_training_keeps_the_best_so_far(data, tmp_path, monkeypatch):
+    path = tmp_path / "a.checkpoint"
+    first = TreeRanker(trees=2, leaves=4, min_rows_in_leaf=5, n_jobs=1).fit(data["train"], checkpoint=path)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("luce.rankers.trees.learner.TreeLearner.grow", stop)
+    again = TreeRanker(trees=3, leaves=4, min_rows_in_leaf=5, n_jobs=1)
+    with pytest.raises(KeyboardInterrupt):
+        again.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
+    assert again.forest_ == first.forest_
+
+
 def test_an_earlier_checkpoint_is_never_overwritten(data, tmp_path):
     path = tmp_path / "a.checkpoint"
     LinearRanker(max_iterations=3).fit(data["train"], checkpoint=path)
@@ -114,6 +128,8 @@ def test_when_it_is_due(tmp_path, monkeypatch):
     now = 0.0
     monkeypatch.setattr("luce.rankers.checkpoint.time.monotonic", lambda: now)
     by_time = Checkpoint(tmp_path / "a", minutes=2)
+    assert not by_time.due(1)
+    now = 119.0
     assert not by_time.due(1)
     now = 121.0
     assert by_time.due(2)

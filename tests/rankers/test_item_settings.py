@@ -202,12 +202,14 @@ def test_other_objectives_on_free_scores(objective):
     assert set(found.nuisance_) == ({"beta"} if objective == "pairties-davidson" else set())
 
 
-def test_weights_of_other_objectives_are_repetitions():
-    orderings = [["a", "b", "c"], ["c", "a"], ["b", "c"]]
-    weighted = Rankings.from_orderings(orderings, weights=[1, 3, 2])
-    repeated = Rankings.from_orderings([orderings[q] for q in (0, 1, 1, 1, 2, 2)])
-    found = [ItemScores("ranknet", n_jobs=1).fit(given) for given in (weighted, repeated)]
+@pytest.mark.parametrize("objective", ["ranknet", "pairties-davidson"])
+def test_weights_of_other_objectives_are_repetitions(objective):
+    orderings = [["a", "b", "c"], ["c", "a"], ["b", "c"], [["a", "b"]]]
+    weighted = Rankings.from_orderings(orderings, weights=[1, 3, 2, 2])
+    repeated = Rankings.from_orderings([orderings[q] for q in (0, 1, 1, 1, 2, 2, 3, 3)])
+    found = [ItemScores(objective, n_jobs=1).fit(given) for given in (weighted, repeated)]
     np.testing.assert_allclose(found[0].scores_, found[1].scores_, atol=1e-5)
+    assert found[0].nuisance_ == pytest.approx(found[1].nuisance_, abs=1e-4)
     assert found[0].loss_ == pytest.approx(found[1].loss_, abs=1e-6)
 
 

@@ -87,6 +87,19 @@ def test_coordinate_ascent_maximises_the_metric(parts):
     assert chosen.best_iteration_ == best["iteration"]
 
 
+def test_coordinate_ascent_keeps_the_best_of_its_climbs(parts, monkeypatch):
+    best = np.arange(parts["train"].n_features, dtype=float)
+
+    def climb(*_, watch, **others):
+        watch(1, 0.9, best)
+        watch(2, 0.5, -best)
+        return best
+
+    monkeypatch.setattr("luce.rankers.linear_search.maximise", climb)
+    ranker = LinearRanker(optimiser="coordinate-ascent", n_jobs=1).fit(parts["train"])
+    np.testing.assert_array_equal(ranker.weights_, best)
+
+
 def test_the_best_weights_survive_an_interrupt(parts):
     ranker = LinearRanker(n_jobs=1)
 

@@ -13,7 +13,7 @@ from luce.rankers.trees import engine as engine_module
 from .growing import learner_of, quick
 from .made import for_objective, ndcg, parts, random_ndcg
 
-EXACT = ("listmle", "p-listmle", "pl-topk", "pl-partition")
+EXACT = [("listmle", {}), ("p-listmle", {}), ("p-listmle", {"permutations": 3}), ("pl-topk", {}), ("pl-partition", {})]
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +72,12 @@ def test_predictions_are_the_training_scores_to_the_bit(data, settings, tmp_path
     np.testing.assert_allclose(contributions.reshape(*grown.shape, -1).sum(axis=-1), grown, atol=1e-9)
 
 
-def by_hand(name, scores, dataset, leaves, draw):
+def by_hand(goal, scores, dataset, leaves, draw):
     """Newton's step of each leaf by differences of the loss, and its slope."""
 
     def loss(step, leaf):
         moved = scores + step * (leaves == leaf)
-        return luce.objective(name).value_and_gradient(moved, dataset.labels, dataset.offsets, draw=draw).loss.sum()
+        return goal.value_and_gradient(moved, dataset.labels, dataset.offsets, draw=draw).loss.sum()
 
     steps = []
     for leaf in range(leaves.max() + 1):
@@ -99,15 +99,15 @@ def by_hand(name, scores, dataset, leaves, draw):
     return np.array(steps)
 
 
-@pytest.mark.parametrize("objective", EXACT)
-def test_a_leaf_steps_as_newton_would(data, objective):
-    train = for_objective(objective, data["train"]).take(np.arange(12))
-    ranker = quick(objective, trees=3, learning_rate=1.0, min_rows_in_leaf=15, random_state=5).fit(train)
+@pytest.mark.parametrize(("name", "options"), EXACT, ids=str)
+def test_a_leaf_steps_as_newton_would(data, name, options):
+    train, goal = for_objective(name, data["train"]).take(np.arange(12)), luce.objective(name, **options)
+    ranker = quick(goal, trees=3, learning_rate=1.0, min_rows_in_leaf=15, random_state=5).fit(train)
     booster = ranker.to_lightgbm()
     for tree in range(3):
         before = booster.predict(train.features, num_iteration=tree, num_threads=1) if tree else np.zeros(train.n_rows)
         leaves = booster.predict(train.features, start_iteration=tree, num_iteration=1, pred_leaf=True, num_threads=1)
-        expected = by_hand(objective, before, train, leaves.ravel(), Draw(5, tree))
+        expected = by_hand(goal, before, train, leaves.ravel(), Draw(5, tree))
         np.testing.assert_allclose(ranker.forest_.trees[tree].values, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -169,6 +169,12 @@ def test_ties_are_shuffled_anew_or_not(data):
     anew = learner_of(quick(), data["train"])
     assert fixed.trees[0] == anew.trees[0]
     assert fixed.trees[1] != anew.trees[1]
+
+
+def test_every_round_draws_other_lists(data):
+    learner = learner_of(quick(trees=1, list_fraction=0.5), data["train"])
+    drawn = [learner._weights(number).lists for number in range(2)]
+    assert (drawn[0] != drawn[1]).any()
 
 
 def test_early_stopping_keeps_the_best_rounds(data):
