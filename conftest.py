@@ -86,6 +86,17 @@ def pytest_runtest_setup(item):
             pytest.skip(f"{tier} tests run with: make test-all")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """A test that needs an optional package which is not installed is skipped, and says how to install it."""
+    from luce.errors import MissingPackageError
+
+    try:
+        return (yield)
+    except MissingPackageError as error:
+        pytest.skip(str(error))
+
+
 # Modules that import an optional package are searched for tests and examples only where it is installed.
 OPTIONAL = "torch|triton|lightgbm|xgboost|optuna|pandas|polars|matplotlib"
 MISSING = [name for name in OPTIONAL.split("|") if not find_spec(name)]
