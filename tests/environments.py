@@ -31,6 +31,8 @@ import luce
 from luce.data.synthetic import web_search
 data = web_search(40, n_features=5, mean_length=8, seed=0).dataset
 luce.write(data, "lists.txt")
+with open("votes.csv", "w") as votes:
+    print("rank1,rank2,rank3\ntea,rum,gin\nrum,tea,gin\ngin,rum,tea\ntea,gin,rum", file=votes)
 ranker = luce.LinearRanker().fit(data)
 ranker.save("a.luce")
 assert (luce.load("a.luce").predict(data) == ranker.predict(data)).all()
@@ -38,7 +40,7 @@ print("luce", luce.__version__, "from", luce.__file__)
 """
 WORKERS = ("-n", "2", "--dist", "load")
 ONE_THREAD = {"LUCE_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-COMMANDS = ("train lists.txt -o b.luce", "evaluate b.luce lists.txt", "rank b.luce lists.txt -o b.run", "--version")
+COMMANDS = ("train lists.txt -o b.luce", "evaluate b.luce lists.txt", "rank b.luce lists.txt -o b.run", "aggregate votes.csv")
 
 
 def run(*words: object, cwd: Path = ROOT, **variables: str) -> None:
