@@ -26,7 +26,7 @@ WITHOUT_TORCH = [
     *("tests/test_base.py", "tests/test_coordinate_ascent.py", "tests/test_optimisers.py"),
     *(f"tests/rankers/test_{part}.py" for part in ("linear", "items", "item_prediction", "item_uncertainty")),
 ]
-TRIAL = """
+TRIAL = r"""
 import luce
 from luce.data.synthetic import web_search
 data = web_search(40, n_features=5, mean_length=8, seed=0).dataset
@@ -40,7 +40,12 @@ print("luce", luce.__version__, "from", luce.__file__)
 """
 WORKERS = ("-n", "2", "--dist", "load")
 ONE_THREAD = {"LUCE_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-COMMANDS = ("train lists.txt -o b.luce", "evaluate b.luce lists.txt", "rank b.luce lists.txt -o b.run", "aggregate votes.csv")
+COMMANDS = (
+    "train lists.txt -o b.luce",
+    "evaluate b.luce lists.txt",
+    "rank b.luce lists.txt -o b.run",
+    "aggregate votes.csv",
+)
 
 
 def run(*words: object, cwd: Path = ROOT, **variables: str) -> None:
