@@ -86,8 +86,8 @@ def write_csv(table: Any, path: str | os.PathLike[str]) -> None:
 def csv_to(table: Any, file: Any) -> None:
     """An Arrow table as CSV.
 
-    Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers, also those in a column of
-    text, stay as they are.
+    Text that a spreadsheet would run as a formula gets an apostrophe in front. Numbers, also those in a column of
+    text, and ids that merely begin with a hyphen stay as they are.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -96,7 +96,7 @@ def csv_to(table: Any, file: Any) -> None:
     for i, field in enumerate(table.schema):
         if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
             text = table.column(i)
-            formula = pc.match_substring_regex(text, r"^[=+\-@\t\r]")
+            formula = pc.match_substring_regex(text, r"(?s)^([=+@\t\r]|-.*[^\w.-])")
             number = pc.match_substring_regex(text, r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$")
             quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), text, pa.scalar("", field.type))
             table = table.set_column(i, field, pc.if_else(pc.and_not(formula, number), quoted, text))
