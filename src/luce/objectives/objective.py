@@ -172,13 +172,13 @@ class Objective:
         """
         y = numbers("labels", labels)
         bounds = check_offsets(offsets, len(y))
-        result = np.zeros(len(bounds) - 1, dtype=bool)
-        for q in range(len(result)):
-            seen = y[bounds[q] : bounds[q + 1]]
-            seen = seen[~np.isnan(seen)]
-            several = len(seen) > 1 and (self.uses_ties or seen.min() < seen.max())
-            result[q] = several or (self.pointwise and len(seen) > 0)
-        return result
+        observed = np.diff(np.concatenate([[0], np.cumsum(~np.isnan(y))])[bounds])
+        differ = np.zeros(len(observed), dtype=bool)
+        filled = np.diff(bounds) > 0
+        starts = bounds[:-1][filled]
+        differ[filled] = np.fmin.reduceat(y, starts) < np.fmax.reduceat(y, starts)  # false where all are NaN
+        several = (observed > 1) & (self.uses_ties | differ)
+        return several | (self.pointwise & (observed > 0))
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
         if self.one_output_per_grade:
