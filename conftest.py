@@ -94,6 +94,8 @@ def pytest_runtest_call():
     try:
         return (yield)
     except MissingPackageError as error:
+        if not isinstance(error.__cause__, ModuleNotFoundError):  # it is installed, and broken
+            raise
         pytest.skip(str(error))
 
 
