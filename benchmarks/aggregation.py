@@ -172,11 +172,11 @@ def compare_pairs(repeats: int) -> bool:
     ours = luce_run(orders, n_items, repeats)
     show("Luce", ours)
     xs, ys, winners = orders[:, 0].tolist(), orders[:, 1].tolist(), [evalica.Winner.X] * count
-    for tolerance in (1e-6, 1e-8):
-        seconds, found = cpu_seconds(lambda t=tolerance: evalica.bradley_terry(xs, ys, winners, tolerance=t), repeats)
+    for tol in (1e-6, 1e-8):
+        seconds, found = cpu_seconds(lambda t=tol: evalica.bradley_terry(xs, ys, winners, tolerance=t), repeats)
         theirs = Run(seconds, largest_gradient(np.log(found.scores.sort_index().to_numpy()), orders))
-        show(f"evalica, tolerance {tolerance:.0e}", theirs)
-        if tolerance == 1e-6:
+        show(f"evalica, tolerance {tol:.0e}", theirs)
+        if tol == 1e-6:
             quickest = theirs
     first, second = orders.T.copy()
     seconds, _ = cpu_seconds(

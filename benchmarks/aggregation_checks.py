@@ -25,15 +25,15 @@ from measuring import show_machine, verdict
 FAILED: list[str] = []
 
 
-def check(what: str, ours: Any, theirs: Any, tolerance: float) -> None:
+def check(what: str, ours: Any, theirs: Any, tol: float) -> None:
     """Print both and whether they agree."""
     a, b = np.ravel(ours).astype(float), np.ravel(theirs).astype(float)
     worst = float(np.abs(a - b).max())
-    agree = worst <= tolerance
+    agree = worst <= tol
     if not agree:
         FAILED.append(what)
     shown = np.array2string(a[:6], precision=6, max_line_width=200) + (" …" if len(a) > 6 else "")
-    print(f"  {what:52}{verdict(agree):8}off by {worst:.1e} (allowed {tolerance:.0e})   {shown}")
+    print(f"  {what:52}{verdict(agree):8}off by {worst:.1e} (allowed {tol:.0e})   {shown}")
 
 
 def rows_of(path: Path) -> list[list[str]]:

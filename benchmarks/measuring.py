@@ -52,11 +52,11 @@ def thread_counts() -> tuple[int, ...]:
     return tuple(sorted({1, thread_count()}))
 
 
-def seconds(work: Callable[[], Any], repeats: int, patience: float = 1.0) -> float:
-    """The shortest of several runs after one that warms up: more if they are short, fewer once patience is out."""
+def seconds(work: Callable[[], Any], repeats: int, budget: float = 1.0) -> float:
+    """The shortest of several runs after one that warms up: more if they are short, fewer once the budget is spent."""
     work()
     times: list[float] = []
-    while not times or (sum(times) < patience and (len(times) < repeats or sum(times) < 0.1)):
+    while not times or (sum(times) < budget and (len(times) < repeats or sum(times) < 0.1)):
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)

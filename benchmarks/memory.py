@@ -22,8 +22,8 @@ from reading import FEATURES, make_text
 ROWS = 180_000, 710_000, 2_800_000
 FEW = 5_000
 KINDS = {
-    "linear": ("--set", "max-iterations=5"),
-    "trees": ("--model", "trees", "--set", "trees=5"),
+    "linear": ("--set", "max-iter=5"),
+    "trees": ("--model", "trees", "--set", "n_estimators=5"),
     "neural": ("--model", "neural", "--set", "epochs=1"),
 }
 COMMANDS = {

@@ -31,10 +31,10 @@ DEPTH = 60
 """Logarithms below its peak at which the integrand counts for nothing: e^−60 = 9e-27."""
 
 
-def ours(chosen: np.ndarray, gap: float, tolerance: float) -> float:
+def ours(chosen: np.ndarray, gap: float, tol: float) -> float:
     """log P by the library; the rest is one item with the score `gap`."""
     scores, labels = np.append(chosen, gap).astype(np.float64), np.append(np.ones(len(chosen)), 0)
-    return -partition_likelihood(scores, labels, np.array([0, len(scores)]), tolerance=tolerance)[0][0]
+    return -partition_likelihood(scores, labels, np.array([0, len(scores)]), tol=tol)[0][0]
 
 
 def adaptive(chosen: np.ndarray, gap: float) -> mpmath.mpf:
@@ -97,13 +97,13 @@ def errors_of_size(n: int, spreads: tuple[float, ...], gaps: tuple[int, ...]) ->
             truth = fine_grid(chosen, gap)
             if n <= ADAPTIVE_UP_TO or (n, spread, gap) == ADAPTIVE_ONCE:
                 note("judges", float(adaptive(chosen, gap) - mpmath.mpf(str(truth))))
-            for tolerance in TOLERANCES:
-                note(str(tolerance), ours(chosen, gap, tolerance) - truth)
+            for tol in TOLERANCES:
+                note(str(tol), ours(chosen, gap, tol) - truth)
             note("single", (ours(chosen.astype(np.float32), gap, TOLERANCES[0]) - truth) / max(1, abs(truth)))
         flat, exact = np.zeros(n), equal_scores(n, gap)
         note("judges", float(exact - mpmath.mpf(str(fine_grid(flat, gap)))))
-        for tolerance in TOLERANCES:
-            note(str(tolerance), float(mpmath.mpf(ours(flat, gap, tolerance)) - exact))
+        for tol in TOLERANCES:
+            note(str(tol), float(mpmath.mpf(ours(flat, gap, tol)) - exact))
     return worst
 
 
@@ -125,7 +125,7 @@ def main() -> None:
         for n in sizes:
             start = time.perf_counter()
             worst = errors_of_size(n, spreads, gaps)
-            figures = [worst[str(tolerance)] for tolerance in TOLERANCES]
+            figures = [worst[str(tol)] for tol in TOLERANCES]
             found.append((figures[0], worst["single"]))
             took = time.perf_counter() - start
             print(

@@ -72,7 +72,7 @@ def grid_form(nodes: int, substituted: bool = True) -> Form:
 
 def error_of_grid(form: Form, lists: Lists, dtype: torch.dtype) -> float:
     """The largest error of a list's loss."""
-    exact = objective("pl-partition", tolerance=1e-13).value_and_gradient(*lists).loss
+    exact = objective("pl-partition", tol=1e-13).value_and_gradient(*lists).loss
     return float(np.abs(form.value_and_gradient(Batch.of(*lists, dtype), ROOM)[0].numpy() - exact).max())
 
 
@@ -81,7 +81,7 @@ def show_grid(sizes: np.ndarray, ours: float, repeats: int) -> None:
     n_lists = max(2, 5_000 // sizes.max())
     young, trained = (make_lists(sizes, "pl-partition", learnt).first(n_lists) for learnt in (0.3, 3.0))
     default = objective("pl-partition").value_and_gradient(*young).loss
-    exact = objective("pl-partition", tolerance=1e-13).value_and_gradient(*young).loss
+    exact = objective("pl-partition", tol=1e-13).value_and_gradient(*young).loss
     print(f"the paper's uniform grid in PyTorch, all threads, {n_lists} lists; largest error of a list's loss")
     print(f"(ours, tolerance {TOLERANCE:.0e}: {np.abs(default - exact).max():.0e}); trained = scores of 3 × label")
     heads = "nodes", "on u", "on v", "on v, trained", "on v, float32", "ns an item", "×"

@@ -2,8 +2,9 @@
 
 MQ2008 in its five folds; mslr-sample and lightgbm-rank with their own test lists, five times, each time stopped by
 another fifth of the training lists, and the five values of a test list averaged. All have as many trees at most, and
-are stopped by NDCG@10 of the validation lists with the same patience. The paper's systems have the leaves and rates
-that it prints; LightGBM, XGBoost and CatBoost our rate, once with our leaves and once with LightGBM's 31. Lists without
+are stopped by NDCG@10 of the validation lists with the same early stopping. The paper's systems have the leaves and
+rates that it prints; LightGBM, XGBoost and CatBoost our rate, once with our leaves and once with LightGBM's 31. Lists
+without
 a relevant item are left out.
 
     python benchmarks/quality.py --data ../shared/data --keep quality.json     # about fifteen minutes on one core
@@ -42,7 +43,7 @@ from quality_candidates import CANDIDATES, USUAL
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")
 OURS = "luce default"
 DEFAULT = TreeRanker()
-LIMITS = {name: getattr(DEFAULT, name) for name in ("trees", "leaves", "learning_rate", "patience")}
+LIMITS = {name: getattr(DEFAULT, name) for name in ("trees", "leaves", "learning_rate", "early_stopping_rounds")}
 """What all have alike."""
 REPEATS = 3
 """How often the search cuts a small data set into fifths."""
@@ -105,20 +106,24 @@ def system(name: str, ranker: Any) -> System:
 
 def systems(limits: Mapping[str, Any]) -> Iterable[System]:
     """Our default first, then the presets, then the peers."""
-    shared = {"trees": limits["trees"], "patience": limits["patience"], "n_jobs": 1}
+    shared = {
+        "n_estimators": limits["n_estimators"],
+        "early_stopping_rounds": limits["early_stopping_rounds"],
+        "n_jobs": 1,
+    }
     yield system(OURS, TreeRanker(**shared))
     for preset in PRESETS.values():
         if preset.model == "trees" and preset.name not in PEERS:
             yield system(preset.name, TreeRanker(**{**preset.parameters(), **shared}))
-    for leaves in (limits["leaves"], USUAL["leaves"]):
-        yield from peers({**limits, "leaves": leaves})
+    for leaves in (limits["num_leaves"], USUAL["num_leaves"]):
+        yield from peers({**limits, "num_leaves": leaves})
 
 
 def peers(limits: Mapping[str, Any]) -> Iterable[System]:
     """The peers that are here, and a word on those that are not."""
     for name in PEERS:
         if is_installed(name):
-            yield system(f"{name}, {limits['leaves']} leaves", peer(name, **limits, n_jobs=1))
+            yield system(f"{name}, {limits['num_leaves']} leaves", peer(name, **limits, n_jobs=1))
         else:
             print(f"{name} is left out: it is not installed.")
 
@@ -126,7 +131,13 @@ def peers(limits: Mapping[str, Any]) -> Iterable[System]:
 def candidates(limits: Mapping[str, Any]) -> Iterable[System]:
     """What the default was chosen from, and the peers beside it."""
     for name, (goal, options, settings) in CANDIDATES.items():
-        given = {**USUAL, "trees": limits["trees"], "patience": limits["patience"], "n_jobs": 1, **settings}
+        given = {
+            **USUAL,
+            "n_estimators": limits["n_estimators"],
+            "early_stopping_rounds": limits["early_stopping_rounds"],
+            "n_jobs": 1,
+            **settings,
+        }
         yield system(name, TreeRanker(**{"objective": objective(goal, **options), **given}))
     yield from peers(limits)
 
@@ -242,7 +253,7 @@ def main() -> None:
     arguments = parser.parse_args()
     show_machine("luce", "lightgbm", "numpy")
     sets = data_sets(arguments.data, arguments.search, arguments.quick)
-    limits = {**LIMITS, "trees": 30} if arguments.quick else LIMITS
+    limits = {**LIMITS, "n_estimators": 30} if arguments.quick else LIMITS
     chosen = list(candidates(limits) if arguments.search else systems(limits))
     if arguments.only:
         words = arguments.only.split(",")

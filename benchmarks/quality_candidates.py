@@ -6,14 +6,14 @@ Candidate = tuple[str, dict[str, Any], dict[str, Any]]
 
 OBJECTIVES: dict[str, Candidate] = {
     "pl-partition": ("pl-partition", {}, {}),
-    "listmle fixed 1": ("listmle", {}, {"redraw": False}),
+    "listmle fixed 1": ("listmle", {}, {"resample_each_round": False}),
     "listmle redrawn 1": ("listmle", {}, {}),
     "listmle redrawn 10": ("listmle", {"permutations": 10}, {}),
-    "listmle@10 fixed 1": ("listmle", {"depth": 10}, {"redraw": False}),
+    "listmle@10 fixed 1": ("listmle", {"depth": 10}, {"resample_each_round": False}),
     "listmle@10 redrawn 1": ("listmle", {"depth": 10}, {}),
-    "listmle@10 fixed 3": ("listmle", {"depth": 10, "permutations": 3}, {"redraw": False}),
+    "listmle@10 fixed 3": ("listmle", {"depth": 10, "permutations": 3}, {"resample_each_round": False}),
     "listmle@10 redrawn 3": ("listmle", {"depth": 10, "permutations": 3}, {}),
-    "listmle@10 fixed 6": ("listmle", {"depth": 10, "permutations": 6}, {"redraw": False}),
+    "listmle@10 fixed 6": ("listmle", {"depth": 10, "permutations": 6}, {"resample_each_round": False}),
     "listmle@10 redrawn 6": ("listmle", {"depth": 10, "permutations": 6}, {}),
     "listmle@10 whole grades": ("listmle", {"depth": 10, "whole_grades": True}, {}),
     "lambdarank": ("lambdarank", {}, {}),
@@ -22,27 +22,27 @@ OBJECTIVES: dict[str, Candidate] = {
 }
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "leaves 15": {"leaves": 15},
-    "leaves 10": {"leaves": 10},
-    "leaves 7": {"leaves": 7},
-    "leaves 5": {"leaves": 5},
+    "leaves 15": {"num_leaves": 15},
+    "leaves 10": {"num_leaves": 10},
+    "leaves 7": {"num_leaves": 7},
+    "leaves 5": {"num_leaves": 5},
     "rate 0.05": {"learning_rate": 0.05},
-    "rows 10": {"min_rows_in_leaf": 10},
-    "rows 50": {"min_rows_in_leaf": 50},
-    "l2 1": {"l2": 1.0},
-    "features 0.5": {"feature_fraction": 0.5},
-    "lists 0.5": {"list_fraction": 0.5},
+    "rows 10": {"min_child_samples": 10},
+    "rows 50": {"min_child_samples": 50},
+    "reg_lambda 1": {"reg_lambda": 1.0},
+    "features 0.5": {"colsample_bytree": 0.5},
+    "lists 0.5": {"subsample": 0.5},
     "diagonal splits": {"split": "diagonal"},
     "diagonal leaves": {"leaf": "diagonal"},
     "diagonal both": {"leaf": "diagonal", "split": "diagonal"},
 }
 
-SETTINGS["rows 10, l2 1"] = SETTINGS["rows 10"] | SETTINGS["l2 1"]
+SETTINGS["rows 10, reg_lambda 1"] = SETTINGS["rows 10"] | SETTINGS["reg_lambda 1"]
 
-USUAL = {"leaves": 31, "learning_rate": 0.1, "min_rows_in_leaf": 20, "l2": 0.0}
+USUAL = {"num_leaves": 31, "learning_rate": 0.1, "min_child_samples": 20, "reg_lambda": 0.0}
 """What every candidate has where it says nothing else."""
 
-FEW = {"leaves": 7}
+FEW = {"num_leaves": 7}
 
 CANDIDATES: dict[str, Candidate] = {
     **OBJECTIVES,

@@ -19,8 +19,8 @@ from luce.arrays import offsets_of_sizes
 from luce.data import Dataset
 from luce.kernels.linear_products import scores_of, weights_of
 from luce.objectives import Draw, objective
-from luce.optimisers.convergence import Curve
-from luce.optimisers.gradient_descent import descend
+from luce.optimizers.convergence import Curve
+from luce.optimizers.gradient_descent import descend
 from luce.rankers.linear_problem import LinearProblem
 from luce.rankers.neural.learner import NetworkLearner
 from luce.rankers.neural.network import Network
@@ -42,19 +42,19 @@ def made(n_lists: int, n_features: int = 136, seed: int = 0) -> Dataset:
 
 def network() -> Network:
     torch.manual_seed(0)
-    return Network(136, None, hidden=(32, 32))
+    return Network(136, None, hidden_layer_sizes=(32, 32))
 
 
 class TrivialLearner(NetworkLearner):
-    """The same network, batches and optimiser; the loss is the mean of the scores."""
+    """The same network, batches and optimizer; the loss is the mean of the scores."""
 
     def step(self, lists: np.ndarray, epoch: int, step: int) -> float:
         self.network.train()
         scores = self.network(self._rows(lists), torch.from_numpy(offsets_of_sizes(self.dataset.sizes[lists])))
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         loss = scores.mean()
         loss.backward()
-        self.optimiser.step()
+        self.optimizer.step()
         return loss.item()
 
 
@@ -78,9 +78,9 @@ class PaddedLearner(NetworkLearner):
         ordered = ordered.masked_fill(~mask, -1e9)
         below = ordered.flip(1).logcumsumexp(1).flip(1)
         losses = torch.where(mask, below - ordered, 0.0).sum(1)
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         losses.mean().backward()
-        self.optimiser.step()
+        self.optimizer.step()
         return losses.mean().item()
 
 
@@ -91,9 +91,9 @@ def learner(kind: type[NetworkLearner], data: Dataset) -> NetworkLearner:
         goal,
         data.features,
         data,
-        optimiser="adam",
+        optimizer="adam",
         learning_rate=RATE,
-        l2=0.0,
+        weight_decay=0.0,
         seed=0,
         n_jobs=torch.get_num_threads(),
         figure=lambda _: None,
@@ -108,7 +108,7 @@ def epoch_seconds(kinds: dict[str, type[NetworkLearner]], data: Dataset, epochs:
         for name, one in learners.items():
             order = np.random.default_rng((0, epoch)).permutation(data.n_lists)
             start = time.perf_counter()
-            descend(one, order, Curve(), epochs=1, lists_per_batch=BATCH, seed=epoch)
+            descend(one, order, Curve(), epochs=1, batch_size=BATCH, seed=epoch)
             times[name].append(time.perf_counter() - start)
     final = {name: final_loss(one, data) for name, one in learners.items()}
     least = {name: min(values) for name, values in times.items()}

@@ -27,8 +27,8 @@ import luce
 from luce.data.synthetic import web_search
 from luce.rankers import TreeRanker
 from luce.rankers.trees.collectives import Collectives
-from luce.rankers.trees.machines import ALONE
-from luce.rankers.trees.shards import meet
+from luce.rankers.trees.machines import SINGLE_MACHINE
+from luce.rankers.trees.shards import exchange_metadata
 from luce.threads import thread_count
 from measuring import show_machine, verdict
 
@@ -42,10 +42,10 @@ class Ours:
 
     def __init__(self, data: luce.Dataset, leaves: int, threads: int, permutations: int):
         goal = luce.objective("listmle", depth=10, permutations=permutations)
-        self.ranker = TreeRanker(goal, leaves=leaves, n_jobs=threads)
-        lessons = self.ranker._lessons(data, None, None, None)
-        shards = meet(self.ranker, lessons, None, ALONE)
-        self.learner = self.ranker._learner(lessons, None, Collectives(ALONE), shards)
+        self.ranker = TreeRanker(goal, num_leaves=leaves, n_jobs=threads)
+        training = self.ranker._training_data(data, None, None, None)
+        shards = exchange_metadata(self.ranker, training, None, SINGLE_MACHINE)
+        self.learner = self.ranker._learner(training, None, Collectives(SINGLE_MACHINE), shards)
         self.round, self.inside, self.clock = 0, 0.0, clock_of(threads)
         update = self.learner.engine._update
 

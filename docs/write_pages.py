@@ -94,7 +94,7 @@ def metrics_page() -> str:
             "[What a number means](numbers.md) tells the rules that all of them keep.",
             "## Of rankings",
             "Items with equal scores count as the average over their orders. r is a rank, from 1.",
-            *(metric_section(each, pictured=not each.of_policy) for each in METRICS.values()),
+            *(metric_section(each, pictured=not each.is_stochastic) for each in METRICS.values()),
             "## Of predicted labels",
             "Of the first k labels that a label ranker gives a row. Rows count alike.",
             *(metric_section(each, pictured=False) for each in LABEL_METRICS.values()),

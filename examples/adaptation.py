@@ -20,11 +20,11 @@ def ndcg(ranker: luce.TreeRanker) -> float:
 
 
 web, news, test = pages(600, seed=1), pages(50, seed=2, taste=0.8), pages(300, seed=3, taste=0.8)
-settings = {"objective": "listmle", "leaves": 8, "min_rows_in_leaf": 10, "n_jobs": 1}
+settings = {"objective": "listmle", "num_leaves": 8, "min_child_samples": 10, "n_jobs": 1}
 
-background = luce.TreeRanker(trees=80, **settings).fit(web)
-alone = luce.TreeRanker(trees=60, **settings).fit(news)
-adapted = luce.TreeRanker(trees=20, **settings).fit(news, init=background)
+background = luce.TreeRanker(n_estimators=80, **settings).fit(web)
+alone = luce.TreeRanker(n_estimators=60, **settings).fit(news)
+adapted = luce.TreeRanker(n_estimators=20, **settings).fit(news, init_model=background)
 
 before, after = ndcg(background), ndcg(adapted)
 print(f"NDCG@10 on unseen news: {before:.4f} by the ranker of the web, {ndcg(alone):.4f} by one of 50 lists of news")

@@ -49,7 +49,7 @@ print("Looked at, by place:", ", ".join(f"{share:.0%}" for share in looked[:6]),
 def learned(weights: np.ndarray) -> luce.LinearRanker:
     """The softmax likelihood of clicks: each click is a choice from its list, and counts by its weight."""
     data = luce.Dataset(train.features, weights > 0, train.offsets, item_weights=weights)
-    return luce.LinearRanker("softmax", l2=10.0, n_jobs=1).fit(data)
+    return luce.LinearRanker("softmax", reg_lambda=10.0, n_jobs=1).fit(data)
 
 
 rankers = {

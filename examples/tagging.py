@@ -17,7 +17,7 @@ train, validation, test = (luce.read_tagged(f"{part}.txt") for part in ("train",
 print("To learn from:", train)
 
 # The tags of a document form a partition: the relevant ones above all others, in no order among themselves.
-settings = {"hidden": (64,), "learning_rate": 3e-3, "n_jobs": 1, "device": "cpu"}
+settings = {"hidden_layer_sizes": (64,), "learning_rate": 3e-3, "n_jobs": 1, "device": "cpu"}
 ranker = luce.LabelRanker("pl-partition", epochs=20, **settings).fit(train, validation=validation)
 barely = luce.LabelRanker("pl-partition", epochs=1, **settings).fit(train)
 independent = luce.LabelRanker("bce", epochs=20, **settings).fit(train, validation=validation)

@@ -19,7 +19,7 @@ validation, test = (luce.read(f"{part}.txt", n_features=train.n_features) for pa
 print("Training lists:", train)
 
 # All are stopped by the same validation lists and measured on the same test lists.
-settings = {"trees": 150, "leaves": 15, "patience": 20, "n_jobs": 1}
+settings = {"n_estimators": 150, "num_leaves": 15, "early_stopping_rounds": 20, "n_jobs": 1}
 rankers = {
     "linear, ListMLE": luce.LinearRanker("listmle", n_jobs=1),
     "trees, ListMLE": luce.TreeRanker("listmle", **settings),

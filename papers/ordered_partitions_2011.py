@@ -109,15 +109,15 @@ def train_and_test(
     by_search = {"objective": method, **PRESETS["pmop-fd"].settings}
     parameters = PRESETS[method].parameters() if method in SAMPLED else by_search
     products = [SecondOrder(THRESHOLD if made is None else MADE_THRESHOLD)] if features == "second" else []
-    transforms = ["fill", "standardise", *products]
-    LinearRanker(**{**parameters, "max_iterations": 1}, n_jobs=n_jobs).fit(train)  # compiles
+    transforms = ["fill", "standardize", *products]
+    LinearRanker(**{**parameters, "max_iter": 1}, n_jobs=n_jobs).fit(train)  # compiles
     ranker = LinearRanker(**parameters, transforms=transforms, random_state=seed, n_jobs=n_jobs)
     start = time.process_time()  # a busy machine then does not count
     ranker.fit(train)
     seconds = time.process_time() - start
     scores = ranker.predict(test)
     means = evaluate(scores, test, list(METRICS), max_grade=GRADES - 1, n_bootstrap=0, n_jobs=n_jobs).means
-    return {**means, "seconds": seconds, "features": int(np.size(ranker.weights_))}
+    return {**means, "seconds": seconds, "features": int(np.size(ranker.coef_))}
 
 
 def time_of_gradient(method: str, length: int) -> float:

@@ -9,10 +9,10 @@ from scipy import sparse
 from luce.arrays import frozen, offsets_of_sizes, rows_of_lists
 from luce.errors import DataError
 from luce.metrics import METRICS, measure, metric
-from luce.optimisers.coordinate_ascent import _Task, maximise
+from luce.optimizers.coordinate_ascent import _Task, maximise
 from luce.threads import SMALL
 
-NAMES = [*(name for name in METRICS if not METRICS[name].of_policy), "ndcg@3", "err@2", "map@3", "hit@1"]
+NAMES = [*(name for name in METRICS if not METRICS[name].is_stochastic), "ndcg@3", "err@2", "map@3", "hit@1"]
 
 
 def never(*step):
@@ -30,7 +30,7 @@ def made(seed=0, n_lists=25, n_features=4, longest=9):
 
 
 def run(features, labels, offsets, name="ndcg@10", start=None, **settings):
-    settings = {"restarts": 0, "max_sweeps": 3, "tolerance": 0.0, "seed": 1, "watch": never, **settings}
+    settings = {"restarts": 0, "max_sweeps": 3, "tol": 0.0, "seed": 1, "watch": never, **settings}
     start = np.linspace(-1, 1, features.shape[1]) if start is None else start
     return maximise(features, labels, offsets, name, start, **settings)
 
@@ -121,7 +121,7 @@ def test_ends_where_a_sweep_brings_little():
     assert 3 <= len(seen) < 50
     assert seen[-1] == seen[-2]
     coarse = []
-    run(*data, max_sweeps=50, tolerance=0.5, watch=lambda *step: coarse.append(step[1]) or False)
+    run(*data, max_sweeps=50, tol=0.5, watch=lambda *step: coarse.append(step[1]) or False)
     assert len(coarse) == 1
 
 

@@ -116,7 +116,7 @@ def test_every_objective_has_two_pictures_that_can_be_read_aloud(site, pages):
         assert len([words for words in said if words.startswith(f"Push of {name} ")]) == 2
     for name, metric in METRICS.items():
         drawn = [p for p in pages["metrics"].pictures if p["aria-label"].startswith(f"{name} by the place")]
-        assert len(drawn) == (0 if metric.of_policy else 1)
+        assert len(drawn) == (0 if metric.is_stochastic else 1)
     assert all(len(words) > 20 and "nan" not in words for words in said)
     assert not re.search(r'"[^"]*\bnan\b[^"]*"/>', (site / "objectives.html").read_text(encoding="utf-8"))
 

@@ -19,7 +19,7 @@ LAYERS = [
     {"metrics"},
     {"objectives"},
     {"torch"},
-    {"optimisers"},
+    {"optimizers"},
     {"rankers", "policy"},
     {"experiments"},
     {"report"},

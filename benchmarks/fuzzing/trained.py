@@ -15,10 +15,12 @@ LISTS = web_search(6, n_features=4, mean_length=5, seed=1).dataset
 TAGGED = luce.TaggedData(np.eye(4, dtype=np.float32), np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]]))
 SMALL: dict[str, Any] = {"device": "cpu", "n_jobs": 1}
 TRAININGS = {
-    "lbfgs": LinearRanker(max_iterations=3, n_jobs=1),
-    "descent": LinearRanker(optimiser="gradient-descent", max_iterations=2, lists_per_batch=4, n_jobs=1),
-    "boosting": TreeRanker("pairties-davidson", trees=2, leaves=3, min_rows_in_leaf=2, n_jobs=1),
-    "adam": NeuralRanker("pairties-davidson", hidden=(4,), epochs=2, lists_per_batch=4, normalisation="batch", **SMALL),
+    "lbfgs": LinearRanker(max_iter=3, n_jobs=1),
+    "descent": LinearRanker(optimizer="gradient-descent", max_iter=2, batch_size=4, n_jobs=1),
+    "boosting": TreeRanker("pairties-davidson", n_estimators=2, num_leaves=3, min_child_samples=2, n_jobs=1),
+    "adam": NeuralRanker(
+        "pairties-davidson", hidden_layer_sizes=(4,), epochs=2, batch_size=4, normalization="batch", **SMALL
+    ),
 }
 """What the checkpoints are of."""
 
@@ -28,12 +30,12 @@ class Cut(Exception):
 
 
 def model_files() -> dict[str, bytes]:
-    chain = ["fill", "standardise", luce.data.features.make_transform("second-order", threshold=0.01)]
+    chain = ["fill", "standardize", luce.data.features.make_transform("second-order", threshold=0.01)]
     rankers = {
-        "linear": LinearRanker(luce.objective("listmle", depth=5), transforms=chain, max_iterations=3, n_jobs=1),
-        "network": NeuralRanker("mcrank", hidden=(3,), normalisation="batch", epochs=1, **SMALL),
-        "trees": TreeRanker(trees=3, leaves=4, min_rows_in_leaf=2, categorical=[0], n_jobs=1),
-        "attention": NeuralRanker(hidden=(4,), context="attention", attention_blocks=1, epochs=1, **SMALL),
+        "linear": LinearRanker(luce.objective("listmle", depth=5), transforms=chain, max_iter=3, n_jobs=1),
+        "network": NeuralRanker("mcrank", hidden_layer_sizes=(3,), normalization="batch", epochs=1, **SMALL),
+        "trees": TreeRanker(n_estimators=3, num_leaves=4, min_child_samples=2, categorical_feature=[0], n_jobs=1),
+        "attention": NeuralRanker(hidden_layer_sizes=(4,), context="attention", attention_blocks=1, epochs=1, **SMALL),
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.luce"
@@ -41,7 +43,7 @@ def model_files() -> dict[str, bytes]:
         for name, ranker in rankers.items():
             ranker.fit(LISTS, validation=LISTS).save(path)
             files[f"{name}.luce"] = path.read_bytes()
-        LabelRanker(hidden=(3,), epochs=1, **SMALL).fit(TAGGED, validation=TAGGED).save(path)
+        LabelRanker(hidden_layer_sizes=(3,), epochs=1, **SMALL).fit(TAGGED, validation=TAGGED).save(path)
         return files | {"labels.luce": path.read_bytes()}
 
 
@@ -78,7 +80,7 @@ def _check_scores(scores: Any) -> None:
     assert scores.shape == (LISTS.n_rows,) and np.isfinite(scores).all()
 
 
-KEY: dict[str, Any] = {"kind": "linear", "settings": {"l2": 1.0}, "threads": 1, "data": ["a", None, "b"]}
+KEY: dict[str, Any] = {"kind": "linear", "settings": {"reg_lambda": 1.0}, "threads": 1, "data": ["a", None, "b"]}
 
 
 def cell_files() -> dict[str, bytes]:
@@ -107,7 +109,7 @@ def read_cell(path: Path) -> None:
 def tune(path: Path) -> Any:
     from luce.experiments.tuning import tune
 
-    return tune(LinearRanker("listnet", max_iterations=2, n_jobs=1), LISTS, trials=2, folds=2, storage=path)
+    return tune(LinearRanker("listnet", max_iter=2, n_jobs=1), LISTS, trials=2, folds=2, storage=path)
 
 
 @functools.cache

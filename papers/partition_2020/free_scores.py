@@ -8,8 +8,8 @@ import numpy as np
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
 from luce.objectives import Objective, objective
-from luce.optimisers.convergence import Curve
-from luce.optimisers.gradient_descent import Arrays, descend
+from luce.optimizers.convergence import Curve
+from luce.optimizers.gradient_descent import Arrays, descend
 from papers.partition_2020.rankings import PartitionedRankings, partitioned_rankings
 
 ORACLE = "pl-topk"
@@ -83,8 +83,8 @@ def error(method: str, items: int, rankings: int, seed: int) -> dict[str, float]
     held_out, lists = np.split(shuffled, [max(1, round(HELD_OUT * rankings))])
     learner = FreeScores(objective(method), made, held_out)
     batches = -(-len(lists) // BATCH)
-    curve = Curve(higher_is_better=False, patience=max(2, PATIENCE // batches))
-    descend(learner, lists, curve, epochs=max(1, STEPS // batches), lists_per_batch=BATCH, seed=seed)
+    curve = Curve(higher_is_better=False, early_stopping_rounds=max(2, PATIENCE // batches))
+    descend(learner, lists, curve, epochs=max(1, STEPS // batches), batch_size=BATCH, seed=seed)
     worths = np.exp(curve.best_state["scores"] - curve.best_state["scores"].max())
     found = float(np.mean((worths / worths.sum() - made.worths) ** 2))
     return {"error": found, "seconds": time.perf_counter() - start}

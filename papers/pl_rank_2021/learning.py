@@ -85,7 +85,7 @@ def task_of(source: Source) -> Task:
         if there is None:
             raise FileNotFoundError(f"{source.name} was there when this run began, below {source.folder}.")
         train, test = (there.read(part, sparse=False) for part in ("train", "test"))
-    chain = fit_transforms(["fill", "standardise"], train)
+    chain = fit_transforms(["fill", "standardize"], train)
     features = [apply_transforms(chain, data.features, data.offsets) for data in (train, test)]
     return Task(train, features[0], test, features[1])
 
@@ -126,8 +126,14 @@ class Trainer:
 
         torch.manual_seed(seed)
         self.task, self.seed = task, seed
-        self.network = Network(task.features.shape[1], None, hidden=(32, 32), activation="sigmoid")
-        settings: dict[str, Any] = {"optimiser": "sgd", "learning_rate": 0.01, "l2": 0.0, "seed": seed, "n_jobs": 1}
+        self.network = Network(task.features.shape[1], None, hidden_layer_sizes=(32, 32), activation="sigmoid")
+        settings: dict[str, Any] = {
+            "optimizer": "sgd",
+            "learning_rate": 0.01,
+            "weight_decay": 0.0,
+            "seed": seed,
+            "n_jobs": 1,
+        }
         self.learner = NetworkLearner(self.network, goal, task.features, task.train, figure=lambda _: None, **settings)
         self.lists = np.flatnonzero(goal.informative(task.train.labels, task.train.offsets))
         rows = task.train.rows(self.lists[0])

@@ -114,7 +114,7 @@ def system(name: str, trees: int, *, n_jobs: int | None, seed: int, **changes: A
         orders = int(name.removeprefix("PLRank(obj=").removesuffix(")"))
         changes["objective"] = objective("listmle", depth=10, permutations=orders)
     if PRESETS[found].model == "trees":
-        changes["trees"] = trees * 5 // 2 if name == "McRank" else trees
+        changes["n_estimators"] = trees * 5 // 2 if name == "McRank" else trees
     return preset(found, n_jobs=n_jobs, random_state=seed, **changes)
 
 
@@ -145,7 +145,7 @@ def fit(
     if count:
         kept = some_features(train, count, source.seed)
         train, test = (each.with_features(np.ascontiguousarray(each.features[:, kept])) for each in (train, test))
-    changes = {"restarts": 0, "max_iterations": sweeps} if system_name == "CA" and sweeps else {}
+    changes = {"restarts": 0, "max_iter": sweeps} if system_name == "CA" and sweeps else {}
     ranker = system(system_name, trees, n_jobs=n_jobs, seed=source.seed, **changes)
     scores = ranker.fit(train).predict(test)
     return _measured(scores, test)
@@ -156,7 +156,7 @@ def tune(
 ) -> dict[str, Any]:
     """One point of the search of Table 5: trained with these leaves and rate, stopped by the validation lists."""
     lists = fold_of(source, 0)
-    ranker = system(system_name, trees, n_jobs=n_jobs, seed=source.seed, leaves=leaves, learning_rate=rate)
+    ranker = system(system_name, trees, n_jobs=n_jobs, seed=source.seed, num_leaves=leaves, learning_rate=rate)
     ranker.fit(lists.train, validation=lists.validation)
     chosen = float(max(entry["validation"] for entry in ranker.history_))
     return {"validation": chosen, **_measured(ranker.predict(lists.test), lists.test)}
@@ -176,7 +176,7 @@ def round_seconds(*, system_name: str, rounds: int, source: Source, **told: Any)
     """Seconds of processor time of each of some rounds, after a few to warm up, on one thread."""
     times: list[float] = []
     ranker = system(system_name, rounds, n_jobs=1, seed=source.seed)
-    ranker.set_params(trees=rounds + 3).fit(
+    ranker.set_params(n_estimators=rounds + 3).fit(
         fold_of(source, 0).train, callback=lambda record: times.append(time.process_time())
     )
     return [float(value) for value in np.diff(times)[2:]]

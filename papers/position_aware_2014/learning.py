@@ -71,7 +71,7 @@ def _public(source: Source, number: int) -> Fold:
 
 
 def _standardised(fold: Fold) -> Fold:
-    chain = fit_transforms(["fill", "standardise"], fold.train)
+    chain = fit_transforms(["fill", "standardize"], fold.train)
     return Fold(*(part.with_features(apply_transforms(chain, part.features, part.offsets)) for part in fold if part))
 
 

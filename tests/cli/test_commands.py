@@ -85,10 +85,12 @@ def test_convert_there_and_back(folder, tmp_path, ending):
 
 def test_train_says_what_it_did(folder, tmp_path):
     words = ["train", folder / "train.txt", "-o", tmp_path / "m.luce", "--objective", "listmle", "--json"]
-    summary = json.loads(call(*words, "--option", "depth=3", "--set", "l2=10", "--set", "transforms=fill", "--seed", 5))
+    summary = json.loads(
+        call(*words, "--option", "depth=3", "--set", "reg_lambda=10", "--set", "transforms=fill", "--seed", 5)
+    )
     model = luce.load(tmp_path / "m.luce")
     assert str(model.objective) == "listmle(depth=3)"
-    assert (model.l2, model.random_state, model.transforms) == (10, 5, ["fill"])
+    assert (model.reg_lambda, model.random_state, model.transforms) == (10, 5, ["fill"])
     assert summary["iterations"] == len(model.history_)
     assert summary["validation"] is None
 
@@ -162,11 +164,11 @@ def test_evaluate_loads_a_model_once_and_reads_the_data_once(folder, tmp_path, m
 
 def test_train_takes_presets_and_kinds(folder, tmp_path):
     for name, kind, words in (
-        ("pmop-gibbs", "linear", ["--preset", "pmop-gibbs", "--set", "max_iterations=5"]),
+        ("pmop-gibbs", "linear", ["--preset", "pmop-gibbs", "--set", "max_iter=5"]),
         (
             "listnet",
             "neural",
-            ["--model", "neural", "--objective", "listnet", "--set", "hidden=8", "--set", "epochs=2"],
+            ["--model", "neural", "--objective", "listnet", "--set", "hidden_layer_sizes=8", "--set", "epochs=2"],
         ),
     ):
         model = tmp_path / f"{kind}.luce"
@@ -174,7 +176,7 @@ def test_train_takes_presets_and_kinds(folder, tmp_path):
         ranker = luce.load(model)
         assert (ranker.kind, ranker.get_params()["objective"].name) == (kind, name)
         assert not (tmp_path / f"{kind}.luce.checkpoint").exists()
-    assert ranker.get_params()["hidden"] == [8]
+    assert ranker.get_params()["hidden_layer_sizes"] == [8]
     said = call("train", folder / "train.txt", "--preset", "pmop-fd", "--objective", "listmle", fails=True)
     assert "--preset pmop-fd goes without --objective" in said
 
@@ -219,7 +221,7 @@ def test_demo_ends_with_a_report(tmp_path):
         (["train", "nothing.txt"], "There is no file nothing.txt"),
         (["train", "nothing.txt", "--objective", "listmel"], "Did you mean 'listmle'"),
         (["train", "nothing.txt", "--model", "lineal"], "Did you mean 'linear'"),
-        (["train", "nothing.txt", "--set", "patient=1"], "Did you mean 'patience'"),
+        (["train", "nothing.txt", "--set", "early_stoping_rounds=1"], "Did you mean 'early_stopping_rounds'"),
         (["train", "nothing.txt", "--option", "depth"], "takes KEY=VALUE"),
         (["rank", "nothing.luce", "nothing.txt"], "There is no model file nothing.luce"),
         (["rank", "nothing.luce", "nothing.txt", "--format", "cvs"], "Did you mean 'csv'"),

@@ -133,7 +133,10 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
         (["{made}/train.txt", "--baseline", "listmle"], "must be one of the rows: linear listmle"),
         (["{made}/train.txt", "--results", "a.csv"], ".parquet or .json"),
         (["{made}/train.txt", "--report", "no/where.html"], "there is no directory no"),
-        (["{made}/train.txt", "--peers", "lightgbm-xendcg", "--set", "trees=0"], "xendcg: trees must be an integer"),
+        (
+            ["{made}/train.txt", "--peers", "lightgbm-xendcg", "--set", "n_estimators=0"],
+            "xendcg: n_estimators must be an integer",
+        ),
         (["{made}/train.txt", "--peers", "lightgbm-xendcg", "--set", "metric=ndgc"], "Did you mean 'ndcg'"),
         (["{made}/train.txt", "--report", "{made}/train.txt"], "is the name of the data"),
         (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "is the name of the data"),
@@ -148,14 +151,27 @@ def test_errors_come_before_the_work(words, said, made, tmp_path):
 
 def test_models_objectives_presets_and_peers_are_rows_of_one_table(made):
     words = ["--models", "linear,neural", "--objectives", "listnet,listmle(depth=3)", "--presets", "coordinate-ascent"]
-    settings = ["--set", "epochs=2", "--set", "max_iterations=3", "--set", "trees=4", "--set", "patience=2"]
+    settings = [
+        "--set",
+        "epochs=2",
+        "--set",
+        "max_iter=3",
+        "--set",
+        "n_estimators=4",
+        "--set",
+        "early_stopping_rounds=2",
+    ]
     result = call(made, *words, "--peers", "installed", *settings, *QUICK, "--json")
     found = json.loads(result.stdout)
     ours = [f"{kind} {goal}" for kind in ("linear", "neural") for goal in ("listnet", "listmle(depth=3)")]
     assert list(found["results"]) == [*ours, "coordinate-ascent", *PEERS]
     page = Path("comparison.html").read_text()
     assert all(name in page for name in found["results"])
-    assert "epochs=2" in page and "max_iterations=3" in page and "XGBoostNdcg(n_jobs=1, patience=2, trees=4)" in page
+    assert (
+        "epochs=2" in page
+        and "max_iter=3" in page
+        and "XGBoostNdcg(early_stopping_rounds=2, n_estimators=4, n_jobs=1)" in page
+    )
     assert all(cost["fit_seconds"] > 0 and cost["peak_bytes"] is None for cost in found["costs"].values())
     table = pyarrow.parquet.read_table("comparison.parquet").to_pandas()
     assert len(table) == len(found["results"]) * 20 * 4
@@ -165,7 +181,7 @@ def test_models_objectives_presets_and_peers_are_rows_of_one_table(made):
 
 
 def test_with_no_methods_named_there_is_something_to_see(made, monkeypatch):
-    words = [made, "--set", "trees=3", "--set", "max_iterations=3"]
+    words = [made, "--set", "n_estimators=3", "--set", "max_iter=3"]
     default = ["linear listmle", "linear pl-partition", "trees pl-partition", "lightgbm-lambdarank"]
     with monkeypatch.context() as whole:
         whole.setattr("luce.report.write_report", write_report)
@@ -174,7 +190,7 @@ def test_with_no_methods_named_there_is_something_to_see(made, monkeypatch):
     assert page.startswith("<!") and "<svg" in page and all(name in page for name in default)
     assert list(found_in(made, "--presets", "l-listmle")["results"]) == ["l-listmle"]
     monkeypatch.setattr("luce.experiments.peers.is_installed", lambda name: False)
-    result = call(made, "--set", "max_iterations=3", *QUICK)
+    result = call(made, "--set", "max_iter=3", *QUICK)
     assert "pip install 'luce[trees]'" in result.stderr
     assert "trees pl-partition" not in result.stdout
     assert "catboost is left out" in RUN.invoke(app, ["compare", str(made), "--peers", "installed"]).stderr
@@ -236,7 +252,7 @@ def test_a_failed_row_is_told_and_the_rest_is_written(tmp_path):
         "".join(f"{i % 3} qid:{i // 5} 1:{'nan' if i == 7 else i % 4} 2:{i % 7}\n" for i in range(60))
     )
     words = ["holes.txt", "--folds", "3", "--objectives", "listmle", "--presets", "lambdamart"]
-    settings = ["--set", "transforms=standardise", "--set", "trees=2", "--set", "min-rows-in-leaf=1"]
+    settings = ["--set", "transforms=standardize", "--set", "n_estimators=2", "--set", "min-child-samples=1"]
     text = call(*words, *settings, *QUICK, status=1)
     assert "linear listmle failed: " in text and "missing" in text
     assert "lambdamart" in text

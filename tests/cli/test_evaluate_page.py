@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     write(train, place / "train.txt")
     write(test, place / "test.txt")
     for name in ("listmle", "listnet"):
-        words = ["--objective", name, "--set", "max-iterations=5", "--threads", 1]
+        words = ["--objective", name, "--set", "max-iter=5", "--threads", 1]
         call("train", place / "train.txt", "-o", place / f"{name}.luce", *words)
     return place
 

@@ -24,9 +24,9 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("explain")
     data = web_search(30, n_features=8, mean_length=12).dataset
     luce.write(data, folder / "test.parquet")
-    luce.TreeRanker(trees=5, leaves=6, n_jobs=1).fit(data).save(folder / "trees.luce")
-    luce.LinearRanker(max_iterations=5, n_jobs=1).fit(data).save(folder / "linear.luce")
-    luce.NeuralRanker(hidden=(4,), epochs=1, n_jobs=1).fit(data).save(folder / "neural.luce")
+    luce.TreeRanker(n_estimators=5, num_leaves=6, n_jobs=1).fit(data).save(folder / "trees.luce")
+    luce.LinearRanker(max_iter=5, n_jobs=1).fit(data).save(folder / "linear.luce")
+    luce.NeuralRanker(hidden_layer_sizes=(4,), epochs=1, n_jobs=1).fit(data).save(folder / "neural.luce")
     luce.LabelRanker(epochs=1).fit(tagged_documents(20)).save(folder / "labels.luce")
     return folder
 

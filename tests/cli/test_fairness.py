@@ -38,7 +38,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fairness")
     luce.write(made(), folder / "market.parquet")
     luce.write(made(groups=False), folder / "plain.txt")
-    ranker = luce.LinearRanker("listnet", max_iterations=20).fit(made())
+    ranker = luce.LinearRanker("listnet", max_iter=20).fit(made())
     ranker.save(folder / "model.luce")
     return folder
 
@@ -116,7 +116,7 @@ def test_list_weights_count(place):
 
 def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
     words = ["tradeoff", place / "market.parquet", "--steps", 4, "--relevance", "ndcg@4", "--fairness", "parity-gap@4"]
-    words += ["--set", "epochs=12", "--set", "learning-rate=0.03", "--set", "hidden=8", "--threads", 1]
+    words += ["--set", "epochs=12", "--set", "learning-rate=0.03", "--set", "hidden_layer_sizes=8", "--threads", 1]
     found = json.loads(call(*words, "--json", "--csv", "frontier.csv"))
     points = found["points"]
     assert [point["mix"] for point in points] == pytest.approx([0, 1 / 3, 2 / 3, 1])
@@ -143,7 +143,7 @@ def test_tradeoff_of_a_linear_ranker_and_several_seeds(place, monkeypatch):
 
     monkeypatch.setattr(sys.modules["luce.cli.tradeoff"], "make_ranker", recorded)
     words = ["tradeoff", place / "plain.txt", "--steps", 2, "--model", "linear", "--seeds", 2, "--threads", 1]
-    text = call(*words, "--set", "max-iterations=10", "--report", "page.html")
+    text = call(*words, "--set", "max-iter=10", "--report", "page.html")
     assert "84 lists trained on, 36 held out" in text and "disparity@10 (lower is better)" in text
     assert seeds == [0, 1, 0, 1]
 

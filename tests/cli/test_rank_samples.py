@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("samples")
     data = web_search(12, n_features=6, mean_length=8, seed=0).dataset
     luce.write(data, place / "test.txt")
-    luce.LinearRanker(max_iterations=5).fit(data).save(place / "model.luce")
+    luce.LinearRanker(max_iter=5).fit(data).save(place / "model.luce")
     return place
 
 

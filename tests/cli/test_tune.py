@@ -13,7 +13,7 @@ from luce.cli.tune import _ranges
 from luce.data.synthetic import tagged_documents, web_search
 from luce.objectives.ranges import Choice, Range
 
-QUICK = ["--threads", 1, "--folds", 2, "--set", "trees=5"]
+QUICK = ["--threads", 1, "--folds", 2, "--set", "n_estimators=5"]
 
 
 def call(*words, code=0):
@@ -30,19 +30,20 @@ def place(tmp_path, monkeypatch):
 
 
 def test_the_best_model_a_page_and_figures(place):
-    words = ["judged.txt", *QUICK, "--trials", 6, "--option", "tolerance=1e-8", "--vary", "leaves=3:6"]
+    words = ["judged.txt", *QUICK, "--trials", 6, "--option", "tol=1e-8", "--vary", "num_leaves=3:6"]
     found = json.loads(call(*words, "--metric", "ndcg@5", "--json").stdout)
     best = max((trial for trial in found["trials"] if trial["state"] == "complete"), key=lambda trial: trial["value"])
     assert found["best"]["settings"] == best["settings"] and found["best"]["value"] == best["value"]
     assert found["metric"] == "ndcg@5" and len(found["trials"]) == 6
-    assert {3, 4, 5, 6} >= {trial["settings"]["leaves"] for trial in found["trials"]}
+    assert {3, 4, 5, 6} >= {trial["settings"]["num_leaves"] for trial in found["trials"]}
     ranker = luce.load("best.luce")
-    assert ranker.metric == "ndcg@5" and ranker.trees == found["best"]["trees"] == round(np.mean(best["iterations"]))
-    assert ranker.leaves == best["settings"]["leaves"] and ranker.objective.options["tolerance"] == 1e-8
+    assert ranker.metric == "ndcg@5"
+    assert ranker.n_estimators == found["best"]["n_estimators"] == round(np.mean(best["iterations"]))
+    assert ranker.num_leaves == best["settings"]["num_leaves"] and ranker.objective.options["tol"] == 1e-8
     page = (place / "tuning.html").read_text()
     assert f"number {best['number']} has the best ndcg@5: {best['value']:.4f}" in re.sub(r"\s+", " ", page)
     assert page.count("<svg") == 1 + bool(found["importance"]) + len(best["settings"])
-    assert "min_<wbr>rows_<wbr>in_<wbr>leaf" in page and "To repeat it" in page
+    assert "min_<wbr>child_<wbr>samples" in page and "To repeat it" in page
     assert "http" not in page.split("Versions")[0].replace("http-equiv", "")
 
 
@@ -59,9 +60,9 @@ def test_the_same_command_goes_on(place):
 
 def test_validation_lists_and_another_model(place):
     luce.write(web_search(12, n_features=5, mean_length=12, seed=1).dataset, "vali.txt")
-    words = ["--model", "linear", "--objective", "listmle", "--set", "max-iterations=5", "--trials", 3, "--threads", 1]
+    words = ["--model", "linear", "--objective", "listmle", "--set", "max-iter=5", "--trials", 3, "--threads", 1]
     found = json.loads(call("judged.txt", "--validation", "vali.txt", *words, "--json").stdout)
-    assert set(found["best"]["settings"]) == {"l2", "depth"}
+    assert set(found["best"]["settings"]) == {"reg_lambda", "depth"}
     best = luce.load("best.luce")
     assert best.score(luce.read("vali.txt")) == pytest.approx(found["best"]["value"], abs=1e-12)
     assert "stopped by the validation data" in (place / "tuning.html").read_text()
@@ -69,9 +70,11 @@ def test_validation_lists_and_another_model(place):
 
 def test_tagged_rows():
     luce.write_tagged(tagged_documents(60, n_words=20, n_labels=8), "tagged.txt")
-    words = ["--model", "labels", "--set", "epochs=2", "--set", "device=cpu", "--vary", "hidden=4/8,4"]
+    words = ["--model", "labels", "--set", "epochs=2", "--set", "device=cpu", "--vary", "hidden_layer_sizes=4/8,4"]
     found = json.loads(call("tagged.txt", *words, "--folds", 2, "--trials", 2, "--threads", 1, "--json").stdout)
-    assert found["metric"] == "precision@5" and {tuple(t["settings"]["hidden"]) for t in found["trials"]} <= {
+    assert found["metric"] == "precision@5" and {
+        tuple(t["settings"]["hidden_layer_sizes"]) for t in found["trials"]
+    } <= {
         (4,),
         (8, 4),
     }
@@ -101,7 +104,7 @@ def test_a_trial_that_fails_is_told(monkeypatch):
     fit = luce.LinearRanker.fit
 
     def touchy(self, *given, **more):
-        if self.l2 > 1:
+        if self.reg_lambda > 1:
             raise luce.DataError("too [strong] a prior")
         return fit(self, *given, **more)
 
@@ -111,17 +114,21 @@ def test_a_trial_that_fails_is_told(monkeypatch):
 
 
 def test_the_words_of_a_range():
-    given = ["leaves=4:64:log", "learning-rate=0.01:0.3", "split=ones/diagonal", "depth=none/10"]
+    given = ["num_leaves=4:64:log", "learning-rate=0.01:0.3", "split=ones/diagonal", "depth=none/10"]
     assert _ranges(given, luce.TreeRanker()) == {
-        "leaves": Range(4, 64, log=True),
+        "num_leaves": Range(4, 64, log=True),
         "learning_rate": Range(0.01, 0.3),
         "split": Choice(("ones", "diagonal")),
         "depth": Choice((None, 10)),
     }
-    assert _ranges(["hidden=64/64,32"], luce.NeuralRanker())["hidden"] == Choice(((64,), (64, 32)))
+    assert _ranges(["hidden_layer_sizes=64/64,32"], luce.NeuralRanker())["hidden_layer_sizes"] == Choice(
+        ((64,), (64, 32))
+    )
 
 
-@pytest.mark.parametrize("word", ["leaves", "leaves=4", "leaves=4:", "leaves=4:8:square", "leaves=4:8:log:2", "=4:8"])
+@pytest.mark.parametrize(
+    "word", ["leaves", "num_leaves=4", "num_leaves=4:", "num_leaves=4:8:square", "num_leaves=4:8:log:2", "=4:8"]
+)
 def test_other_words_are_refused(word):
     assert "--vary takes KEY=LOW:HIGH" in call("judged.txt", "--vary", word, code=1)
 
@@ -130,9 +137,9 @@ def test_other_words_are_refused(word):
     ("words", "error"),
     [
         (["--model", "shrub"], "There is no model 'shrub'"),
-        (["--set", "leafs=4"], "Did you mean 'leaf' or 'leaves'"),
-        (["--vary", "leafs=4:8"], "Did you mean 'leaf' or 'leaves'"),
-        (["--set", "leaves=8", "--vary", "leaves=4:8"], "leaves cannot be both varied and fixed"),
+        (["--set", "num_leafs=4"], "Did you mean 'num_leaves'"),
+        (["--vary", "num_leafs=4:8"], "Did you mean 'num_leaves'"),
+        (["--set", "num_leaves=8", "--vary", "num_leaves=4:8"], "leaves cannot be both varied and fixed"),
         (["--metric", "ndgc"], "Did you mean 'ndcg'"),
         (["-o", "nowhere/best.luce"], "there is no directory nowhere"),
         (["-o", "."], "is a directory"),
@@ -148,5 +155,5 @@ def test_validation_lists_may_lack_the_last_features(monkeypatch):
     monkeypatch.setattr("luce.report.tuning.write_tuning", lambda path, *arguments, **words: path)
     data = luce.read("judged.txt")
     luce.write(luce.Dataset(data.features[:, :3], data.labels, data.offsets), "vali.txt")
-    words = ["--model", "linear", "--set", "max-iterations=2", "--trials", 1, "--threads", 1, "--json"]
+    words = ["--model", "linear", "--set", "max-iter=2", "--trials", 1, "--threads", 1, "--json"]
     assert len(json.loads(call("judged.txt", "--validation", "vali.txt", *words).stdout)["trials"]) == 1

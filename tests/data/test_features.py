@@ -17,7 +17,7 @@ from luce.data.features import (
 )
 from luce.data.list_scaling import ListMinMax
 from luce.data.moments import moments_of
-from luce.data.scaling import Fill, Standardise
+from luce.data.scaling import Fill, Standardize
 from luce.errors import DataError, OptionError
 
 LARGEST = np.finfo(np.float32).max
@@ -57,9 +57,9 @@ def test_fill_takes_the_training_mean_or_a_constant():
     assert np.allclose(applied(Fill().fit(data), new), means)
 
 
-def test_standardise_gives_mean_0_and_deviation_1_over_what_is_there():
+def test_standardize_gives_mean_0_and_deviation_1_over_what_is_there():
     data = ragged()
-    result = applied(Standardise().fit(data), data)
+    result = applied(Standardize().fit(data), data)
     varying = result[:, [0, 3, 4]].astype(np.float64)
     assert np.allclose(np.nanmean(varying, axis=0), 0, atol=1e-6)
     assert np.allclose(np.nanstd(varying, axis=0), 1, rtol=1e-6)
@@ -75,10 +75,10 @@ def test_a_constant_is_told_from_rounding_and_large_means_lose_nothing():
     features[:, 1] = 1e6 + random.integers(0, 2, n)
     features[:, 2] *= 1e-38
     data = Dataset(features, np.zeros(n), [0, n])
-    fitted = Standardise().fit(data)
+    fitted = Standardize().fit(data)
     assert fitted.scale[[0, 2]].tolist() == [1, 1]
     constants = Dataset(np.tile(random.normal(size=1_000).astype(np.float32), (49, 1)), np.zeros(49), [0, 49])
-    for each in (Standardise(), make_transform("list-zscore")):
+    for each in (Standardize(), make_transform("list-zscore")):
         assert not applied(each.fit(constants), constants).any()
     assert np.isclose(fitted.scale[1], features[:, 1].astype(np.float64).std(), rtol=1e-9)
     assert np.isclose(fitted.mean[1], features[:, 1].mean(dtype=np.float64), rtol=1e-12)
@@ -108,11 +108,11 @@ def test_sparse_features_are_filled_and_scaled_in_place():
     assert filled.format == "csr"
     assert filled.dtype == np.float32
     assert np.allclose(filled.toarray(), applied(Fill().fit(same), same))
-    scaled = applied(Standardise().fit(data), data)
-    assert np.allclose(scaled.toarray(), dense / Standardise().fit(same).scale, equal_nan=True)
+    scaled = applied(Standardize().fit(data), data)
+    assert np.allclose(scaled.toarray(), dense / Standardize().fit(same).scale, equal_nan=True)
     assert scaled.nnz == stored.nnz
     fives = Dataset(sparse.csr_array([[5.0], [5.0]]), [0, 1], [0, 2])
-    assert applied(Standardise().fit(fives), fives).toarray().ravel().tolist() == [5, 5]
+    assert applied(Standardize().fit(fives), fives).toarray().ravel().tolist() == [5, 5]
     with pytest.raises(DataError, match=r"list-minmax needs dense features: it moves zeros. Got sparse ones"):
         applied(ListMinMax(), data)
 
@@ -161,7 +161,7 @@ def test_lists_are_scaled_alike_on_several_threads(monkeypatch):
 @pytest.mark.parametrize("cells", [1, 33, 1_000])
 def test_the_size_of_a_block_changes_nothing(cells, monkeypatch):
     data = ragged(seed=1)
-    names = ["fill", "list-zscore", "standardise"]
+    names = ["fill", "list-zscore", "standardize"]
     whole = fit_transforms(names, data)
     expected = apply_transforms(whole, data.features, data.offsets)
     monkeypatch.setattr(transform, "CELLS", cells)
@@ -175,7 +175,7 @@ def test_the_size_of_a_block_changes_nothing(cells, monkeypatch):
 
 def test_each_transform_learns_from_what_those_before_it_leave():
     data = ragged(seed=2)
-    chain = fit_transforms(["standardise", Fill(constant=3.0), "standardise"], data)
+    chain = fit_transforms(["standardize", Fill(constant=3.0), "standardize"], data)
     after = apply_transforms(chain[:2], data.features, data.offsets).astype(np.float64)
     assert np.allclose(chain[2].mean, after.mean(axis=0))
     result = apply_transforms(chain, data.features, data.offsets)
@@ -185,9 +185,9 @@ def test_each_transform_learns_from_what_those_before_it_leave():
 def test_nothing_given_is_changed_and_nothing_is_infinite():
     data = Dataset(np.array([[LARGEST], [-LARGEST], [np.nan]]), [0, 1, 1], [0, 3])
     before = data.features.copy()
-    tiny = Standardise(mean=np.zeros(1), scale=np.full(1, 1e-30))
+    tiny = Standardize(mean=np.zeros(1), scale=np.full(1, 1e-30))
     assert applied(tiny, data)[:2].ravel().tolist() == [LARGEST, -LARGEST]
-    for name in ("fill", "standardise", "list-minmax", "list-zscore"):
+    for name in ("fill", "standardize", "list-minmax", "list-zscore"):
         result = applied(make_transform(name).fit(data), data)
         assert np.isfinite(result[:2]).all()
     assert np.array_equal(data.features, before, equal_nan=True)
@@ -199,13 +199,13 @@ def test_memory_mapped_features_and_no_rows(tmp_path):
     stored[:] = data.features
     stored.flush()
     mapped = Dataset(np.memmap(tmp_path / "f", np.float32, "r", shape=data.features.shape), data.labels, data.offsets)
-    for names in (["fill", "standardise"], ["list-minmax"], ["list-zscore", "fill"]):
+    for names in (["fill", "standardize"], ["list-minmax"], ["list-zscore", "fill"]):
         chain = fit_transforms(names, mapped)
         expected = apply_transforms(chain, data.features, data.offsets)
         assert np.array_equal(apply_transforms(chain, mapped.features, mapped.offsets), expected, equal_nan=True)
         assert apply_transforms(chain, data.features[:0], np.array([0])).shape == (0, 5)
     none = Dataset(np.empty((0, 2)), [], [0])
-    assert fit_transforms(["fill", "standardise"], none)[1].scale.tolist() == [1, 1]
+    assert fit_transforms(["fill", "standardize"], none)[1].scale.tolist() == [1, 1]
     empty = sparse.csr_array((0, 2), dtype=np.float32)
     assert apply_transforms(fit_transforms(["fill"], none), empty, np.array([0])).shape == (0, 2)
     assert apply_transforms([], data.features, data.offsets) is data.features
@@ -235,7 +235,7 @@ def test_a_transform_is_stored_and_restored(name):
 
 def test_several_transforms_are_restored_in_their_order():
     data = ragged()
-    chain = fit_transforms(["standardise", "fill"], data)
+    chain = fit_transforms(["standardize", "fill"], data)
     arrays = {f"transform.{i}.{key}": array for i, each in enumerate(chain) for key, array in each.state()[1].items()}
     again = restore_transforms([each.state()[0] for each in chain], arrays)
     expected = apply_transforms(chain, data.features, data.offsets)
@@ -251,8 +251,8 @@ def test_several_transforms_are_restored_in_their_order():
 def test_names_and_options_are_checked():
     assert make_transform("second-order", threshold=0.2).threshold == 0.2
     assert repr(make_transform("fill").fit(ragged())) == "Fill(constant=None)"
-    with pytest.raises(OptionError, match=r"no transform 'standardize'. Did you mean 'standardise'"):
-        fit_transforms(["standardize"], ragged())
+    with pytest.raises(OptionError, match=r"no transform 'standardise'. Did you mean 'standardize'"):
+        fit_transforms(["standardise"], ragged())
     with pytest.raises(OptionError, match="fill has no option 'value'; it takes constant"):
         make_transform("fill", value=1)
     with pytest.raises(OptionError, match="list-minmax has no option 'low'; it takes none"):
@@ -265,5 +265,5 @@ def test_names_and_options_are_checked():
 
 def test_fill_takes_the_mean_that_earlier_transforms_leave():
     data = Dataset([[1.0], [np.nan], [5.0]], [0, 0, 1], [0, 3])
-    chain = fit_transforms(["standardise", "fill"], data)
+    chain = fit_transforms(["standardize", "fill"], data)
     np.testing.assert_allclose(apply_transforms(chain, data.features, data.offsets).ravel(), [-1, 0, 1], atol=1e-6)

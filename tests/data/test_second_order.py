@@ -54,7 +54,7 @@ def test_the_products_that_pass_are_kept(missing, threshold):
 
 def test_tiles_blocks_pieces_and_threads_change_nothing(monkeypatch):
     data = judged(missing=0.1)
-    before = fit_transforms(["standardise"], data)
+    before = fit_transforms(["standardize"], data)
     expected = chosen(SecondOrder(0.1).fit(data, before))
     assert len(expected) > 2
     for changes in ({"TILE": 2}, {"TILE": 4, "PIECE": 7}, {"CELLS": 50}, {"CELLS": 1}, {"LUCE_THREADS": "3"}):
@@ -71,7 +71,7 @@ def test_tiles_blocks_pieces_and_threads_change_nothing(monkeypatch):
 
 def test_products_follow_the_features_they_are_made_of():
     data = judged(missing=0.1)
-    chain = fit_transforms(["fill", "standardise", SecondOrder(0.1)], data)
+    chain = fit_transforms(["fill", "standardize", SecondOrder(0.1)], data)
     plain = apply_transforms(chain[:2], data.features, data.offsets)
     result = apply_transforms(chain, data.features, data.offsets)
     left, right = chain[2].left, chain[2].right

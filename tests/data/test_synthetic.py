@@ -41,7 +41,7 @@ def test_lists_are_shaped_like_web_search():
 
 def test_training_and_test_data_share_one_truth():
     train, test = web_search(400, 30, 30, seed=1).dataset, web_search(200, 30, 30, seed=2)
-    chain = fit_transforms(["standardise"], train)
+    chain = fit_transforms(["standardize"], train)
     features = apply_transforms(chain, train.features, train.offsets).astype(np.float64)
     weights = np.linalg.lstsq(features, train.labels - train.labels.mean(), rcond=None)[0]
     scores = apply_transforms(chain, test.dataset.features, test.dataset.offsets) @ weights

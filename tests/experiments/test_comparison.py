@@ -33,7 +33,7 @@ def data():
 
 @pytest.fixture
 def rankers():
-    return {"a": luce.LinearRanker("listmle", n_jobs=1), "b": luce.LinearRanker("listnet", l2=5.0, n_jobs=1)}
+    return {"a": luce.LinearRanker("listmle", n_jobs=1), "b": luce.LinearRanker("listnet", reg_lambda=5.0, n_jobs=1)}
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_the_figures_are_those_of_fits_by_hand(data, rankers):
     assert found.tests == {metric: compare(results, metric, "b") for metric in ("ndcg@5", "arp")}
     first = clone(rankers["a"]).set_params(random_state=7).fit(turns[0].train, validation=turns[0].validation)
     assert found.histories["a"] == first.history_
-    np.testing.assert_array_equal(found.importances["a"].values, np.abs(first.weights_))
-    assert not hasattr(rankers["a"], "weights_")
+    np.testing.assert_array_equal(found.importances["a"].values, np.abs(first.coef_))
+    assert not hasattr(rankers["a"], "coef_")
 
 
 def test_folds_may_be_given_and_lists_keep_their_names(data, rankers):
@@ -126,8 +126,10 @@ def test_finished_cells_are_kept_and_only_what_changed_is_done_anew(data, ranker
     assert len(fits) == 6
     assert (again.costs, again.histories) == (first.costs, first.histories)
     np.testing.assert_array_equal(again.importances["b"].values, first.importances["b"].values)
-    compare_rankers(rankers | {"b": luce.LinearRanker("listnet", l2=6.0, n_jobs=1)}, data, folds=3, keep=tmp_path)
-    assert [name for name, _ in fits[6:]] == [repr(luce.LinearRanker("listnet", l2=6.0, n_jobs=1))] * 3
+    compare_rankers(
+        rankers | {"b": luce.LinearRanker("listnet", reg_lambda=6.0, n_jobs=1)}, data, folds=3, keep=tmp_path
+    )
+    assert [name for name, _ in fits[6:]] == [repr(luce.LinearRanker("listnet", reg_lambda=6.0, n_jobs=1))] * 3
     compare_rankers(rankers, data, folds=3, seeds=2, keep=tmp_path)
     assert [seed for _, seed in fits[9:]] == [1] * 6
     other = Dataset(data.features, np.where(np.arange(data.n_rows) == 0, 4, data.labels), data.offsets)
@@ -198,7 +200,7 @@ def test_a_failure_is_that_of_one_row(data, rankers, fits):
         ({"rankers": {"x": "listmle"}}, "x must be a ranker or a peer"),
         ({"rankers": {"x": luce.PlackettLuce()}}, "x must be a ranker or a peer"),
         ({"rankers": [luce.LinearRanker()]}, "at least one ranker to compare, by its name"),
-        ({"rankers": {"x": luce.LinearRanker(l2=-1)}}, "x: l2 must be a number ≥ 0"),
+        ({"rankers": {"x": luce.LinearRanker(reg_lambda=-1)}}, "x: reg_lambda must be a number ≥ 0"),
         ({"folds": 2.5}, "folds must be an integer ≥ 2"),
         ({"metrics": "ndgc"}, "Did you mean 'ndcg'"),
         ({"gain": "cubic"}, "no gain 'cubic'"),
@@ -252,7 +254,7 @@ def test_copies_of_the_data_go_with_the_last_that_uses_them(data, rankers, tmp_p
 def test_warnings_are_told_once_with_the_name(data):
     flat = Dataset(np.ones_like(data.features), data.labels, data.offsets)
     with pytest.warns(LuceWarning) as told:
-        compare_rankers({"trees": luce.TreeRanker(trees=3, n_jobs=1)}, flat, folds=3)
+        compare_rankers({"trees": luce.TreeRanker(n_estimators=3, n_jobs=1)}, flat, folds=3)
     texts = [str(warning.message) for warning in told]
     assert len(set(texts)) == len(texts)
     assert all(text.startswith("trees: No tree can split") for text in texts)
@@ -348,6 +350,6 @@ def test_a_fingerprint_sees_all_that_is_learned_from():
 def test_rankers_go_to_other_processes(name):
     options = {"depth": 7} if name == "listmle" else {}
     goal = luce.objective(name, **options)
-    again = pickle.loads(pickle.dumps(luce.LinearRanker(goal, l2=3.0)))
-    assert (str(again.objective), again.objective.compute, again.l2) == (str(goal), goal.compute, 3.0)
+    again = pickle.loads(pickle.dumps(luce.LinearRanker(goal, reg_lambda=3.0)))
+    assert (str(again.objective), again.objective.compute, again.reg_lambda) == (str(goal), goal.compute, 3.0)
     assert json.dumps(dict(again.objective.options)) == json.dumps(dict(goal.options))

@@ -12,7 +12,7 @@ from luce.errors import DataError, MissingPackageError, OptionError
 from luce.experiments.peers import PEERS, is_installed, peer
 
 HERE = [name for name in PEERS if is_installed(name)]
-LIMITS = {"trees": 40, "leaves": 8, "learning_rate": 0.3, "patience": 5, "n_jobs": 1}
+LIMITS = {"n_estimators": 40, "num_leaves": 8, "learning_rate": 0.3, "early_stopping_rounds": 5, "n_jobs": 1}
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def test_the_rounds_best_by_our_figure_are_kept(name, metric, lists):
     figures = [step["validation"] for step in fitted.history_]
     best = int((np.argmax if metric == "ndcg@5" else np.argmin)(figures))
     assert fitted.best_iteration_ == best + 1
-    assert len(figures) < LIMITS["trees"]
-    assert len(figures) == best + 1 + LIMITS["patience"]
+    assert len(figures) < LIMITS["n_estimators"]
+    assert len(figures) == best + 1 + LIMITS["early_stopping_rounds"]
     found = luce.evaluate(fitted.predict(validation), validation, metric).means[metric]
     assert found == pytest.approx(figures[best], abs=1e-9)
 
@@ -43,7 +43,7 @@ def test_the_rounds_best_by_our_figure_are_kept(name, metric, lists):
 @pytest.mark.parametrize("name", HERE)
 def test_without_validation_all_rounds_are_kept_and_it_learns(name, lists):
     train, _ = lists
-    fitted = peer(name, **LIMITS | {"trees": 7}).fit(train)
+    fitted = peer(name, **LIMITS | {"n_estimators": 7}).fit(train)
     assert (fitted.history_, fitted.best_iteration_) == ([], 7)
     learned = luce.evaluate(fitted.predict(train), train, "ndcg@10").means["ndcg@10"]
     assert learned > luce.evaluate(np.zeros(train.n_rows), train, "ndcg@10").means["ndcg@10"] + 0.1
@@ -55,7 +55,7 @@ def test_importance_finds_the_feature_that_matters(name):
     features = np.column_stack([np.ones(300), rng.normal(size=(300, 3))])
     labels = np.clip(np.round(features[:, 2] + 1), 0, 3)
     data = Dataset(features, labels, np.arange(0, 301, 10), feature_names=("constant", "a", "b", "c"))
-    found = peer(name, **LIMITS | {"trees": 5}).fit(data).importance()
+    found = peer(name, **LIMITS | {"n_estimators": 5}).fit(data).importance()
     assert found.names[found.order[0]] == "b"
     assert found.values[0] == 0
     assert found.measure == ("prediction change" if name.startswith("catboost") else "gain")
@@ -101,7 +101,7 @@ def test_a_seed_repeats_and_what_cannot_be_is_refused(name, lists):
     with pytest.raises(DataError, match="weights of lists"):
         peer(name).fit(changed(train, item_weights=np.ones(train.n_rows)))
     with pytest.raises(OptionError, match="leaves must be an integer ≥ 2"):
-        peer(name, leaves=1).fit(train)
+        peer(name, num_leaves=1).fit(train)
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -109,8 +109,8 @@ def test_labels_that_a_library_would_cut_off_are_refused(name, lists):
     train, _ = lists
     halves = changed(train, labels=train.labels / 2)
     if name.startswith("catboost"):
-        whole = peer(name, **LIMITS | {"trees": 5}).fit(changed(train, labels=np.floor(halves.labels)))
-        fitted = peer(name, **LIMITS | {"trees": 5}).fit(halves)
+        whole = peer(name, **LIMITS | {"n_estimators": 5}).fit(changed(train, labels=np.floor(halves.labels)))
+        fitted = peer(name, **LIMITS | {"n_estimators": 5}).fit(halves)
         assert not np.allclose(fitted.predict(train), whole.predict(train))
         return
     for wrong in (halves, changed(train, labels=train.labels - 1)):

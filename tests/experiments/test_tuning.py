@@ -24,8 +24,8 @@ from luce.rankers.search_space import search_space, value_of, with_settings
 LISTS = web_search(40, n_features=6, mean_length=14, seed=3).dataset
 TAGS = tagged_documents(60, n_words=20, n_labels=8)
 QUICK = {
-    "linear": {"max_iterations": 3},
-    "trees": {"trees": 3},
+    "linear": {"max_iter": 3},
+    "trees": {"n_estimators": 3},
     "neural": {"epochs": 2, "device": "cpu"},
     "labels": {"epochs": 2, "device": "cpu"},
 }
@@ -40,17 +40,17 @@ def data_of(ranker):
 
 
 def linear(**more):
-    return luce.LinearRanker("listnet", n_jobs=1, **{"max_iterations": 8, **more})
+    return luce.LinearRanker("listnet", n_jobs=1, **{"max_iter": 8, **more})
 
 
 def told(found):
     return [(trial.state, trial.settings, trial.figures) for trial in found.trials]
 
 
-TRIED = [(kind, name) for kind in RANKERS for name in made(kind).tried]
+SEARCH_SPACE = [(kind, name) for kind in RANKERS for name in made(kind).tried]
 
 
-@pytest.mark.parametrize(("kind", "name"), TRIED)
+@pytest.mark.parametrize(("kind", "name"), SEARCH_SPACE)
 def test_the_ends_of_every_declared_range_are_accepted_by_fit(kind, name):
     ranker = made(kind, **({"objective": "lambdarank"} if kind == "linear" else {}))
     tried = search_space(ranker)[name]
@@ -72,30 +72,30 @@ def test_the_ends_of_every_declared_option_are_accepted_by_its_objective(goal):
 
 
 def test_a_range_with_integer_ends_of_a_float_setting_holds_floats():
-    space = space_of(luce.TreeRanker(), {"l2": Range(1, 4), "leaves": Range(4, 8)})
-    assert 2.5 in space["l2"]
-    assert 4.5 not in space["leaves"]
+    space = space_of(luce.TreeRanker(), {"reg_lambda": Range(1, 4), "num_leaves": Range(4, 8)})
+    assert 2.5 in space["reg_lambda"]
+    assert 4.5 not in space["num_leaves"]
 
 
 def test_what_changes_nothing_is_not_tried():
-    assert list(search_space(luce.LinearRanker("listnet"))) == ["l2"]
-    assert list(search_space(luce.LinearRanker("lambdarank"))) == ["l2", "learning_rate", "truncation_level"]
-    assert "truncation_level" not in search_space(luce.TreeRanker("lambdarank", native="lambdarank"))
+    assert list(search_space(luce.LinearRanker("listnet"))) == ["reg_lambda"]
+    assert list(search_space(luce.LinearRanker("lambdarank"))) == ["reg_lambda", "learning_rate", "truncation_level"]
+    assert "truncation_level" not in search_space(luce.TreeRanker("lambdarank", lightgbm_objective="lambdarank"))
     with pytest.raises(luce.OptionError, match=r"Nothing of .* is varied"):
-        space_of(luce.LinearRanker("listnet", optimiser="coordinate-ascent"))
+        space_of(luce.LinearRanker("listnet", optimizer="coordinate-ascent"))
 
 
 @pytest.mark.parametrize(
     ("vary", "fixed", "error"),
     [
         ({"leaf_count": Range(1, 2)}, (), "no setting of the trees ranker or option of listmle 'leaf_count'"),
-        ({"leaves": Range(1, 8)}, (), "leaves must be an integer from 2"),
-        ({"leaves": Range(8, 4)}, (), "from a lower to a higher number. Got 8 to 4"),
-        ({"l2": Range(0.0, 4.0, log=True)}, (), "above 0"),
-        ({"l2": (0.1, 4.0)}, (), "takes a luce.Range or a luce.Choice. Got \\(0.1, 4.0\\)"),
+        ({"num_leaves": Range(1, 8)}, (), "num_leaves must be an integer from 2"),
+        ({"num_leaves": Range(8, 4)}, (), "from a lower to a higher number. Got 8 to 4"),
+        ({"reg_lambda": Range(0.0, 4.0, log=True)}, (), "above 0"),
+        ({"reg_lambda": (0.1, 4.0)}, (), "takes a luce.Range or a luce.Choice. Got \\(0.1, 4.0\\)"),
         ({"depth": Choice((5,))}, (), "at least two choices"),
         ({"depth": Choice((5, 0))}, (), "'depth' option of listmle must be an integer ≥ 1"),
-        ({"leaves": Range(4, 8)}, ["leaves"], "both varied and fixed"),
+        ({"num_leaves": Range(4, 8)}, ["num_leaves"], "both varied and fixed"),
         ({}, ["shrubs"], "no setting .* 'shrubs'"),
     ],
 )
@@ -126,7 +126,7 @@ def test_several_learning_rates_are_refused():
 
 
 def test_the_value_is_the_mean_over_folds_and_the_model_is_fitted_on_all_lists():
-    ranker = luce.TreeRanker(trees=12, patience=4, n_jobs=1)
+    ranker = luce.TreeRanker(n_estimators=12, early_stopping_rounds=4, n_jobs=1)
     found = tune(ranker, LISTS, trials=3, folds=4, seed=5)
     held_out = parts(LISTS, 4, seed=5)
     for trial in found.trials:
@@ -139,31 +139,31 @@ def test_the_value_is_the_mean_over_folds_and_the_model_is_fitted_on_all_lists()
     best = max(found.trials, key=lambda trial: trial.value)
     assert found.best == best and found.ranked[0] == best
     rounds = round(np.mean(best.iterations))
-    again = clone(ranker).set_params(**best.settings, trees=rounds).fit(LISTS)
+    again = clone(ranker).set_params(**best.settings, n_estimators=rounds).fit(LISTS)
     assert (found.best_ranker.predict(LISTS) == again.predict(LISTS)).all()
 
 
 def test_with_validation_the_model_is_the_one_that_was_judged():
     train, validation = LISTS.take(np.arange(30)), LISTS.take(np.arange(30, 40))
-    found = tune(luce.TreeRanker(trees=10, n_jobs=1), train, validation=validation, trials=3)
+    found = tune(luce.TreeRanker(n_estimators=10, n_jobs=1), train, validation=validation, trials=3)
     assert len(found.best.figures) == 1
     assert found.best_ranker.score(validation) == found.best.value
     assert found.best_ranker.history_[0].keys() >= {"validation"}
 
 
 def test_a_poor_start_is_mended():
-    found = tune(luce.TreeRanker(leaves=3, trees=8, learning_rate=0.02, n_jobs=1), LISTS, trials=12, folds=2)
-    assert found.trials[0].settings["leaves"] == 3 and found.trials[0].settings["learning_rate"] == 0.02
+    found = tune(luce.TreeRanker(num_leaves=3, n_estimators=8, learning_rate=0.02, n_jobs=1), LISTS, trials=12, folds=2)
+    assert found.trials[0].settings["num_leaves"] == 3 and found.trials[0].settings["learning_rate"] == 0.02
     assert found.best.value > found.trials[0].value + 0.01
     assert found.importance and sum(found.importance.values()) == pytest.approx(1)
     table = found.table()
-    assert table["trial"].to_pylist() == list(range(1, 13)) and {"state", "ndcg@10", "leaves"} <= set(
+    assert table["trial"].to_pylist() == list(range(1, 13)) and {"state", "ndcg@10", "num_leaves"} <= set(
         table.column_names
     )
 
 
 def test_lower_may_be_better():
-    found = tune(linear(metric="arp", l2=1e4), LISTS, trials=6, folds=2, pruning=False)
+    found = tune(linear(metric="arp", reg_lambda=1e4), LISTS, trials=6, folds=2, pruning=False)
     assert found.best.value == min(trial.value for trial in found.trials) < found.trials[0].value
 
 
@@ -188,7 +188,7 @@ def stop_at(number, error):
 
 
 def test_a_study_goes_on_after_a_crash_as_if_there_had_been_none(tmp_path, monkeypatch):
-    ranker, more = luce.TreeRanker(trees=6, n_jobs=1), {"folds": 2, "vary": {"leaves": Range(3, 12)}}
+    ranker, more = luce.TreeRanker(n_estimators=6, n_jobs=1), {"folds": 2, "vary": {"num_leaves": Range(3, 12)}}
     path = tmp_path / "night.study"
     with pytest.raises(Killed):
         tune(ranker, LISTS, trials=9, storage=path, callback=stop_at(1, Killed), **more)
@@ -209,16 +209,16 @@ def test_a_study_goes_on_after_a_crash_as_if_there_had_been_none(tmp_path, monke
 @pytest.mark.parametrize(
     ("ranker", "data", "more", "name"),
     [
-        (linear(max_iterations=9), LISTS, {}, "max_iterations"),
-        (luce.LinearRanker("listmle", n_jobs=1, max_iterations=8), LISTS, {}, "objective"),
+        (linear(max_iter=9), LISTS, {}, "max_iter"),
+        (luce.LinearRanker("listmle", n_jobs=1, max_iter=8), LISTS, {}, "objective"),
         (linear(metric="ndcg@5"), LISTS, {}, "metric"),
-        (linear(l2=2.0), LISTS, {}, "first trial"),
+        (linear(reg_lambda=2.0), LISTS, {}, "first trial"),
         (linear(), LISTS.take(np.arange(39)), {}, "data"),
         (linear(), luce.Dataset(-LISTS.features, LISTS.labels, LISTS.offsets), {}, "data"),
         (linear(), LISTS, {"validation": LISTS}, "folds"),
         (linear(), LISTS, {"folds": 3}, "folds"),
         (linear(), LISTS, {"seed": 1}, "seed"),
-        (linear(), LISTS, {"vary": {"l2": Range(0.1, 1.5)}}, "ranges"),
+        (linear(), LISTS, {"vary": {"reg_lambda": Range(0.1, 1.5)}}, "ranges"),
     ],
 )
 def test_a_study_of_something_else_is_refused(tmp_path, ranker, data, more, name):
@@ -297,7 +297,7 @@ def test_two_tunings_do_not_share_a_study(tmp_path):
 
 def test_an_interrupt_keeps_the_best_so_far(tmp_path):
     found = tune(linear(), LISTS, trials=9, folds=2, storage=tmp_path / "s", callback=stop_at(4, KeyboardInterrupt))
-    assert found.interrupted and len(found.trials) == 3 and len(found.best_ranker.weights_) == 6
+    assert found.interrupted and len(found.trials) == 3 and len(found.best_ranker.coef_) == 6
     assert len(tune(linear(), LISTS, trials=4, folds=2, storage=tmp_path / "s").trials) == 4
     with pytest.raises(KeyboardInterrupt):
         tune(linear(), LISTS, trials=9, folds=2, callback=stop_at(1, KeyboardInterrupt))
@@ -312,8 +312,8 @@ class Touchy(luce.LinearRanker):
     """Fails with strong priors."""
 
     def fit(self, *given, **more):
-        if self.l2 > 1:
-            raise luce.DataError(f"l2 = {self.l2:.0f} is too much")
+        if self.reg_lambda > 1:
+            raise luce.DataError(f"reg_lambda = {self.reg_lambda:.0f} is too much")
         return super().fit(*given, **more)
 
 
@@ -324,13 +324,17 @@ def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
     failed = [trial for trial in found.trials if trial.state == "failed"]
     assert failed and all(trial.error.endswith("is too much") and np.isnan(trial.value) for trial in failed)
     assert [trial for trial in ended if trial] == list(found.trials)
-    assert len(found.trials) == 8 and found.best.settings["l2"] <= 1
+    assert len(found.trials) == 8 and found.best.settings["reg_lambda"] <= 1
     assert told(tune(Touchy("listnet", n_jobs=1), LISTS, **more)) == told(found), "failed trials are not tried again"
 
 
 def test_where_all_fail_the_reason_is_given():
-    with pytest.raises(luce.OptionError, match=r"The first 3 trials failed, the last of them so: l2 = .* is too much"):
-        tune(Touchy("listnet", l2=2.0, n_jobs=1), LISTS, trials=9, folds=2, vary={"l2": Range(1.5, 9.0)})
+    with pytest.raises(
+        luce.OptionError, match=r"The first 3 trials failed, the last of them so: reg_lambda = .* is too much"
+    ):
+        tune(
+            Touchy("listnet", reg_lambda=2.0, n_jobs=1), LISTS, trials=9, folds=2, vary={"reg_lambda": Range(1.5, 9.0)}
+        )
 
 
 def test_what_falls_behind():
@@ -347,7 +351,7 @@ def test_what_falls_behind():
 
 
 def test_trials_that_fall_behind_are_given_up():
-    ranker, more = luce.TreeRanker(trees=10, n_jobs=1), {"trials": 14, "folds": 3}
+    ranker, more = luce.TreeRanker(n_estimators=10, n_jobs=1), {"trials": 14, "folds": 3}
     whole, pruned = (tune(ranker, LISTS, pruning=pruning, **more) for pruning in (False, True))
     states = [trial.state for trial in pruned.trials]
     assert "pruned" in states[5:] and set(states[:5]) == {"complete"}
@@ -357,7 +361,9 @@ def test_trials_that_fall_behind_are_given_up():
 
 def test_a_single_fit_is_given_up_by_its_iterations():
     train, validation = LISTS.take(np.arange(25)), LISTS.take(np.arange(25, 40))
-    found = tune(luce.TreeRanker(trees=12, patience=12, n_jobs=1), train, validation=validation, trials=14)
+    found = tune(
+        luce.TreeRanker(n_estimators=12, early_stopping_rounds=12, n_jobs=1), train, validation=validation, trials=14
+    )
     assert "pruned" in {trial.state for trial in found.trials}
 
 
@@ -366,8 +372,8 @@ def test_networks_are_tuned(kind):
     ranker = made(kind)
     found = tune(ranker, data_of(ranker), trials=3, folds=2)
     assert {trial.state for trial in found.trials} == {"complete"}
-    assert all(isinstance(trial.settings["hidden"], tuple) for trial in found.trials)
-    assert found.best_ranker.hidden == found.best.settings["hidden"]
+    assert all(isinstance(trial.settings["hidden_layer_sizes"], tuple) for trial in found.trials)
+    assert found.best_ranker.hidden_layer_sizes == found.best.settings["hidden_layer_sizes"]
     assert found.best_ranker.epochs == found.best.rounds
 
 
@@ -379,7 +385,7 @@ def test_optuna_is_left_as_it_was(capfd):
 
 
 def test_a_trial_is_judged_by_the_best_of_its_iterations_so_far():
-    ranker = linear(optimiser="gradient-descent", learning_rate=30.0, max_iterations=12)
+    ranker = linear(optimizer="gradient-descent", learning_rate=30.0, max_iter=12)
     judge, reports = Judge(ranker, LISTS.take(np.arange(25)), LISTS.take(np.arange(25, 40)), 2, 0), []
     judge.figures({}, lambda *report: reports.append(report))
     values = [value for _, _, value, ended in reports if not ended]

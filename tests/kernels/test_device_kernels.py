@@ -38,9 +38,9 @@ def tensors(*arrays):
     return [torch.as_tensor(array).to(DEVICE) for array in arrays]
 
 
-def close(found, expected, tolerance=1e-5):
+def close(found, expected, tol=1e-5):
     found, size = found.detach().cpu().double().numpy(), np.linalg.norm(expected)
-    assert np.linalg.norm(found - expected) <= tolerance * max(size, 1e-30)
+    assert np.linalg.norm(found - expected) <= tol * max(size, 1e-30)
 
 
 def chosen_labels(rng, n_labels, counts):

@@ -90,7 +90,7 @@ def test_partition_sums_equal_the_whole_matrix(spread, grades):
         for u in range(5):
             along = (leaves[rows] == u).astype(float)
             expected[u] += lists[q] * along @ matrix @ along
-    found = partition_leaf_sums(scores, labels, offsets, leaves, 5, tolerance=1e-14, list_weights=lists)
+    found = partition_leaf_sums(scores, labels, offsets, leaves, 5, tol=1e-14, list_weights=lists)
     np.testing.assert_allclose(found[1], expected, rtol=1e-12, atol=2e-12)
     coarse = partition_leaf_sums(scores, labels, offsets, leaves, 5, list_weights=lists)
     np.testing.assert_allclose(coarse[1], expected, atol=1e-7)
@@ -105,7 +105,7 @@ def test_partition_sums_of_scores_far_apart(spread):
 
     def slope(u, step):
         moved = scores + step * (leaves == u)
-        return partition_likelihood(moved, labels, offsets, tolerance=1e-13)[1][leaves == u].sum()
+        return partition_likelihood(moved, labels, offsets, tol=1e-13)[1][leaves == u].sum()
 
     for u in range(7):
         near, far = ((slope(u, k * STEP) - slope(u, -k * STEP)) / k for k in (1, 2))

@@ -33,7 +33,7 @@ def test_a_set_of_sixty():
     matrix, rows = whole(scores, places)
     direction = rng.normal(size=100)
     given = -places.astype(float), np.array([0, 100])
-    above, below = (partition_likelihood(scores + h * direction, *given, tolerance=1e-13)[1] for h in (1e-5, -1e-5))
+    above, below = (partition_likelihood(scores + h * direction, *given, tol=1e-13)[1] for h in (1e-5, -1e-5))
     np.testing.assert_allclose(matrix @ direction, (above - below) / 2e-5, atol=1e-7)
     np.testing.assert_allclose(partition_product(*rows, direction), matrix @ direction, atol=1e-10)
     np.testing.assert_allclose(matrix.sum(axis=1), 0, atol=1e-10)

@@ -21,13 +21,13 @@ def chosen_before_rest(chosen, rest, **settings):
     return -one_list(np.append(chosen, rest), labels, **settings)[0]
 
 
-@pytest.mark.parametrize(("tolerance", "error"), [(1e-9, 1e-10), (1e-13, 1e-12)])
-def test_equals_the_sum_over_all_orders(tolerance, error):
+@pytest.mark.parametrize(("tol", "error"), [(1e-9, 1e-10), (1e-13, 1e-12)])
+def test_equals_the_sum_over_all_orders(tol, error):
     rng = np.random.default_rng(1)
     for labels in ([0, 1], [1, 1, 0], [2, 2, 1, 0], [0, 2, 1, 1, 2], [1, 0, 1, 2, 0, 2], [1, 0, 2, 2, 1, 2, 0]):
         scores = rng.normal(0, 3, len(labels))
         expected = -logsumexp([log_probability(scores, order) for order in consistent_orders(labels)])
-        assert one_list(scores, labels, tolerance=tolerance)[0] == pytest.approx(expected, abs=error)
+        assert one_list(scores, labels, tol=tol)[0] == pytest.approx(expected, abs=error)
 
 
 def test_probabilities_of_all_partitions_of_one_shape_sum_to_one():

@@ -127,7 +127,7 @@ def test_no_interval_without_a_bootstrap_or_two_lists_or_finite_values():
 
 
 def test_no_lists_at_all():
-    results = evaluate([], dataset([], [0]), [name for name in METRICS if not METRICS[name].of_policy])
+    results = evaluate([], dataset([], [0]), [name for name in METRICS if not METRICS[name].is_stochastic])
     assert all(math.isnan(mean) for mean in results.means.values())
     assert results.n_lists == 0 and results.table().num_rows == 0
 

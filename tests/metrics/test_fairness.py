@@ -169,7 +169,7 @@ def test_lists_with_nothing_to_measure(name):
 @EVERY
 def test_records_and_options(name):
     record = METRICS[name]
-    assert record.of_policy and not record.higher_is_better and record.takes_cutoff
+    assert record.is_stochastic and not record.higher_is_better and record.takes_cutoff
     scores, labels, groups, offsets = lists_of(3)
     usual, linear = (
         measure(scores, labels, offsets, name, groups=groups, gain=g)[name] for g in ("exponential", "linear")

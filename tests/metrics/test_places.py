@@ -8,7 +8,7 @@ from luce.metrics import METRICS as EVERY
 from luce.metrics import measure, metric
 from luce.metrics.places import FORMS, places_of
 
-METRICS = {name: record for name, record in EVERY.items() if not record.of_policy}
+METRICS = {name: record for name, record in EVERY.items() if not record.is_stochastic}
 NAMES = [*METRICS, *(f"{name}@{k}" for name, one in METRICS.items() if one.takes_cutoff for k in (1, 3, 50))]
 
 

@@ -12,7 +12,7 @@ from luce.metrics.reference import REFERENCE, average_over_orders
 from luce.threads import SMALL
 
 GAINS = ("exponential", "linear")
-METRICS = {name: record for name, record in EVERY.items() if not record.of_policy}
+METRICS = {name: record for name, record in EVERY.items() if not record.is_stochastic}
 
 
 def random_lists(seed, n_lists, most=6, levels=3):
@@ -41,12 +41,10 @@ def everything(scores, labels, offsets, **settings):
     return measure(scores, labels, offsets, list(names()), max_grade=4, **settings)
 
 
-def assert_same(found, expected, **tolerance):
+def assert_same(found, expected, **tol):
     assert found.keys() == expected.keys()
     for name in found:
-        np.testing.assert_allclose(
-            found[name], expected[name], **{"rtol": 1e-12, "atol": 1e-12, **tolerance}, err_msg=name
-        )
+        np.testing.assert_allclose(found[name], expected[name], **{"rtol": 1e-12, "atol": 1e-12, **tol}, err_msg=name)
 
 
 def test_every_metric_has_a_twin_and_says_what_it_is():

@@ -187,8 +187,8 @@ def made(seed, n_lists=200, size=8):
 def test_training_lowers_unfairness_on_held_out_lists(kind, metric):
     train, test = made(1), made(2)
     settings = {
-        "linear": {"optimiser": "gradient-descent", "learning_rate": 2.0, "max_iterations": 30, "l2": 0.0},
-        "neural": {"hidden": (8,), "learning_rate": 0.03, "epochs": 15},
+        "linear": {"optimizer": "gradient-descent", "learning_rate": 2.0, "max_iter": 30, "reg_lambda": 0.0},
+        "neural": {"hidden_layer_sizes": (8,), "learning_rate": 0.03, "epochs": 15},
     }[kind]
     ranker = {"linear": luce.LinearRanker, "neural": luce.NeuralRanker}[kind]
     goal = objective("fair-policy", goal=f"0.01*dcg@4 - {metric}", samples=20, exposure_samples=20)
@@ -201,17 +201,19 @@ def test_training_lowers_unfairness_on_held_out_lists(kind, metric):
 
 
 def test_validation_by_fairness():
-    ranker = luce.LinearRanker("listnet", metric="merit-gap@5", max_iterations=5).fit(made(1), validation=made(2))
+    ranker = luce.LinearRanker("listnet", metric="merit-gap@5", max_iter=5).fit(made(1), validation=made(2))
     assert ranker.score(made(2)) == pytest.approx(-ranker._validation()["merit-gap@5"])
 
 
 def test_a_ranker_with_a_formula_is_stored_and_one_with_a_function_says_why_not(tmp_path):
     train = made(1)
-    formula = luce.NeuralRanker(objective("fair-policy", goal="ndcg@5 - disparity@5"), hidden=(4,), epochs=1).fit(train)
+    formula = luce.NeuralRanker(
+        objective("fair-policy", goal="ndcg@5 - disparity@5"), hidden_layer_sizes=(4,), epochs=1
+    ).fit(train)
     formula.save(tmp_path / "model.luce")
     assert luce.load(tmp_path / "model.luce").objective.options["goal"] == "ndcg@5 - disparity@5"
     own = objective("fair-policy", goal={"ndcg@5": 1.0, entropy_like: -1.0}, samples=2, exposure_samples=2)
-    ranker = luce.NeuralRanker(own, hidden=(4,), epochs=1).fit(train)
+    ranker = luce.NeuralRanker(own, hidden_layer_sizes=(4,), epochs=1).fit(train)
     with pytest.raises(LuceError, match="function"):
         ranker.save(tmp_path / "own.luce")
     assert not (tmp_path / "own.luce").exists()

@@ -76,7 +76,7 @@ def test_the_softmax_losses_differ_by_known_factors():
 
 def test_options_of_the_objective():
     scores, relevant = made(False)
-    coarse, fine = (label_loss("pl-partition", scores, relevant, tolerance=t).item() for t in (1e-3, 1e-13))
+    coarse, fine = (label_loss("pl-partition", scores, relevant, tol=t).item() for t in (1e-3, 1e-13))
     assert coarse == pytest.approx(fine, abs=1e-2) and coarse != fine
 
 

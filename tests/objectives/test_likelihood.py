@@ -81,6 +81,6 @@ def test_a_tie_across_the_depth_has_no_single_order():
 
 def test_tolerance_buys_digits():
     scores, labels = np.random.default_rng(0).normal(size=60), np.repeat([1.0, 0.0], 30)
-    exact = loss("pl-partition", scores, labels, tolerance=1e-14)
-    assert abs(loss("pl-partition", scores, labels, tolerance=1e-4) - exact) < 1e-4
-    assert abs(loss("pl-partition", scores, labels, tolerance=1e-12) - exact) < 1e-12 * 60
+    exact = loss("pl-partition", scores, labels, tol=1e-14)
+    assert abs(loss("pl-partition", scores, labels, tol=1e-4) - exact) < 1e-4
+    assert abs(loss("pl-partition", scores, labels, tol=1e-12) - exact) < 1e-12 * 60

@@ -101,13 +101,13 @@ def test_rows_as_the_objective_has_them(name, reduction, dtype):
     (loss * weights).sum().backward()
     found = row_loss(objective(name), scores, RELEVANT, reduction)
     (found * weights).sum().backward()
-    tolerance = {"rtol": 1e-5, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 2e-2, "atol": 1e-2}
-    torch.testing.assert_close(found.double(), loss, **tolerance)
-    torch.testing.assert_close(scores.grad.double(), exact.grad, **tolerance)
+    tol = {"rtol": 1e-5, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 2e-2, "atol": 1e-2}
+    torch.testing.assert_close(found.double(), loss, **tol)
+    torch.testing.assert_close(scores.grad.double(), exact.grad, **tol)
     value, gradient = row_value_and_gradient(objective(name), scores, RELEVANT, reduction)
     again, slope = label_value_and_gradient(name, exact, RELEVANT, reduction=reduction)
-    torch.testing.assert_close(value.double(), again, **tolerance)
-    torch.testing.assert_close(gradient.double(), slope, **tolerance)
+    torch.testing.assert_close(value.double(), again, **tol)
+    torch.testing.assert_close(gradient.double(), slope, **tol)
 
 
 @pytest.mark.parametrize("name", ["pl-partition", "pl-lb", "attrank"])

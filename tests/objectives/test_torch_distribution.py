@@ -174,15 +174,15 @@ def test_maximum_likelihood_finds_the_scores():
     torch.manual_seed(0)
     rankings = PlackettLuce(truth).sample((4_000,))
     scores = torch.zeros(4, requires_grad=True)
-    optimiser = torch.optim.LBFGS([scores], max_iter=50)
+    optimizer = torch.optim.LBFGS([scores], max_iter=50)
 
     def loss():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         value = -PlackettLuce(scores).log_prob(rankings).mean()
         value.backward()
         return value
 
-    optimiser.step(loss)
+    optimizer.step(loss)
     np.testing.assert_allclose((scores - scores.mean()).detach().numpy(), truth.numpy(), atol=0.12)
 
 

@@ -50,10 +50,10 @@ def test_printed_tables_are_whole():
 def test_systems_are_as_the_paper_sets_them():
     several = system("PLRank(obj=9)", FULL.trees, n_jobs=1, seed=0)
     assert str(several.objective) == str(objective("listmle", depth=10, permutations=9))
-    assert (several.trees, several.leaves, several.learning_rate) == (1_000, 30, 0.1)
-    assert system("McRank", 1_000, n_jobs=1, seed=0).trees == 2_500
-    assert system("CA", 1_000, n_jobs=1, seed=0).optimiser == "coordinate-ascent"
-    assert system("l-ListMLE", 1_000, n_jobs=1, seed=0).l2 == 1.0
+    assert (several.n_estimators, several.num_leaves, several.learning_rate) == (1_000, 30, 0.1)
+    assert system("McRank", 1_000, n_jobs=1, seed=0).n_estimators == 2_500
+    assert system("CA", 1_000, n_jobs=1, seed=0).optimizer == "coordinate-ascent"
+    assert system("l-ListMLE", 1_000, n_jobs=1, seed=0).reg_lambda == 1.0
 
 
 def test_made_lists_have_the_grades_of_their_set_and_folds_share_no_list():

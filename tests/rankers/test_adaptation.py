@@ -22,15 +22,15 @@ def surely_better(values, others):
 
 @pytest.fixture(scope="module")
 def background():
-    return quick("pl-partition", trees=80).fit(pages(600, seed=1))
+    return quick("pl-partition", n_estimators=80).fit(pages(600, seed=1))
 
 
 @pytest.mark.parametrize("likes", [(9, 20, 0.8), (5, 7, -0.8)], ids=str)
 def test_adapted_is_better_than_either_alone(background, likes):
     """The rival that has the 50 lists alone is even allowed the number of trees that the test lists like best."""
     few, test = pages(50, 2, *likes), pages(300, 3, *likes)
-    adapted = ndcgs(quick("pl-partition", trees=20).fit(few, init=background), test)
-    long = quick("pl-partition", trees=120).fit(few)
+    adapted = ndcgs(quick("pl-partition", n_estimators=20).fit(few, init_model=background), test)
+    long = quick("pl-partition", n_estimators=120).fit(few)
     alone = [ndcgs(long.truncate(trees), test) for trees in (10, 20, 40, 80, 120)]
     assert surely_better(adapted, ndcgs(background, test))
     assert surely_better(adapted, max(alone, key=np.nanmean))
@@ -38,8 +38,8 @@ def test_adapted_is_better_than_either_alone(background, likes):
 
 def test_adapting_to_the_same_genre_stops_before_it_spoils_the_background(background):
     few, judge, test = (pages(50, seed) for seed in (2, 4, 3))
-    hasty = quick("pl-partition", trees=60, patience=10, learning_rate=0.5)
-    adapted = hasty.fit(few, init=background, validation=judge)
+    hasty = quick("pl-partition", n_estimators=60, early_stopping_rounds=10, learning_rate=0.5)
+    adapted = hasty.fit(few, init_model=background, validation=judge)
     assert adapted.forest_.trees[:80] == background.forest_.trees
     assert adapted.forest_.rounds < 140
     assert np.nanmean(ndcgs(adapted, test)) > np.nanmean(ndcgs(background, test)) - 0.02

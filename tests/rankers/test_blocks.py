@@ -17,11 +17,11 @@ from luce.rankers.ranker import ranking_table
 from .made import parts
 from .tagged import tagged
 
-NETWORK = {"hidden": (8,), "epochs": 1, "device": "cpu", "n_jobs": 1}
+NETWORK = {"hidden_layer_sizes": (8,), "epochs": 1, "device": "cpu", "n_jobs": 1}
 KINDS = {
-    "linear": (LinearRanker(max_iterations=3, n_jobs=1), False),
-    "linear within lists": (LinearRanker(max_iterations=3, transforms=("fill", "list-zscore"), n_jobs=1), True),
-    "trees": (TreeRanker(trees=3, n_jobs=1), False),
+    "linear": (LinearRanker(max_iter=3, n_jobs=1), False),
+    "linear within lists": (LinearRanker(max_iter=3, transforms=("fill", "list-zscore"), n_jobs=1), True),
+    "trees": (TreeRanker(n_estimators=3, n_jobs=1), False),
     "neural": (NeuralRanker(**NETWORK), False),
     "attention": (NeuralRanker(context="attention", **NETWORK), True),
 }
@@ -89,7 +89,7 @@ def test_rows_are_scored_in_blocks(kind, data, monkeypatch):
 
 
 def test_labels_are_scored_in_blocks(monkeypatch):
-    ranker, test = LabelRanker(hidden=(8,), epochs=1, device="cpu", n_jobs=1).fit(tagged()), tagged(seed=1)
+    ranker, test = LabelRanker(hidden_layer_sizes=(8,), epochs=1, device="cpu", n_jobs=1).fit(tagged()), tagged(seed=1)
     best, scores = ranker.top_labels(test, 3), ranker.predict(test)
     monkeypatch.setattr(ranker, "_transformed", None)  # no copy of all features is asked for
     monkeypatch.setattr(transform, "SPARSE_ROWS", 7)
@@ -97,13 +97,13 @@ def test_labels_are_scored_in_blocks(monkeypatch):
     np.testing.assert_allclose(ranker.predict(test), scores, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("names", [("fill", "standardise"), ("fill", "list-minmax"), ("standardise", "fill")])
+@pytest.mark.parametrize("names", [("fill", "standardize"), ("fill", "list-minmax"), ("standardize", "fill")])
 def test_predicting_takes_little_memory(names, monkeypatch):
     rng = np.random.default_rng(0)
     features = rng.normal(size=(30_000, 64)).astype(np.float32)
     features[::50, ::7] = np.nan
     dataset = luce.Dataset(features, rng.integers(0, 3, 30_000), np.arange(0, 30_001, 100))
-    ranker = LinearRanker(max_iterations=1, transforms=names, n_jobs=1).fit(dataset)
+    ranker = LinearRanker(max_iter=1, transforms=names, n_jobs=1).fit(dataset)
     monkeypatch.setattr(transform, "CELLS", 2**16)
     assert peak_of(lambda: ranker.predict(dataset)) < 0.4 * features.nbytes
 

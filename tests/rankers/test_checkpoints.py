@@ -29,25 +29,25 @@ def data():
 
 
 def rankers():
-    small = {"hidden": (8,), "lists_per_batch": 7, "epochs": 4, "device": "cpu", "n_jobs": 1}
-    few = {"trees": 7, "leaves": 4, "min_rows_in_leaf": 5, "n_jobs": 1}
+    small = {"hidden_layer_sizes": (8,), "batch_size": 7, "epochs": 4, "device": "cpu", "n_jobs": 1}
+    few = {"n_estimators": 7, "num_leaves": 4, "min_child_samples": 5, "n_jobs": 1}
     return {
         "trees": TreeRanker(**few),
-        "trees of samples": TreeRanker("pl-rank-3", list_fraction=0.5, feature_fraction=0.3, **few),
-        "trees of random splits": TreeRanker(engine={"extra_trees": True, "feature_fraction_bynode": 0.5}, **few),
+        "trees of samples": TreeRanker("pl-rank-3", subsample=0.5, colsample_bytree=0.3, **few),
+        "trees of random splits": TreeRanker(
+            lightgbm_params={"extra_trees": True, "feature_fraction_bynode": 0.5}, **few
+        ),
         "trees, tie parameter": TreeRanker("pairties-davidson", **few),
         "trees, grades": TreeRanker("mcrank", **few),
-        "trees of LightGBM's own": TreeRanker(native="lambdarank", **few),
+        "trees of LightGBM's own": TreeRanker(lightgbm_objective="lambdarank", **few),
         "adam, dropout": NeuralRanker(dropout=0.3, **small),
-        "attention, batch norm": NeuralRanker(context="attention", normalisation="batch", **small),
-        "adagrad": NeuralRanker(optimiser="adagrad", **small),
-        "sgd, tie parameter": NeuralRanker("pairties-davidson", optimiser="sgd", **small),
+        "attention, batch norm": NeuralRanker(context="attention", normalization="batch", **small),
+        "adagrad": NeuralRanker(optimizer="adagrad", **small),
+        "sgd, tie parameter": NeuralRanker("pairties-davidson", optimizer="sgd", **small),
         "several rates": NeuralRanker("listnet", learning_rate=[1e-3, 1e-2], **small),
-        "lbfgs": LinearRanker(max_iterations=8, n_jobs=1),
-        "gradient descent": LinearRanker("pmop-gibbs", max_iterations=5, lists_per_batch=7, n_jobs=1),
-        "coordinate ascent": LinearRanker(
-            optimiser="coordinate-ascent", max_iterations=5, restarts=3, tolerance=0.0, n_jobs=1
-        ),
+        "lbfgs": LinearRanker(max_iter=8, n_jobs=1),
+        "gradient descent": LinearRanker("pmop-gibbs", max_iter=5, batch_size=7, n_jobs=1),
+        "coordinate ascent": LinearRanker(optimizer="coordinate-ascent", max_iter=5, restarts=3, tol=0.0, n_jobs=1),
     }
 
 
@@ -82,7 +82,7 @@ def test_going_on_ends_in_the_same_bits(data, name, tmp_path, monkeypatch):
 
 def test_a_resumed_training_does_not_repeat_what_is_done(data, tmp_path, monkeypatch):
     path = tmp_path / "a.checkpoint"
-    ranker = NeuralRanker(hidden=(8,), epochs=3, device="cpu", n_jobs=1)
+    ranker = NeuralRanker(hidden_layer_sizes=(8,), epochs=3, device="cpu", n_jobs=1)
     first = ranker.fit(data["train"], checkpoint=Checkpoint(path)).history_
     steps = []
     monkeypatch.setattr("luce.rankers.neural.learner.NetworkLearner.step", lambda *a: steps.append(a) or 0.0)
@@ -94,13 +94,13 @@ def test_a_resumed_training_does_not_repeat_what_is_done(data, tmp_path, monkeyp
 
 def test_an_interrupt_of_a_resumed_training_keeps_the_best_so_far(data, tmp_path, monkeypatch):
     path = tmp_path / "a.checkpoint"
-    first = TreeRanker(trees=2, leaves=4, min_rows_in_leaf=5, n_jobs=1).fit(data["train"], checkpoint=path)
+    first = TreeRanker(n_estimators=2, num_leaves=4, min_child_samples=5, n_jobs=1).fit(data["train"], checkpoint=path)
 
     def stop(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("luce.rankers.trees.learner.TreeLearner.grow", stop)
-    again = TreeRanker(trees=3, leaves=4, min_rows_in_leaf=5, n_jobs=1)
+    again = TreeRanker(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1)
     with pytest.raises(KeyboardInterrupt):
         again.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
     assert again.forest_ == first.forest_
@@ -108,12 +108,12 @@ def test_an_interrupt_of_a_resumed_training_keeps_the_best_so_far(data, tmp_path
 
 def test_an_earlier_checkpoint_is_never_overwritten(data, tmp_path):
     path = tmp_path / "a.checkpoint"
-    LinearRanker(max_iterations=3).fit(data["train"], checkpoint=path)
+    LinearRanker(max_iter=3).fit(data["train"], checkpoint=path)
     before = path.read_bytes()
     with pytest.raises(DataError, match=r"earlier training.*resume=True.*or remove it"):
         LinearRanker().fit(data["train"], checkpoint=path)
     for other, words in (
-        (LinearRanker(l2=3.0), "its l2 was 1.0, now it is 3.0"),
+        (LinearRanker(reg_lambda=3.0), "its reg_lambda was 1.0, now it is 3.0"),
         (LinearRanker("listnet"), "its objective was 'listmle', now it is 'listnet'"),
         (NeuralRanker(), "its kind was 'linear', now it is 'neural'"),
     ):
@@ -144,7 +144,7 @@ def test_when_it_is_due(tmp_path, monkeypatch):
 
 def test_a_damaged_checkpoint_is_refused(data, tmp_path):
     path = tmp_path / "a.checkpoint"
-    ranker = NeuralRanker(hidden=(8,), epochs=2, device="cpu", n_jobs=1)
+    ranker = NeuralRanker(hidden_layer_sizes=(8,), epochs=2, device="cpu", n_jobs=1)
     ranker.fit(data["train"], checkpoint=path)
     with zipfile.ZipFile(path) as archive:
         manifest, tensors = json.loads(archive.read("manifest.json")), archive.read("tensors.safetensors")
@@ -166,8 +166,18 @@ def place_of(checkpoint):
 
 def command(folder, *more):
     words = ["train", folder / "train.txt", "--validation", folder / "validation.txt", "--model", "neural"]
-    words += ["--set", "hidden=16", "--set", "dropout=0.2", "--set", "lists_per_batch=2", "--set", "device=cpu"]
-    words += ["--set", "epochs=25", "--set", "patience=25", "--threads", "1", "--checkpoint-steps", "5", *more]
+    words += ["--set", "hidden_layer_sizes=16", "--set", "dropout=0.2", "--set", "batch_size=2", "--set", "device=cpu"]
+    words += [
+        "--set",
+        "epochs=25",
+        "--set",
+        "early_stopping_rounds=25",
+        "--threads",
+        "1",
+        "--checkpoint-steps",
+        "5",
+        *more,
+    ]
     return [sys.executable, "-c", "from luce.cli import main; main()", *map(str, words)]
 
 
@@ -196,7 +206,7 @@ def test_control_c_keeps_the_best_model_and_says_where(data, tmp_path):
     for name in ("train", "validation"):
         luce.write(data[name], tmp_path / f"{name}.txt")
     kept = tmp_path / "a.luce.checkpoint"
-    more = ("-o", tmp_path / "a.luce", "--set", "epochs=100000", "--set", "patience=100000")
+    more = ("-o", tmp_path / "a.luce", "--set", "epochs=100000", "--set", "early_stopping_rounds=100000")
     default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
     process = subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True, preexec_fn=default)
     deadline = time.monotonic() + 120
@@ -212,6 +222,6 @@ def test_control_c_keeps_the_best_model_and_says_where(data, tmp_path):
 
 def test_a_checkpoint_of_lists_with_other_bounds_is_refused(tmp_path):
     X, labels, path = np.eye(4), [1, 0, 1, 0], tmp_path / "a.checkpoint"
-    LinearRanker(max_iterations=1).fit(luce.Dataset(X, labels, [0, 2, 4]), checkpoint=path)
+    LinearRanker(max_iter=1).fit(luce.Dataset(X, labels, [0, 2, 4]), checkpoint=path)
     with pytest.raises(DataError, match="its data was"):
-        LinearRanker(max_iterations=1).fit(luce.Dataset(X, labels, [0, 1, 4]), checkpoint=Checkpoint(path, resume=True))
+        LinearRanker(max_iter=1).fit(luce.Dataset(X, labels, [0, 1, 4]), checkpoint=Checkpoint(path, resume=True))

@@ -56,10 +56,10 @@ def test_damaged_bytes_are_refused_or_harmless(whole, tmp_path):
 CHANGES = [
     ("linear", {"format": FORMAT + 1}, f"has model format {FORMAT + 1}; this Luce reads up to {FORMAT}: update it"),
     ("linear", {"kind": "forest"}, "unknown kind 'forest'"),
-    ("linear", {"parameters.l2": "x"}, "l2 must be a number ≥ 0. Got 'x'"),
-    ("linear", {"parameters.l2": float("nan")}, "l2 must be a number ≥ 0. Got nan"),
+    ("linear", {"parameters.reg_lambda": "x"}, "reg_lambda must be a number ≥ 0. Got 'x'"),
+    ("linear", {"parameters.reg_lambda": float("nan")}, "reg_lambda must be a number ≥ 0. Got nan"),
     ("linear", {"parameters.colour": 1}, "colour"),
-    ("linear", {"parameters.optimiser": "newton"}, "no optimiser 'newton'"),
+    ("linear", {"parameters.optimizer": "newton"}, "no optimizer 'newton'"),
     ("linear", {"parameters.n_jobs": 10**9}, "n_jobs must be from 1 to 1,024"),
     ("linear", {"objective.options.depth": "x"}, "'depth' option of listmle must be an integer ≥ 1 or None. Got 'x'"),
     ("linear", {"objective.name": "listmel"}, "Did you mean 'listmle'"),
@@ -72,11 +72,15 @@ CHANGES = [
     ("linear", {"transforms.2.n_features": 9}, "second-order was fitted on 9 features. Got 4"),
     ("linear", {"transforms.0.values": [1, 2, 3, 4]}, "stored fill transform is not whole"),
     ("network", {"parameters.epochs": "x"}, "epochs must be an integer ≥ 1. Got 'x'"),
-    ("network", {"parameters.hidden": [10**9]}, "more layers, or wider ones, than it holds numbers for"),
-    ("network", {"parameters.hidden": [1] * 10**5}, "more layers, or wider ones, than it holds numbers for"),
+    ("network", {"parameters.hidden_layer_sizes": [10**9]}, "more layers, or wider ones, than it holds numbers for"),
+    (
+        "network",
+        {"parameters.hidden_layer_sizes": [1] * 10**5},
+        "more layers, or wider ones, than it holds numbers for",
+    ),
     ("network", {"max_grade": 1e9}, "more layers, or wider ones, than it holds numbers for"),
     ("attention", {"parameters.attention_blocks": 10**9}, "more layers, or wider ones, than it holds numbers for"),
-    ("attention", {"parameters.hidden": [8]}, r"rows.0.weight must be \(\(8, 4\)"),
+    ("attention", {"parameters.hidden_layer_sizes": [8]}, r"rows.0.weight must be \(\(8, 4\)"),
     ("attention", {"module": "Net"}, "weights of a module 'Net' of your own"),
 ]
 
@@ -170,7 +174,7 @@ def test_a_full_disk_leaves_the_old_file_whole(whole, tmp_path, full_disk, kind,
             trained.TRAININGS[kind].fit(data, validation=data, checkpoint=again)
 
     else:
-        loaded = luce.load(path).set_params(l2=2.0)
+        loaded = luce.load(path).set_params(reg_lambda=2.0)
 
         def save():
             loaded.save(path)

@@ -33,21 +33,21 @@ def filled(dataset):
 RANKERS = {
     "trees": quick(),
     "trees of squares": quick("squared-label"),
-    "trees of LightGBM": quick(native="lambdarank"),
-    "trees of some lists": quick("listnet", list_fraction=0.5, feature_fraction=0.5),
-    "trees of categories": quick(categorical=(1, 4)),
+    "trees of LightGBM": quick(lightgbm_objective="lambdarank"),
+    "trees of some lists": quick("listnet", subsample=0.5, colsample_bytree=0.5),
+    "trees of categories": quick(categorical_feature=(1, 4)),
     "trees of normalised features": quick(transforms=("fill", "list-zscore")),
     "trees of products": quick(transforms=("fill", "second-order")),
     "weights": LinearRanker(n_jobs=1),
     "weights and an intercept": LinearRanker("squared-label", n_jobs=1),
-    "weights of products": LinearRanker(transforms=("fill", "standardise", "second-order"), n_jobs=1),
+    "weights of products": LinearRanker(transforms=("fill", "standardize", "second-order"), n_jobs=1),
 }
 
 
 @pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS)
 def test_contributions_add_up_to_the_scores(data, ranker):
     train, test = data["train"], data["test"]
-    if getattr(ranker, "categorical", ()):
+    if getattr(ranker, "categorical_feature", ()):
         train, test = (each.with_features(np.abs(np.round(np.nan_to_num(each.features)))) for each in (train, test))
     ranker.fit(train)
     found, scores = ranker.explain(test), ranker.predict(test)
@@ -63,8 +63,8 @@ def test_contributions_add_up_to_the_scores(data, ranker):
 
 def test_contributions_of_sparse_features_and_of_an_adapted_ranker(data):
     train, test = filled(data["train"]), filled(data["test"])
-    first = quick(trees=5).fit(train)
-    adapted = quick(trees=5).fit(filled(data["validation"]), init=first)
+    first = quick(n_estimators=5).fit(train)
+    adapted = quick(n_estimators=5).fit(filled(data["validation"]), init_model=first)
     thin = test.with_features(sparse.csr_array(test.features))
     for ranker in (adapted, LinearRanker(transforms=(), n_jobs=1).fit(train)):
         found, dense = ranker.explain(thin), ranker.explain(test)
@@ -99,7 +99,7 @@ def test_contributions_of_trees_are_shapley_values():
     X = rng.normal(size=(300, 3))
     labels = np.digitize(X[:, 0] * (X[:, 1] > 0) + 0.5 * X[:, 2], [0.2, 0.8])
     data = luce.Dataset(X, labels, np.arange(0, 301, 10))
-    ranker = quick("pl-partition", trees=3, leaves=5).fit(data)
+    ranker = quick("pl-partition", n_estimators=3, num_leaves=5).fit(data)
     found = ranker.explain(data)
     for number in (0, 17, 123):
         row = data.features[number].astype(np.float64)
@@ -120,7 +120,7 @@ def test_contributions_of_trees_are_shapley_values():
 def test_weights_times_values(data):
     ranker = LinearRanker("squared-label", n_jobs=1).fit(data["train"])
     found = ranker.explain(data["test"])
-    np.testing.assert_allclose(found.contributions, ranker._transformed(data["test"]) * ranker.weights_)
+    np.testing.assert_allclose(found.contributions, ranker._transformed(data["test"]) * ranker.coef_)
     assert (found.base == ranker.intercept_[0]).all() and found.base[0] != 0
 
 
@@ -140,10 +140,10 @@ def test_within_lists_only_differences_are_left():
 
 
 def test_what_cannot_be_explained_says_why(data, monkeypatch):
-    for ranker in (quick("mcrank", trees=2), LinearRanker("mcrank", n_jobs=1)):
+    for ranker in (quick("mcrank", n_estimators=2), LinearRanker("mcrank", n_jobs=1)):
         with pytest.raises(OptionError, match="an expected grade, not a sum"):
             ranker.fit(data["train"]).explain(data["test"])
-    ranker = quick(trees=2).fit(data["train"])
+    ranker = quick(n_estimators=2).fit(data["train"])
     with pytest.raises(DataError, match="X has 3 features"):
         ranker.explain(np.zeros((2, 3)))
     wrong = [Tree({**tree.fields, "leaf_count": "1 " * 7 + "0"}) for tree in ranker.forest_.trees]
@@ -164,7 +164,7 @@ def _depth(tree, node=0):
 
 
 def test_importance_sums_what_the_trees_say(data):
-    ranker = quick("mcrank", trees=3).fit(data["train"])
+    ranker = quick("mcrank", n_estimators=3).fit(data["train"])
     gain, split = ranker.importance(), ranker.importance("split")
     features = np.concatenate([tree.whole("split_feature") for tree in ranker.forest_.trees])
     gains = np.concatenate([tree.numbers("split_gain") for tree in ranker.forest_.trees])
@@ -183,7 +183,7 @@ def test_permutation_importance_by_hand(data, metric, within_lists):
     train, test = data["train"], data["test"]
     weights = np.arange(test.n_lists) % 3.0
     test = luce.Dataset(test.features, test.labels, test.offsets, list_weights=weights)
-    ranker = quick(trees=8).fit(train)
+    ranker = quick(n_estimators=8).fit(train)
     given = {"repeats": 3, "seed": 7, "within_lists": within_lists}
     found = permutation_importance(ranker, test, metric, **given)
 
@@ -234,7 +234,7 @@ def test_what_is_not_used_is_worth_nothing():
 
 def test_every_ranker_of_lists_has_permutation_importance(data):
     heard = []
-    ranker = NeuralRanker(hidden=(4,), epochs=1, n_jobs=1).fit(data["train"])
+    ranker = NeuralRanker(hidden_layer_sizes=(4,), epochs=1, n_jobs=1).fit(data["train"])
     found = permutation_importance(ranker, data["test"], repeats=1, callback=heard.append)
     assert isinstance(found, Importance) and np.ptp(found.values) > 0
     assert heard == pytest.approx([(i + 1) / 12 for i in range(12)])

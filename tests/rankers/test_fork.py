@@ -33,8 +33,10 @@ def in_a_child(work):
 @pytest.mark.parametrize(
     "ranker",
     [
-        luce.TreeRanker(trees=3, n_jobs=2),
-        luce.NeuralRanker(hidden=(256, 256), epochs=1, device="cpu", n_jobs=2),  # wide enough to use two threads
+        luce.TreeRanker(n_estimators=3, n_jobs=2),
+        luce.NeuralRanker(
+            hidden_layer_sizes=(256, 256), epochs=1, device="cpu", n_jobs=2
+        ),  # wide enough to use two threads
     ],
     ids=lambda ranker: ranker.kind,
 )

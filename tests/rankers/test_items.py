@@ -42,9 +42,9 @@ def log_ties(model):
 )
 def test_figures_of_r_with_ties(prior, worths, ties):
     model = PlackettLuce("davidson", prior=prior).fit(fruit())
-    tolerance = 2e-5 if isinstance(prior, Normal) else 2e-7
-    np.testing.assert_allclose(relative(model, "apple"), worths, atol=tolerance)
-    np.testing.assert_allclose(log_ties(model), ties, atol=tolerance)
+    tol = 2e-5 if isinstance(prior, Normal) else 2e-7
+    np.testing.assert_allclose(relative(model, "apple"), worths, atol=tol)
+    np.testing.assert_allclose(log_ties(model), ties, atol=tol)
 
 
 def test_figures_of_r_for_pairs():
@@ -231,7 +231,7 @@ def test_rankings_of_weight_zero_are_as_good_as_absent():
 
 def test_many_items_by_conjugate_gradients_and_threads():
     rankings, truth = strict(n_items=300, n_rankings=6_000, sizes=(5, 9))
-    models = [PlackettLuce(n_jobs=n, tolerance=1e-9).fit(rankings) for n in (1, 2)]
+    models = [PlackettLuce(n_jobs=n, tol=1e-9).fit(rankings) for n in (1, 2)]
     assert models[0].convergence_.products > 0
     assert models[0].convergence_.gradient <= 1e-9
     np.testing.assert_allclose(models[0].log_worths_, models[1].log_worths_, atol=1e-8)
@@ -279,7 +279,7 @@ def test_a_normal_prior_has_a_mean_and_a_spread_for_each_item():
         ({"adherence": 2.0}, "adherence must be None, True or luce.Gamma"),
         ({"teams": {}, "features": {}}, "give one of the two"),
         ({"teams": [1]}, "teams must map"),
-        ({"tolerance": 0}, "tolerance must be above 0 and max_iterations at least 1"),
+        ({"tol": 0}, "tol must be above 0 and max_iter at least 1"),
     ],
 )
 def test_settings_that_cannot_be(settings, message):
@@ -314,13 +314,13 @@ def test_a_fit_that_fails_leaves_the_last_one_whole():
 
 def test_an_early_end_is_told_and_progress_is_logged(caplog):
     with caplog.at_level(logging.INFO, logger="luce"), pytest.warns(LuceWarning, match="NOT converged after 1 iter"):
-        model = PlackettLuce(max_iterations=1, tolerance=1e-15).fit(strict(spread=3)[0])
+        model = PlackettLuce(max_iter=1, tol=1e-15).fit(strict(spread=3)[0])
     assert not model.convergence_.converged
     assert any("iteration 1: log posterior" in record.message for record in caplog.records)
 
 
 def test_follows_scikit_learn():
-    model = PlackettLuce("davidson", prior=Pseudo(1.0), tolerance=1e-6)
+    model = PlackettLuce("davidson", prior=Pseudo(1.0), tol=1e-6)
     copy = clone(model)
     assert copy.get_params() == model.get_params()
     assert "Pseudo(wins=1.0)" in repr(model)

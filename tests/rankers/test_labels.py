@@ -24,7 +24,14 @@ def data():
 
 
 def quick(objective="pl-partition", **settings):
-    base = {"hidden": (16,), "learning_rate": 0.02, "rows_per_batch": 16, "epochs": 8, "device": "cpu", "n_jobs": 1}
+    base = {
+        "hidden_layer_sizes": (16,),
+        "learning_rate": 0.02,
+        "batch_size": 16,
+        "epochs": 8,
+        "device": "cpu",
+        "n_jobs": 1,
+    }
     return LabelRanker(objective, **{**base, **settings})
 
 
@@ -47,11 +54,11 @@ def test_objectives_train_it(data, objective):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"hidden": (16, 8), "activation": "tanh", "dropout": 0.1},
+        {"hidden_layer_sizes": (16, 8), "activation": "tanh", "dropout": 0.1},
         {"activation": "identity", "objective": "squared-label"},
         {"negatives": 10},
-        {"optimiser": "adagrad", "learning_rate": 0.1, "l2": 1e-4},
-        {"transforms": ("standardise",)},
+        {"optimizer": "adagrad", "learning_rate": 0.1, "weight_decay": 1e-4},
+        {"transforms": ("standardize",)},
     ],
 )
 def test_settings_learn_and_come_back_from_their_file(data, settings, tmp_path):
@@ -76,10 +83,10 @@ def test_sparse_and_dense_rows_are_the_same(data):
 def test_a_step_goes_down_the_gradient_of_the_mean_loss(data):
     """Plain gradient descent written out for one batch gives the same last layer; rows without labels do not count."""
     train = data["train"].take(np.arange(12))
-    ranker = quick("bce", activation="identity", optimiser="sgd", learning_rate=0.1, epochs=1, rows_per_batch=12)
+    ranker = quick("bce", activation="identity", optimizer="sgd", learning_rate=0.1, epochs=1, batch_size=12)
     ranker.fit(train)
     torch.manual_seed(0)
-    start = LabelNetwork(30, 40, hidden=(16,), activation="identity")
+    start = LabelNetwork(30, 40, hidden_layer_sizes=(16,), activation="identity")
     x = train.features.toarray()[3:]
     hidden = x @ start.first.weight.detach().numpy() + start.first.bias.detach().numpy()
     scores = hidden @ start.out.weight.detach().numpy().T + start.out.bias.detach().numpy()
@@ -90,7 +97,7 @@ def test_a_step_goes_down_the_gradient_of_the_mean_loss(data):
 
 def test_the_first_layer_is_a_sum_over_entries():
     features = sparse.random_array((6, 9), density=0.3, dtype=np.float32, rng=np.random.default_rng(0), format="csr")
-    network = LabelNetwork(9, 4, hidden=(5,))
+    network = LabelNetwork(9, 4, hidden_layer_sizes=(5,))
     found = network(rows_to(features, np.array([5, 0, 3]), torch.device("cpu")))
     expected = network(torch.from_numpy(features.toarray()[[5, 0, 3]]))
     torch.testing.assert_close(found, expected)
@@ -152,7 +159,7 @@ def test_sampled_negatives_look_at_some_labels_and_at_all_relevant_ones(data, mo
 
     monkeypatch.setattr(LabelNetwork, "forward", noted)
     train = data["train"].take(np.arange(3, 8))
-    quick(negatives=4, epochs=3, rows_per_batch=5).fit(train)
+    quick(negatives=4, epochs=3, batch_size=5).fit(train)
     relevant = np.unique(train.labels.indices)
     assert all(np.isin(relevant, some).all() and len(some) <= len(relevant) + 4 for some in seen)
     assert len({tuple(some) for some in seen}) > 1  # others are drawn each step
@@ -171,7 +178,7 @@ def test_propensities_come_from_all_rows_that_fit_was_given(data):
 
 
 def test_early_stopping_keeps_the_best_epoch_and_the_best_rate(data):
-    ranker = quick(learning_rate=[0.03, 1e-6], epochs=25, patience=3, metric="psp@3")
+    ranker = quick(learning_rate=[0.03, 1e-6], epochs=25, early_stopping_rounds=3, metric="psp@3")
     ranker.fit(data["train"], validation=data["validation"])
     best = max(ranker.history_, key=lambda record: record["validation"])
     assert ranker.learning_rate_ == 0.03
@@ -200,7 +207,7 @@ def test_all_labels_relevant_and_rows_without_features():
 
 def test_diverging_is_said(data):
     with pytest.raises(LuceError, match="training diverges"):
-        quick("squared-label", optimiser="sgd", learning_rate=1e4, epochs=30).fit(data["train"])
+        quick("squared-label", optimizer="sgd", learning_rate=1e4, epochs=30).fit(data["train"])
 
 
 def test_what_is_refused(data):
@@ -208,12 +215,12 @@ def test_what_is_refused(data):
     for settings, words in (
         ({"objective": "mcrank"}, "one output a grade"),
         ({"objective": "pairties-davidson"}, "learns parameters beside"),
-        ({"hidden": ()}, "at least one layer"),
+        ({"hidden_layer_sizes": ()}, "at least one layer"),
         ({"negatives": 0}, "negatives must be an integer ≥ 1"),
         ({"metric": "err@3"}, "no metric 'err'"),
         ({"metric": "precision"}, "needs a cutoff"),
         ({"transforms": ("list-zscore",)}, "no lists of items"),
-        ({"rows_per_batch": 0}, "rows_per_batch must be"),
+        ({"batch_size": 0}, "batch_size must be"),
         ({"learning_rate": [0.1, 0.2]}, "give validation data"),
     ):
         with pytest.raises(OptionError, match=words):

@@ -14,7 +14,7 @@ from luce.rankers import Checkpoint, LabelRanker
 
 from .tagged import parts, tagged
 
-small = {"hidden": (8,), "rows_per_batch": 16, "epochs": 4, "learning_rate": 0.01, "device": "cpu", "n_jobs": 1}
+small = {"hidden_layer_sizes": (8,), "batch_size": 16, "epochs": 4, "learning_rate": 0.01, "device": "cpu", "n_jobs": 1}
 
 
 class Cut(Exception):
@@ -31,7 +31,7 @@ def data():
     [
         {},
         {"dropout": 0.3, "negatives": 6},
-        {"objective": "listmle", "optimiser": "adagrad"},
+        {"objective": "listmle", "optimizer": "adagrad"},
         {"learning_rate": [1e-3, 0.01]},
     ],
     ids=["adam", "dropout and negatives", "random objective", "two rates"],
@@ -74,8 +74,8 @@ def test_a_checkpoint_of_other_labels_is_refused(data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"parameters": {"hidden": [10**9]}}, "more layers, or wider ones"),
-        ({"parameters": {"hidden": []}}, "at least one layer"),
+        ({"parameters": {"hidden_layer_sizes": [10**9]}}, "more layers, or wider ones"),
+        ({"parameters": {"hidden_layer_sizes": []}}, "at least one layer"),
         ({"features": {"count": 10**12, "names": None}}, "more layers, or wider ones"),
         ({"objective": {"name": "mcrank", "options": {}}}, "one output a grade"),
     ],
@@ -115,7 +115,16 @@ def test_the_command_line_trains_evaluates_and_ranks(tmp_path):
     for seed, name in enumerate(("train", "validation", "test")):
         write_tagged(tagged(seed=seed), tmp_path / f"{name}.txt.gz")
     model = tmp_path / "model.luce"
-    given = ["--set", "hidden=16", "--set", "epochs=6", "--set", "learning-rate=0.02", "--set", "rows-per-batch=16"]
+    given = [
+        "--set",
+        "hidden_layer_sizes=16",
+        "--set",
+        "epochs=6",
+        "--set",
+        "learning-rate=0.02",
+        "--set",
+        "batch-size=16",
+    ]
     call("train", tmp_path / "train.txt.gz", "--validation", tmp_path / "validation.txt.gz", "--model", "labels",
          *given, "--threads", 1, "-o", model)  # fmt: skip
     ranker = luce.load(model)
@@ -137,7 +146,9 @@ def test_the_command_line_trains_evaluates_and_ranks(tmp_path):
 def test_presets_of_labels(data):
     for name in ("tags-pl-partition", "tags-pl-lb", "tags-ranknet", "tags-ranksvm", "leml"):
         ranker = luce.rankers.preset(name, epochs=1, n_jobs=1, device="cpu")
-        assert isinstance(ranker, LabelRanker) and ranker.hidden == (256,) and len(ranker.learning_rate) == 3
+        assert (
+            isinstance(ranker, LabelRanker) and ranker.hidden_layer_sizes == (256,) and len(ranker.learning_rate) == 3
+        )
     assert ranker.fit(data["train"], validation=data["validation"]).learning_rate_ in (1e-4, 1e-3, 1e-2)
 
 

@@ -25,13 +25,13 @@ def parts():
 
 
 def problem(ranker, features, dataset):
-    return LinearProblem(features, dataset, ranker._objective(), Draw(ranker.random_state), ranker.l2, 1)
+    return LinearProblem(features, dataset, ranker._objective(), Draw(ranker.random_state), ranker.reg_lambda, 1)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_objective_trains_it(parts, objective):
     train, test = for_objective(objective, parts["train"]), parts["test"]
-    ranker = LinearRanker(objective, max_iterations=30, n_jobs=1).fit(train, validation=parts["validation"])
+    ranker = LinearRanker(objective, max_iter=30, n_jobs=1).fit(train, validation=parts["validation"])
     assert ndcg(ranker.predict(test), test) > random_ndcg(test) + 0.1
 
 
@@ -42,7 +42,7 @@ def test_one_optimum_from_any_start(parts, objective, monkeypatch):
     for seed in range(5):
         start = np.random.default_rng(seed).normal(size=40)
         monkeypatch.setattr(LinearProblem, "start", lambda self, start=start: start)
-        ranker = LinearRanker(objective, tolerance=1e-14, max_iterations=1_000, n_jobs=1).fit(parts["train"])
+        ranker = LinearRanker(objective, tol=1e-14, max_iter=1_000, n_jobs=1).fit(parts["train"])
         losses.append(ranker.history_[-1]["loss"])
     assert max(losses) - min(losses) < 1e-6 * min(losses)
     assert len(ranker.history_) > 10
@@ -50,11 +50,11 @@ def test_one_optimum_from_any_start(parts, objective, monkeypatch):
 
 def test_gradient_descent_reaches_the_optimum_of_lbfgs(parts):
     train = parts["train"]
-    best = LinearRanker("listnet", l2=10, tolerance=1e-12, n_jobs=1).fit(train)
-    settings = {"optimiser": "gradient-descent", "l2": 10, "learning_rate": 0.3, "n_jobs": 1}
-    descended = LinearRanker("listnet", max_iterations=400, **settings).fit(train)
+    best = LinearRanker("listnet", reg_lambda=10, tol=1e-12, n_jobs=1).fit(train)
+    settings = {"optimizer": "gradient-descent", "reg_lambda": 10, "learning_rate": 0.3, "n_jobs": 1}
+    descended = LinearRanker("listnet", max_iter=400, **settings).fit(train)
     assert descended.history_[-1]["loss"] * train.n_lists == pytest.approx(best.history_[-1]["loss"], rel=1e-5)
-    batches = LinearRanker("listnet", max_iterations=60, lists_per_batch=10, **settings).fit(train)
+    batches = LinearRanker("listnet", max_iter=60, batch_size=10, **settings).fit(train)
     assert batches.history_[-1]["loss"] == pytest.approx(descended.history_[-1]["loss"], rel=0.02)
 
 
@@ -67,7 +67,7 @@ def test_ties_are_shuffled_anew_in_each_iteration_of_gradient_descent(parts, mon
         return real(self, point)
 
     monkeypatch.setattr(LinearProblem, "value_and_gradient", spy)
-    settings = {"optimiser": "gradient-descent", "max_iterations": 2, "lists_per_batch": 40, "n_jobs": 1}
+    settings = {"optimizer": "gradient-descent", "max_iter": 2, "batch_size": 40, "n_jobs": 1}
     LinearRanker(**settings).fit(parts["train"])
     assert [step for step, _ in steps] == [0, 0, 1, 1]
     assert sorted(steps[0][1] + steps[1][1]) == list(range(60))
@@ -76,7 +76,7 @@ def test_ties_are_shuffled_anew_in_each_iteration_of_gradient_descent(parts, mon
 
 def test_coordinate_ascent_maximises_the_metric(parts):
     train = parts["train"]
-    settings = {"optimiser": "coordinate-ascent", "metric": "ndcg@5", "max_iterations": 4, "n_jobs": 1}
+    settings = {"optimizer": "coordinate-ascent", "metric": "ndcg@5", "max_iter": 4, "n_jobs": 1}
     ranker = LinearRanker(**settings).fit(train)
     reached = luce.evaluate(ranker.predict(train), train, "ndcg@5", n_bootstrap=0).means["ndcg@5"]
     other = luce.evaluate(LinearRanker(n_jobs=1).fit(train).predict(train), train, "ndcg@5", n_bootstrap=0)
@@ -96,8 +96,8 @@ def test_coordinate_ascent_keeps_the_best_of_its_climbs(parts, monkeypatch):
         return best
 
     monkeypatch.setattr("luce.rankers.linear_search.maximise", climb)
-    ranker = LinearRanker(optimiser="coordinate-ascent", n_jobs=1).fit(parts["train"])
-    np.testing.assert_array_equal(ranker.weights_, best)
+    ranker = LinearRanker(optimizer="coordinate-ascent", n_jobs=1).fit(parts["train"])
+    np.testing.assert_array_equal(ranker.coef_, best)
 
 
 def test_the_best_weights_survive_an_interrupt(parts):
@@ -109,22 +109,20 @@ def test_the_best_weights_survive_an_interrupt(parts):
 
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(parts["train"], callback=stop)
-    np.testing.assert_array_equal(
-        ranker.weights_, LinearRanker(max_iterations=4, n_jobs=1).fit(parts["train"]).weights_
-    )
+    np.testing.assert_array_equal(ranker.coef_, LinearRanker(max_iter=4, n_jobs=1).fit(parts["train"]).coef_)
 
 
 def test_the_gradient_vanishes_at_the_optimum(parts):
-    ranker = LinearRanker(tolerance=1e-15, max_iterations=500, n_jobs=1).fit(parts["train"])
+    ranker = LinearRanker(tol=1e-15, max_iter=500, n_jobs=1).fit(parts["train"])
     features = luce.data.features.apply_transforms(ranker.transforms_, parts["train"].features, parts["train"].offsets)
-    value, gradient = problem(ranker, features, parts["train"]).value_and_gradient(ranker.weights_)
+    value, gradient = problem(ranker, features, parts["train"]).value_and_gradient(ranker.coef_)
     assert np.abs(gradient).max() < 1e-3 * value
     assert ranker.history_[-1]["loss"] == pytest.approx(value, rel=1e-12)
 
 
 def test_history_falls_and_the_best_iteration_is_kept(parts):
     seen = []
-    ranker = LinearRanker(patience=5, n_jobs=1).fit(
+    ranker = LinearRanker(early_stopping_rounds=5, n_jobs=1).fit(
         parts["train"], validation=parts["validation"], callback=seen.append
     )
     assert seen == ranker.history_
@@ -157,24 +155,27 @@ def test_what_is_learned_beside_the_weights_is_stored(parts, tmp_path):
     ranker.save(tmp_path / "a.luce")
     assert luce.load(tmp_path / "a.luce").nuisance_ == ranker.nuisance_
     grades = LinearRanker("mcrank", n_jobs=1).fit(parts["train"])
-    assert grades.weights_.shape == (40, 5)
+    assert grades.coef_.shape == (40, 5)
     grades.save(tmp_path / "b.luce")
     np.testing.assert_array_equal(luce.load(tmp_path / "b.luce").predict(parts["test"]), grades.predict(parts["test"]))
 
 
 def test_optimisers_that_do_not_fit_are_refused(parts):
     with pytest.raises(OptionError, match="no loss to search along"):
-        LinearRanker("lambdarank", optimiser="lbfgs").fit(parts["train"])
+        LinearRanker("lambdarank", optimizer="lbfgs").fit(parts["train"])
     with pytest.raises(OptionError, match="mcrank has several"):
-        LinearRanker("mcrank", optimiser="coordinate-ascent").fit(parts["train"])
+        LinearRanker("mcrank", optimizer="coordinate-ascent").fit(parts["train"])
     with pytest.raises(OptionError, match="Did you mean 'lbfgs'"):
-        LinearRanker(optimiser="bfgs").fit(parts["train"])
+        LinearRanker(optimizer="bfgs").fit(parts["train"])
     with pytest.raises(LuceError, match=r"diverges at iteration 2, step 2\. Try a lower learning_rate than 1e\+200"):
-        LinearRanker("squared-label", optimiser="gradient-descent", learning_rate=1e200).fit(parts["train"])
+        LinearRanker("squared-label", optimizer="gradient-descent", learning_rate=1e200).fit(parts["train"])
 
 
 def test_the_prior_shrinks_the_weights(parts):
-    norms = [np.linalg.norm(LinearRanker(l2=l2, n_jobs=1).fit(parts["train"]).weights_) for l2 in (0.1, 100, 1e5)]
+    norms = [
+        np.linalg.norm(LinearRanker(reg_lambda=reg_lambda, n_jobs=1).fit(parts["train"]).coef_)
+        for reg_lambda in (0.1, 100, 1e5)
+    ]
     assert norms[0] > norms[1] > norms[2]
 
 
@@ -225,19 +226,19 @@ def test_the_form_of_the_data_does_not_matter(parts, form, tmp_path):
 
 
 def test_threads_and_seeds(parts):
-    one, two = (LinearRanker(n_jobs=jobs, random_state=7).fit(parts["train"]).weights_ for jobs in (1, 2))
+    one, two = (LinearRanker(n_jobs=jobs, random_state=7).fit(parts["train"]).coef_ for jobs in (1, 2))
     np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
-    other = LinearRanker(n_jobs=1, random_state=8).fit(parts["train"]).weights_
+    other = LinearRanker(n_jobs=1, random_state=8).fit(parts["train"]).coef_
     assert not np.allclose(one, other, rtol=1e-3)
 
 
 def test_follows_scikit_learn(parts):
-    ranker = LinearRanker(luce.objective("listmle", depth=3), l2=2.5)
+    ranker = LinearRanker(luce.objective("listmle", depth=3), reg_lambda=2.5)
     copy = clone(ranker)
-    assert copy.get_params()["l2"] == 2.5
+    assert copy.get_params()["reg_lambda"] == 2.5
     assert str(copy.get_params()["objective"]) == "listmle(depth=3)"
     assert "listmle(depth=3)" in repr(ranker)
-    assert copy.set_params(l2=1.0).fit(parts["train"]) is copy
+    assert copy.set_params(reg_lambda=1.0).fit(parts["train"]) is copy
 
 
 def test_list_wise_normalisation_needs_the_lists(parts):
@@ -267,7 +268,7 @@ def test_rank_table(parts):
     [
         (lambda p: LinearRanker("listmel").fit(p["train"]), "Did you mean 'listmle'"),
         (lambda p: LinearRanker(metric="ndgc").fit(p["train"]), "Did you mean 'ndcg'"),
-        (lambda p: LinearRanker(transforms=["standardize"]).fit(p["train"]), "Did you mean 'standardise'"),
+        (lambda p: LinearRanker(transforms=["standardise"]).fit(p["train"]), "Did you mean 'standardize'"),
         (lambda p: LinearRanker().fit(p["train"].features), "labels y and the query qid"),
         (lambda p: LinearRanker().fit(luce.from_arrays([[1.0]], None, [1])), "no item has a label"),
         (
@@ -309,10 +310,10 @@ def test_data_that_teaches_nothing_gives_equal_scores():
 
 
 def test_a_loss_beyond_numbers_is_told():
-    from luce.optimisers.lbfgs import minimise
+    from luce.optimizers.lbfgs import minimise
 
     with pytest.raises(LuceError, match="left the numbers"):
-        minimise(lambda x: (np.nan, x), np.ones(2), max_iterations=5, tolerance=0, watch=lambda *_: False)
+        minimise(lambda x: (np.nan, x), np.ones(2), max_iter=5, tol=0, watch=lambda *_: False)
     with pytest.raises(OptionError):
         LinearRanker().set_params(n_jobs=0).fit(luce.from_arrays(np.ones((9000, 1)), np.ones(9000), np.ones(9000)))
 
@@ -330,13 +331,13 @@ def test_predict_from_several_threads(parts):
 
 def test_training_is_logged(parts, caplog):
     with caplog.at_level("INFO", logger="luce"):
-        LinearRanker(n_jobs=1, max_iterations=2).fit(parts["train"])
+        LinearRanker(n_jobs=1, max_iter=2).fit(parts["train"])
     assert "listmle: {'iteration': 1, 'loss':" in caplog.text
 
 
 def test_err_on_validation_uses_the_highest_grade_of_the_training_lists(parts):
     train, whole = parts["train"], parts["validation"]
     validation = luce.Dataset(whole.features, np.minimum(whole.labels, 1), whole.offsets)
-    ranker = LinearRanker(metric="err", max_iterations=3).fit(train, validation=validation)
+    ranker = LinearRanker(metric="err", max_iter=3).fit(train, validation=validation)
     expected = luce.evaluate(ranker.predict(validation), validation, "err", max_grade=train.labels.max())
     assert ranker.history_[ranker.best_iteration_ - 1]["validation"] == pytest.approx(expected.means["err"])

@@ -45,11 +45,17 @@ def texts(rankers):
     "settings",
     [
         {},
-        {"objective": "pl-partition", "list_fraction": 0.5, "min_rows_in_leaf": 1, "trees": 8},
-        {"objective": "mcrank", "trees": 5},
+        {"objective": "pl-partition", "subsample": 0.5, "min_child_samples": 1, "n_estimators": 8},
+        {"objective": "mcrank", "n_estimators": 5},
         {"objective": "squared-label"},
-        {"objective": "pairties-davidson", "feature_fraction": 0.5},
-        {"objective": "listmle", "trees": 200, "patience": 4, "learning_rate": 0.4, "metric": "err"},
+        {"objective": "pairties-davidson", "colsample_bytree": 0.5},
+        {
+            "objective": "listmle",
+            "n_estimators": 200,
+            "early_stopping_rounds": 4,
+            "learning_rate": 0.4,
+            "metric": "err",
+        },
     ],
     ids=str,
 )
@@ -71,9 +77,9 @@ def test_it_is_the_model_of_one_machine(data, settings):
 
 def test_three_machines_of_sparse_features_start_from_a_model(data):
     thin = {name: part.with_features(sparse.csr_array(np.nan_to_num(part.features))) for name, part in data.items()}
-    first = quick(trees=3).fit(thin["train"])
-    alone = quick(trees=4).fit(thin["train"], validation=thin["validation"], init=first)
-    rankers = fitted(thin, {"trees": 4}, (5, 30), init=first)
+    first = quick(n_estimators=3).fit(thin["train"])
+    alone = quick(n_estimators=4).fit(thin["train"], validation=thin["validation"], init_model=first)
+    rankers = fitted(thin, {"n_estimators": 4}, (5, 30), init_model=first)
     assert len(set(texts(rankers))) == 1
     assert rankers[2].forest_.trees[:3] == first.forest_.trees
     np.testing.assert_allclose(rankers[2].predict(thin["test"]), alone.predict(thin["test"]), rtol=1e-6, atol=1e-9)
@@ -89,7 +95,11 @@ def test_splits_by_many_categories_are_known_everywhere(data):
         name: luce.Dataset(part.features, np.arange(part.n_rows) % 60 % 7 % 2, part.offsets)
         for name, part in moved.items()
     }
-    settings = {"categorical": [0], "trees": 3, "engine": {"max_cat_threshold": 1_000, "cat_smooth": 0.0}}
+    settings = {
+        "categorical_feature": [0],
+        "n_estimators": 3,
+        "lightgbm_params": {"max_cat_threshold": 1_000, "cat_smooth": 0.0},
+    }
     rankers = fitted(labelled, settings)
     alone = quick(**settings).fit(labelled["train"], validation=labelled["validation"])
     assert len(set(texts(rankers))) == 1
@@ -101,9 +111,9 @@ def test_splits_by_many_categories_are_known_everywhere(data):
 
 @pytest.mark.parametrize("native", ["lambdarank", "rank_xendcg"])
 def test_objectives_of_lightgbm_train_together(data, native):
-    rankers = fitted(data, {"native": native})
+    rankers = fitted(data, {"lightgbm_objective": native})
     assert len(set(texts(rankers))) == 1
-    alone = quick(native=native).fit(data["train"], validation=data["validation"])
+    alone = quick(lightgbm_objective=native).fit(data["train"], validation=data["validation"])
     assert rankers[0].history_[-1]["loss"] == pytest.approx(alone.history_[-1]["loss"], rel=0.02)
 
 
@@ -113,14 +123,14 @@ def test_bins_of_many_rows_come_from_a_sample_of_all_shards(data):
     features = np.nan_to_num(np.array(train.features))
     features[: train.offsets[20]] += 100.0
     moved = {**data, "train": train.with_features(features)}
-    rankers = fitted(moved, {"engine": {"bin_construct_sample_cnt": 300}})
+    rankers = fitted(moved, {"lightgbm_params": {"bin_construct_sample_cnt": 300}})
     assert len(set(texts(rankers))) == 1
     thresholds = np.concatenate([tree.numbers("threshold") for tree in rankers[0].forest_.trees])
     assert (thresholds > 90).any()
     assert (thresholds < 50).any()
 
 
-SETTINGS = ["trees=20", "leaves=8", "min-rows-in-leaf=10"]
+SETTINGS = ["n_estimators=20", "num_leaves=8", "min-child-samples=10"]
 
 
 def command(rank, folder, addresses):
@@ -167,7 +177,7 @@ def killing(*arguments):
 collectives.Collectives._reduce_scatter = killing
 with luce.Machines(sys.argv[1], rank=1) as machines:
     shard = luce.read(sys.argv[2])
-    luce.TreeRanker("listmle", trees=20, leaves=8, min_rows_in_leaf=10, n_jobs=1).fit(shard, machines=machines)
+    luce.TreeRanker("listmle", n_estimators=20, num_leaves=8, n_jobs=1).fit(shard, machines=machines)
 """
 
 
@@ -198,9 +208,9 @@ def test_when_one_is_killed_the_other_says_so_and_the_training_can_go_on(data, t
 
 
 def test_a_checkpoint_is_of_all_the_shards(data, tmp_path):
-    fitted(data, {"trees": 5}, checkpoint=tmp_path / "a")
+    fitted(data, {"n_estimators": 5}, checkpoint=tmp_path / "a")
     other = {**data, "train": data["train"].take(np.arange(80))}
-    first, second = fitted(other, {"trees": 6}, checkpoint=tmp_path / "a")
+    first, second = fitted(other, {"n_estimators": 6}, checkpoint=tmp_path / "a")
     assert isinstance(first, DataError)
     assert "its data was" in str(first)
     assert isinstance(second, MachineError)
@@ -234,18 +244,20 @@ def test_a_shard_that_teaches_nothing_is_no_harm(data):
         ("random_state", {"random_state": 7}),
         ("the number of features", {"features": 11}),
         ("the presence of validation lists", {"validation": None}),
-        ("init", {"init": None}),
+        ("init_model", {"init_model": None}),
     ],
 )
 def test_ranks_that_differ_are_told_before_training(data, name, change):
-    init = quick(trees=1).fit(data["train"])
+    init = quick(n_estimators=1).fit(data["train"])
 
     def work(rank, machines):
         now = change if rank == 1 else {}
         cut = slice(None, now.get("features"))
         train, judge = (data[each].with_features(data[each].features[:, cut]) for each in ("train", "validation"))
-        settings = {k: v for k, v in now.items() if k not in ("features", "validation", "init")}
-        own = {"validation": judge, "init": init} | {k: v for k, v in now.items() if k in ("validation", "init")}
+        settings = {k: v for k, v in now.items() if k not in ("features", "validation", "init_model")}
+        own = {"validation": judge, "init_model": init} | {
+            k: v for k, v in now.items() if k in ("validation", "init_model")
+        }
         return quick(**settings).fit(train, machines=machines, **own)
 
     errors = on_all(work)
@@ -302,10 +314,10 @@ def test_afterwards_a_thread_is_alone_again(data):
     shards = split(data["train"], 40)
 
     def work(rank, machines):
-        quick(trees=2).fit(shards[rank], machines=machines)
-        return quick(trees=2).fit(data["train"])
+        quick(n_estimators=2).fit(shards[rank], machines=machines)
+        return quick(n_estimators=2).fit(data["train"])
 
-    assert set(texts(on_all(work))) == {quick(trees=2).fit(data["train"]).forest_.text()}
+    assert set(texts(on_all(work))) == {quick(n_estimators=2).fit(data["train"]).forest_.text()}
 
 
 def test_only_rank_0_writes_unless_told(data, tmp_path, monkeypatch):
@@ -336,7 +348,7 @@ def test_what_does_not_go_with_machines(data):
     with pytest.raises(OptionError, match="not connected"):
         quick().fit(data["train"], machines=Machines("a:1,b:1", 0))
     with pytest.raises(OptionError, match="num_machines=2 cannot be used"):
-        quick(engine={"num_machines": 2}).fit(data["train"])
+        quick(lightgbm_params={"num_machines": 2}).fit(data["train"])
     scaled = on_all(lambda _, machines: quick(transforms=["fill"]).fit(data["train"], machines=machines))
     assert any("fill learns from all" in str(error) for error in scaled)
     for options in ({"machines": "a:1,b:1"}, {"rank": 0}):

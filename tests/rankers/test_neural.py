@@ -22,7 +22,14 @@ def data():
 
 
 def quick(objective="listmle", **settings):
-    base = {"hidden": (16,), "learning_rate": 0.01, "lists_per_batch": 16, "epochs": 8, "device": "cpu", "n_jobs": 1}
+    base = {
+        "hidden_layer_sizes": (16,),
+        "learning_rate": 0.01,
+        "batch_size": 16,
+        "epochs": 8,
+        "device": "cpu",
+        "n_jobs": 1,
+    }
     return NeuralRanker(objective, **{**base, **settings})
 
 
@@ -36,12 +43,12 @@ def test_every_objective_trains_it(data, objective):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"activation": "sigmoid", "optimiser": "adagrad", "learning_rate": 0.1},
-        {"activation": "tanh", "optimiser": "sgd", "learning_rate": 0.05},
-        {"normalisation": "batch", "dropout": 0.1},
-        {"normalisation": "layer", "hidden": (16, 8)},
+        {"activation": "sigmoid", "optimizer": "adagrad", "learning_rate": 0.1},
+        {"activation": "tanh", "optimizer": "sgd", "learning_rate": 0.05},
+        {"normalization": "batch", "dropout": 0.1},
+        {"normalization": "layer", "hidden_layer_sizes": (16, 8)},
         {"context": "attention", "attention_blocks": 1, "dropout": 0.1},
-        {"hidden": (), "optimiser": "sgd", "learning_rate": 0.3},
+        {"hidden_layer_sizes": (), "optimizer": "sgd", "learning_rate": 0.3},
         {"transforms": ("fill", "list-zscore")},
     ],
 )
@@ -52,7 +59,7 @@ def test_networks_learn_and_come_back_from_their_file(data, settings, tmp_path):
     ranker.save(tmp_path / "a.luce")
     again = luce.load(tmp_path / "a.luce")
     np.testing.assert_allclose(again.predict(data["test"]), scores, rtol=1e-4, atol=1e-5)  # a GPU rounds differently
-    assert again.get_params()["hidden"] == list(ranker.hidden)
+    assert again.get_params()["hidden_layer_sizes"] == list(ranker.hidden_layer_sizes)
 
 
 def test_a_step_goes_down_the_gradient_of_the_mean_loss(data):
@@ -66,11 +73,11 @@ def test_a_step_goes_down_the_gradient_of_the_mean_loss(data):
         item_weights=rng.random(train.n_rows),
         list_weights=rng.random(8),
     )
-    ranker = quick("squared-label", hidden=(), optimiser="sgd", lists_per_batch=8, epochs=1, transforms=(), l2=0.1).fit(
-        weighted
-    )
+    ranker = quick(
+        "squared-label", hidden_layer_sizes=(), optimizer="sgd", batch_size=8, epochs=1, transforms=(), weight_decay=0.1
+    ).fit(weighted)
     torch.manual_seed(0)
-    start = Network(40, None, hidden=())
+    start = Network(40, None, hidden_layer_sizes=())
     w, b = start.out.weight.detach().double().numpy()[0], start.out.bias.item()
     scores = weighted.features @ w + b
     evaluation = luce.objective("squared-label").value_and_gradient(
@@ -93,7 +100,7 @@ def test_the_tie_parameter_is_learned(data, tmp_path):
 
 def test_history_early_stopping_and_the_best_epoch(data):
     seen = []
-    ranker = quick(epochs=30, patience=3, learning_rate=0.03)
+    ranker = quick(epochs=30, early_stopping_rounds=3, learning_rate=0.03)
     ranker.fit(data["train"], validation=data["validation"], callback=seen.append)
     whole = [record for record in seen if "validation" in record]
     assert whole == ranker.history_
@@ -104,9 +111,9 @@ def test_history_early_stopping_and_the_best_epoch(data):
 
 
 def test_progress_inside_an_epoch(data, monkeypatch):
-    monkeypatch.setattr("luce.optimisers.gradient_descent.PULSE", 0.0)
+    monkeypatch.setattr("luce.optimizers.gradient_descent.PULSE", 0.0)
     seen = []
-    quick(epochs=2, lists_per_batch=20).fit(data["train"], callback=seen.append)
+    quick(epochs=2, batch_size=20).fit(data["train"], callback=seen.append)
     assert [round(record["iteration"], 2) for record in seen] == [0.33, 0.67, 1, 1.33, 1.67, 2]
     assert all(np.isfinite(record["loss"]) for record in seen)
 
@@ -206,7 +213,7 @@ def test_sparse_features_and_lists_that_teach_nothing(data):
     thin = quick("listnet", transforms=(), epochs=3).fit(luce.Dataset(sparse.csr_array(X), train.labels, train.offsets))
     np.testing.assert_allclose(thin.predict(X), dense.predict(X), rtol=1e-5, atol=1e-6)
     mixed = luce.data.concatenate([train, luce.Dataset(X[:4], [1, 1, 2, 2], [0, 2, 4])])
-    both = quick("ranknet", transforms=(), epochs=1, lists_per_batch=100)
+    both = quick("ranknet", transforms=(), epochs=1, batch_size=100)
     with_them, without = (both.fit(d.with_features(np.nan_to_num(d.features))).history_ for d in (mixed, train))
     assert with_them == without
 
@@ -214,19 +221,19 @@ def test_sparse_features_and_lists_that_teach_nothing(data):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"optimiser": "adma"}, "Did you mean 'adam'"),
+        ({"optimizer": "adma"}, "Did you mean 'adam'"),
         ({"activation": "rleu"}, "Did you mean 'relu'"),
-        ({"normalisation": "btach"}, "Did you mean 'batch'"),
+        ({"normalization": "btach"}, "Did you mean 'batch'"),
         ({"context": "atention"}, "Did you mean 'attention'"),
         ({"epochs": 0}, "epochs must be an integer ≥ 1. Got 0"),
-        ({"lists_per_batch": 2.5}, "lists_per_batch must be an integer"),
-        ({"hidden": (8, 0)}, "hidden must be widths"),
+        ({"batch_size": 2.5}, "batch_size must be an integer"),
+        ({"hidden_layer_sizes": (8, 0)}, "hidden_layer_sizes must be widths"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
         ({"learning_rate": 0}, "learning_rate must be a number > 0"),
-        ({"context": "attention", "hidden": (15,)}, "multiple of attention_heads = 2"),
+        ({"context": "attention", "hidden_layer_sizes": (15,)}, "multiple of attention_heads = 2"),
         ({"device": "cuda:17"}, "cannot use the device 'cuda:17'"),
         (
-            {"learning_rate": 1e30, "optimiser": "sgd"},
+            {"learning_rate": 1e30, "optimizer": "sgd"},
             "no longer finite at epoch 1, step 2.*lower learning_rate than 1e",
         ),
     ],
@@ -256,12 +263,18 @@ def test_an_interrupt_keeps_the_best_so_far(data):
 
 
 def test_l2_does_not_shrink_the_tie_parameter():
-    settings = {"optimiser": "sgd", "learning_rate": 0.1, "l2": 1.0, "seed": 0, "figure": lambda learner: None}
+    settings = {
+        "optimizer": "sgd",
+        "learning_rate": 0.1,
+        "weight_decay": 1.0,
+        "seed": 0,
+        "figure": lambda learner: None,
+    }
     learner = TorchLearner(torch.nn.Linear(1, 1, bias=False), [2.0], **settings)
     weight = learner.network.weight.item()
     for parameter in (learner.network.weight, learner.nuisance):
         parameter.grad = torch.zeros_like(parameter)
-    learner.optimiser.step()
+    learner.optimizer.step()
     assert learner.nuisance.item() == 2
     assert learner.network.weight.item() == pytest.approx(0.9 * weight)
 
@@ -269,7 +282,7 @@ def test_l2_does_not_shrink_the_tie_parameter():
 def test_list_weights_scale_the_step_of_the_tie_parameter(data):
     train = data["train"].take(np.arange(8))
     heavy = luce.Dataset(train.features, train.labels, train.offsets, list_weights=np.full(8, 2.0))
-    settings = {"optimiser": "sgd", "epochs": 1, "lists_per_batch": 8}
+    settings = {"optimizer": "sgd", "epochs": 1, "batch_size": 8}
     (one,), (two,) = (quick("pairties-davidson", **settings).fit(each).nuisance_.values() for each in (train, heavy))
     (start,) = OBJECTIVES["pairties-davidson"].nuisance.values()
     assert two - start == pytest.approx(2 * (one - start)) != 0

@@ -21,13 +21,14 @@ from luce.errors import DataError, OptionError
 from luce.rankers import LinearRanker, NeuralRanker, TreeRanker
 from luce.rankers.inputs import one_list
 
-small = {"hidden": (4,), "epochs": 3, "learning_rate": 0.01, "lists_per_batch": 8, "device": "cpu", "n_jobs": 1}
-few = {"trees": 5, "leaves": 4, "min_rows_in_leaf": 1, "n_jobs": 1}
+small = {"hidden_layer_sizes": (4,), "epochs": 3, "learning_rate": 0.01, "batch_size": 8, "device": "cpu", "n_jobs": 1}
+few = {"n_estimators": 5, "num_leaves": 4, "min_child_samples": 1, "n_jobs": 1}
 RANKERS = {
-    "linear": LinearRanker(max_iterations=5, n_jobs=1),
+    "linear": LinearRanker(max_iter=5, n_jobs=1),
     "neural": NeuralRanker(**small),
     "trees": TreeRanker(**few),
 }
+PENALTY = {"linear": "reg_lambda", "neural": "weight_decay", "trees": "reg_lambda"}
 
 
 class _OneList:
@@ -60,8 +61,8 @@ def not_ours(_):
 @parametrize_with_checks(
     [
         clone(ranker).set_params(transforms=transforms)
-        for ranker in (OneListLinearRanker(max_iterations=5, n_jobs=1), OneListNeuralRanker(**small))
-        for transforms in (("fill", "standardise"), ())  # missing values are filled, or refused
+        for ranker in (OneListLinearRanker(max_iter=5, n_jobs=1), OneListNeuralRanker(**small))
+        for transforms in (("fill", "standardize"), ())  # missing values are filled, or refused
     ]
     + [OneListTreeRanker(**few)],
     expected_failed_checks=not_ours,
@@ -105,7 +106,10 @@ def by_hand(ranker, X, y, qid):
 def test_grid_search_with_groups_and_a_pipeline(routing, data, kind):
     X, y, qid = data
     pipeline = Pipeline([("scale", StandardScaler()), ("ranker", asking(RANKERS[kind]))])
-    grid = {"ranker__l2": np.array([0.01, 10.0]), "ranker__objective": ["listnet", luce.objective("listmle", depth=3)]}
+    grid = {
+        f"ranker__{PENALTY[kind]}": np.array([0.01, 10.0]),
+        "ranker__objective": ["listnet", luce.objective("listmle", depth=3)],
+    }
     search = GridSearchCV(pipeline, grid, cv=GroupKFold(3)).fit(X, y, qid=qid, groups=qid)
     for parameters, mean in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
         settings = {name.removeprefix("ranker__"): value for name, value in parameters.items()}
@@ -140,12 +144,12 @@ def test_list_wise_scores_in_a_pipeline(routing, data):
 
 @pytest.mark.parametrize("kind", RANKERS)
 def test_parameters_clone_and_repr(kind):
-    ranker = clone(RANKERS[kind]).set_params(objective=luce.objective("listmle", depth=3), l2=2.5)
+    ranker = clone(RANKERS[kind]).set_params(objective=luce.objective("listmle", depth=3), **{PENALTY[kind]: 2.5})
     copy = clone(ranker)
     assert copy.get_params() == ranker.get_params()
-    assert copy.l2 == 2.5
+    assert getattr(copy, PENALTY[kind]) == 2.5
     assert "depth=3" in repr(copy)
-    assert "l2=2.5" in repr(copy)
+    assert f"{PENALTY[kind]}=2.5" in repr(copy)
     with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         copy.set_params(colour=1)
 
@@ -226,7 +230,7 @@ def test_tags_tell_what_the_transforms_allow(data, kind):
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     for given in (holes, sparse.csr_array(holes)):
         with pytest.raises(DataError, match="put 'fill' among the transforms"):
-            clone(ranker).set_params(transforms=["standardise"]).fit(given, y, qid)
+            clone(ranker).set_params(transforms=["standardize"]).fit(given, y, qid)
     assert np.isfinite(clone(RANKERS[kind]).fit(holes, y, qid).predict(holes)).all()
     for wrong in (np.where(np.isnan(holes), np.inf, X), X + 1j, sparse.csr_array(X + 1j)):
         with pytest.raises(DataError, match=r"infinite|Complex data not supported"):
@@ -236,19 +240,19 @@ def test_tags_tell_what_the_transforms_allow(data, kind):
 @pytest.mark.parametrize(
     ("kind", "settings", "words"),
     [
-        ("linear", {"l2": "much"}, "l2 must be a number ≥ 0. Got 'much'"),
-        ("linear", {"l2": np.nan}, "l2 must be a number ≥ 0. Got nan"),
-        ("linear", {"max_iterations": 2.5}, "max_iterations must be an integer ≥ 1, or None. Got 2.5"),
+        ("linear", {"reg_lambda": "much"}, "reg_lambda must be a number ≥ 0. Got 'much'"),
+        ("linear", {"reg_lambda": np.nan}, "reg_lambda must be a number ≥ 0. Got nan"),
+        ("linear", {"max_iter": 2.5}, "max_iter must be an integer ≥ 1, or None. Got 2.5"),
         ("linear", {"learning_rate": 0}, "learning_rate must be a number > 0. Got 0"),
-        ("linear", {"optimiser": 3}, "optimiser must be a name, or None. Got 3"),
+        ("linear", {"optimizer": 3}, "optimizer must be a name, or None. Got 3"),
         ("linear", {"transforms": "fill"}, "transforms must be names of transforms or transforms. Got 'fill'"),
         ("linear", {"random_state": -1}, "random_state must be an integer from 0"),
         ("linear", {"n_jobs": 0}, "n_jobs must be from 1"),
         ("linear", {"metric": 10}, "metric must be a name. Got 10"),
-        ("neural", {"hidden": 8}, "hidden must be widths, integers ≥ 1. Got 8"),
+        ("neural", {"hidden_layer_sizes": 8}, "hidden_layer_sizes must be widths, integers ≥ 1. Got 8"),
         ("neural", {"dropout": "half"}, "dropout must be at least 0 and below 1. Got 'half'"),
         ("neural", {"learning_rate": "fast"}, "learning_rate must be a number > 0, or several. Got 'fast'"),
-        ("neural", {"patience": True}, "patience must be an integer ≥ 1. Got True"),
+        ("neural", {"early_stopping_rounds": True}, "early_stopping_rounds must be an integer ≥ 1. Got True"),
     ],
 )
 def test_settings_are_checked_before_any_work(data, kind, settings, words):
@@ -258,18 +262,18 @@ def test_settings_are_checked_before_any_work(data, kind, settings, words):
 
 def test_numbers_of_numpy_are_settings_too(data, tmp_path):
     X, y, qid = data
-    settings = {"epochs": np.int64(2), "hidden": (np.int64(3),), "dropout": np.float32(0.25)}
+    settings = {"epochs": np.int64(2), "hidden_layer_sizes": (np.int64(3),), "dropout": np.float32(0.25)}
     ranker = clone(RANKERS["neural"]).set_params(**settings).fit(X, y, qid)
     ranker.save(tmp_path / "a.luce")
     again = luce.load(tmp_path / "a.luce")
-    assert (again.epochs, list(again.hidden), again.dropout) == (2, [3], 0.25)
+    assert (again.epochs, list(again.hidden_layer_sizes), again.dropout) == (2, [3], 0.25)
     rates = clone(RANKERS["neural"]).set_params(learning_rate=np.array([0.01, 0.1]))
     assert rates.fit(X, y, qid, validation=(X, y, qid)).learning_rate_ in (0.01, 0.1)
 
 
 def test_the_options_of_transforms_come_back(data, tmp_path):
     X, y, qid = data
-    chain = ("standardise", luce.data.features.make_transform("second-order", threshold=0.05))
+    chain = ("standardize", luce.data.features.make_transform("second-order", threshold=0.05))
     clone(RANKERS["linear"]).set_params(transforms=chain).fit(X, y, qid).save(tmp_path / "a.luce")
     again = clone(luce.load(tmp_path / "a.luce"))
-    assert repr(again.transforms) == "['standardise', SecondOrder(threshold=0.05)]"
+    assert repr(again.transforms) == "['standardize', SecondOrder(threshold=0.05)]"

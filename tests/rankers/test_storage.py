@@ -15,8 +15,8 @@ from luce.rankers.storage import save_model
 @pytest.fixture(scope="module")
 def ranker():
     data = web_search(30, n_features=6, mean_length=10, seed=1).dataset
-    chain = ["fill", "standardise", luce.data.features.make_transform("second-order", threshold=0.1)]
-    return luce.LinearRanker(luce.objective("listmle", depth=5), transforms=chain, l2=3.0, n_jobs=1).fit(data)
+    chain = ["fill", "standardize", luce.data.features.make_transform("second-order", threshold=0.1)]
+    return luce.LinearRanker(luce.objective("listmle", depth=5), transforms=chain, reg_lambda=3.0, n_jobs=1).fit(data)
 
 
 def test_comes_back_the_same(ranker, tmp_path):
@@ -25,7 +25,7 @@ def test_comes_back_the_same(ranker, tmp_path):
     again = luce.load(tmp_path / "a.luce")
     np.testing.assert_array_equal(again.predict(data), ranker.predict(data))
     assert str(again.objective) == "listmle(depth=5)"
-    assert (again.l2, again.max_grade_, again.history_) == (3.0, ranker.max_grade_, ranker.history_)
+    assert (again.reg_lambda, again.max_grade_, again.history_) == (3.0, ranker.max_grade_, ranker.history_)
     again.save(tmp_path / "b.luce")
     assert (tmp_path / "a.luce").read_bytes() == (tmp_path / "b.luce").read_bytes()
 

@@ -35,15 +35,15 @@ def test_every_objective_trains_it(data, objective, tmp_path):
     "settings",
     [
         {},
-        {"objective": "pl-partition", "split": "diagonal", "l2": 1.0},
+        {"objective": "pl-partition", "split": "diagonal", "reg_lambda": 1.0},
         {"objective": "mcrank"},
         {"objective": "squared-label"},
         {"objective": "pairties-davidson"},
-        {"list_fraction": 0.5, "feature_fraction": 0.5},
-        {"native": "lambdarank"},
-        {"native": "rank_xendcg"},
+        {"subsample": 0.5, "colsample_bytree": 0.5},
+        {"lightgbm_objective": "lambdarank"},
+        {"lightgbm_objective": "rank_xendcg"},
         {"transforms": ("list-zscore",)},
-        {"engine": {"max_bin": 15, "extra_trees": True}},
+        {"lightgbm_params": {"max_bin": 15, "extra_trees": True}},
     ],
     ids=str,
 )
@@ -102,7 +102,7 @@ def by_hand(goal, scores, dataset, leaves, draw):
 @pytest.mark.parametrize(("name", "options"), EXACT, ids=str)
 def test_a_leaf_steps_as_newton_would(data, name, options):
     train, goal = for_objective(name, data["train"]).take(np.arange(12)), luce.objective(name, **options)
-    ranker = quick(goal, trees=3, learning_rate=1.0, min_rows_in_leaf=15, random_state=5).fit(train)
+    ranker = quick(goal, n_estimators=3, learning_rate=1.0, min_child_samples=15, random_state=5).fit(train)
     booster = ranker.to_lightgbm()
     for tree in range(3):
         before = booster.predict(train.features, num_iteration=tree, num_threads=1) if tree else np.zeros(train.n_rows)
@@ -113,7 +113,7 @@ def test_a_leaf_steps_as_newton_would(data, name, options):
 
 def test_a_diagonal_leaf_is_the_mean_gradient_over_the_mean_second_derivative(data):
     train = data["train"]
-    ranker = quick("listnet", trees=1, l2=0.5, learning_rate=0.3).fit(train)
+    ranker = quick("listnet", n_estimators=1, reg_lambda=0.5, learning_rate=0.3).fit(train)
     at_zero = luce.objective("listnet").value_and_gradient(
         np.zeros(train.n_rows), train.labels, train.offsets, curvature=True
     )
@@ -126,7 +126,7 @@ def test_a_diagonal_leaf_is_the_mean_gradient_over_the_mean_second_derivative(da
 
 def test_squared_errors_begin_at_the_mean_label(data):
     train = data["train"]
-    ranker = quick("squared-label", trees=1, learning_rate=0.25).fit(train)
+    ranker = quick("squared-label", n_estimators=1, learning_rate=0.25).fit(train)
     leaves = ranker.to_lightgbm().predict(train.features, pred_leaf=True, num_threads=1).ravel()
     for leaf, value in enumerate(ranker.forest_.trees[0].values):
         assert value == pytest.approx(0.75 * train.labels.mean() + 0.25 * train.labels[leaves == leaf].mean())
@@ -135,7 +135,9 @@ def test_squared_errors_begin_at_the_mean_label(data):
 @pytest.mark.parametrize("objective", ["listmle", "pl-partition"])
 @pytest.mark.parametrize("split", ["ones", "diagonal"])
 def test_the_likelihood_rises_in_every_round(data, objective, split):
-    ranker = quick(objective, trees=150, learning_rate=0.05, split=split, redraw=False).fit(data["train"])
+    ranker = quick(objective, n_estimators=150, learning_rate=0.05, split=split, resample_each_round=False).fit(
+        data["train"]
+    )
     losses = [step["loss"] for step in ranker.history_]
     assert len(losses) == 150
     assert (np.diff(losses) < 0).all()
@@ -144,20 +146,20 @@ def test_the_likelihood_rises_in_every_round(data, objective, split):
 def test_row_order_feature_order_and_threads_play_little_part(data):
     train, test = data["train"], data["test"]
     X, qid = np.asarray(train.features), np.repeat(np.arange(train.n_lists), train.sizes)
-    base = quick("pl-partition", trees=40).fit(train)
+    base = quick("pl-partition", n_estimators=40).fit(train)
     expected = ndcg(base.predict(test), test)
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(train.n_rows), rng.permutation(train.n_features)
-    shuffled = quick("pl-partition", trees=40).fit(X[rows], train.labels[rows], qid[rows])
+    shuffled = quick("pl-partition", n_estimators=40).fit(X[rows], train.labels[rows], qid[rows])
     assert ndcg(shuffled.predict(test), test) == pytest.approx(expected, abs=0.03)
-    turned = quick("pl-partition", trees=40).fit(X[:, columns], train.labels, qid)
+    turned = quick("pl-partition", n_estimators=40).fit(X[:, columns], train.labels, qid)
     moved = test.with_features(np.asarray(test.features)[:, columns])
     assert ndcg(turned.predict(moved), test) == pytest.approx(expected, abs=0.03)
-    threads = quick("pl-partition", trees=40, n_jobs=2).fit(train)
+    threads = quick("pl-partition", n_estimators=40, n_jobs=2).fit(train)
     assert ndcg(threads.predict(test), test) == pytest.approx(expected, abs=0.03)
 
 
-@pytest.mark.parametrize("settings", [{}, {"list_fraction": 0.6, "feature_fraction": 0.4}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"subsample": 0.6, "colsample_bytree": 0.4}], ids=str)
 def test_a_seed_repeats_the_model_text(data, settings):
     one, two, other = (quick(random_state=seed, **settings).fit(data["train"]).forest_.text() for seed in (3, 3, 4))
     assert one == two
@@ -165,21 +167,21 @@ def test_a_seed_repeats_the_model_text(data, settings):
 
 
 def test_ties_are_shuffled_anew_or_not(data):
-    fixed = learner_of(quick(redraw=False), data["train"])
+    fixed = learner_of(quick(resample_each_round=False), data["train"])
     anew = learner_of(quick(), data["train"])
     assert fixed.trees[0] == anew.trees[0]
     assert fixed.trees[1] != anew.trees[1]
 
 
 def test_every_round_draws_other_lists(data):
-    learner = learner_of(quick(trees=1, list_fraction=0.5), data["train"])
+    learner = learner_of(quick(n_estimators=1, subsample=0.5), data["train"])
     drawn = [learner._weights(number).lists for number in range(2)]
     assert (drawn[0] != drawn[1]).any()
 
 
 def test_early_stopping_keeps_the_best_rounds(data):
     seen = []
-    ranker = quick("lambdarank", trees=200, patience=6, learning_rate=0.3)
+    ranker = quick("lambdarank", n_estimators=200, early_stopping_rounds=6, learning_rate=0.3)
     ranker.fit(data["train"], validation=data["validation"], callback=seen.append)
     assert seen == ranker.history_
     best = max(seen, key=lambda record: record["validation"])
@@ -190,7 +192,9 @@ def test_early_stopping_keeps_the_best_rounds(data):
 
 
 def test_other_metrics_may_decide(data):
-    ranker = quick(metric="arp", trees=60, patience=5).fit(data["train"], validation=data["validation"])
+    ranker = quick(metric="arp", n_estimators=60, early_stopping_rounds=5).fit(
+        data["train"], validation=data["validation"]
+    )
     values = [step["validation"] for step in ranker.history_]
     assert ranker.best_iteration_ == 1 + int(np.argmin(values))
 
@@ -208,7 +212,7 @@ def test_equal_leaf_values_are_told_apart_by_prediction(data, monkeypatch):
     monkeypatch.setattr(engine_module, "ROUNDING", 16 * np.finfo(float).eps)
     asked.clear()
     twins = luce.Dataset([[0.0], [1], [2], [3]] * 30, [1, 0, 0, 1] * 30, np.arange(0, 121, 4))
-    ranker = quick("squared-label", trees=2, leaves=4)
+    ranker = quick("squared-label", n_estimators=2, num_leaves=4)
     learner = learner_of(ranker, twins)
     assert asked
     np.testing.assert_array_equal(ranker.predict(twins), learner.scores[0][0])
@@ -227,38 +231,41 @@ def test_without_the_private_calls_the_trees_are_the_same(data, monkeypatch):
 
 def test_adaptation_continuation_and_truncation(data):
     train, test = data["train"], data["test"]
-    whole = learner_of(quick("pl-partition", trees=12), train)
-    first = quick("pl-partition", trees=5).fit(train)
-    more = quick("pl-partition", trees=7).fit(train, init=first)
+    whole = learner_of(quick("pl-partition", n_estimators=12), train)
+    first = quick("pl-partition", n_estimators=5).fit(train)
+    more = quick("pl-partition", n_estimators=7).fit(train, init_model=first)
     assert more.forest_.rounds == 12
     assert more.forest_.trees == tuple(whole.trees)
     assert first.forest_.rounds == 5
     np.testing.assert_array_equal(more.truncate(5).predict(test), first.predict(test))
     assert more.forest_.rounds == 12
-    native = quick("listnet", trees=4, native="lambdarank")
+    native = quick("listnet", n_estimators=4, lightgbm_objective="lambdarank")
     together = native.fit(train).forest_.trees
-    halves = quick("listnet", trees=2, native="lambdarank").fit(train)
-    assert quick("listnet", trees=2, native="lambdarank").fit(train, init=halves).forest_.trees == together
-    with pytest.raises(OptionError, match="init must be a fitted TreeRanker"):
-        quick().fit(train, init=LinearRanker())
-    with pytest.raises(DataError, match="init scores 40 features by 1 trees a round; here are 40 features and 5"):
-        quick("mcrank").fit(train, init=first)
+    halves = quick("listnet", n_estimators=2, lightgbm_objective="lambdarank").fit(train)
+    assert (
+        quick("listnet", n_estimators=2, lightgbm_objective="lambdarank").fit(train, init_model=halves).forest_.trees
+        == together
+    )
+    with pytest.raises(OptionError, match="init_model must be a fitted TreeRanker"):
+        quick().fit(train, init_model=LinearRanker())
+    with pytest.raises(DataError, match="init_model scores 40 features by 1 trees a round; here are 40 features and 5"):
+        quick("mcrank").fit(train, init_model=first)
     for wrong in (0, 13):
         with pytest.raises(OptionError, match="12 rounds of trees"):
             more.truncate(wrong)
 
 
 def test_an_adapted_ranker_that_gets_no_better_is_the_one_it_was(data):
-    first = quick(trees=60).fit(data["train"], validation=data["validation"])
+    first = quick(n_estimators=60).fit(data["train"], validation=data["validation"])
     noise = luce.Dataset(
         data["train"].features, np.random.default_rng(0).permutation(data["train"].labels), data["train"].offsets
     )
-    adapted = quick(trees=3, learning_rate=1.0).fit(noise, init=first, validation=data["validation"])
+    adapted = quick(n_estimators=3, learning_rate=1.0).fit(noise, init_model=first, validation=data["validation"])
     assert adapted.forest_.trees[: first.forest_.rounds] == first.forest_.trees
 
 
 def test_an_interrupt_keeps_the_best_so_far(data):
-    ranker = quick(trees=30)
+    ranker = quick(n_estimators=30)
 
     def stop(record):
         if record["iteration"] == 4:
@@ -266,6 +273,6 @@ def test_an_interrupt_keeps_the_best_so_far(data):
 
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(data["train"], validation=data["validation"], callback=stop)
-    whole = quick(trees=4).fit(data["train"], validation=data["validation"])
+    whole = quick(n_estimators=4).fit(data["train"], validation=data["validation"])
     assert ranker.forest_ == whole.forest_
     assert len(ranker.history_) == 4

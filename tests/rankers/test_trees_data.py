@@ -30,7 +30,7 @@ def test_weights_count_as_repetition(data):
     train = data["train"]
     X = few_values(train)
     plain = luce.Dataset(X, train.labels, train.offsets)
-    settings = {"trees": 3, "min_rows_in_leaf": 1, "engine": {"min_sum_hessian_in_leaf": 25.0}}
+    settings = {"n_estimators": 3, "min_child_samples": 1, "lightgbm_params": {"min_sum_hessian_in_leaf": 25.0}}
     weights = np.ones(train.n_lists)
     weights[:20] = 2
     weighted = luce.Dataset(X, train.labels, train.offsets, list_weights=weights)
@@ -40,7 +40,7 @@ def test_weights_count_as_repetition(data):
         np.testing.assert_allclose(a, b, atol=1e-6)
     items = np.random.default_rng(0).uniform(0.5, 2, train.n_rows)
     by_item = luce.Dataset(X, train.labels, train.offsets, item_weights=items)
-    assert not np.allclose(quick(trees=3).fit(by_item).predict(X), quick(trees=3).fit(plain).predict(X))
+    assert not np.allclose(quick(n_estimators=3).fit(by_item).predict(X), quick(n_estimators=3).fit(plain).predict(X))
     with pytest.raises(OptionError, match="pl-partition takes no item weights"):
         quick("pl-partition").fit(by_item)
 
@@ -52,7 +52,7 @@ def test_lists_that_teach_nothing_and_items_without_labels_change_nothing(data):
     rng = np.random.default_rng(0)
     order = rng.permutation(train.n_rows)[:8]
     dull = luce.Dataset(X[order], [1, 1, 1, 1, 0, np.nan, np.nan, 2], [0, 4, 6, 8])
-    settings = {"trees": 5, "min_rows_in_leaf": 1, "engine": {"min_sum_hessian_in_leaf": 10.0}}
+    settings = {"n_estimators": 5, "min_child_samples": 1, "lightgbm_params": {"min_sum_hessian_in_leaf": 10.0}}
     with_them = quick("pl-partition", **settings).fit(luce.data.concatenate([plain, dull]))
     without = quick("pl-partition", **settings).fit(plain)
     np.testing.assert_allclose(with_them.predict(X), without.predict(X), atol=1e-9)
@@ -87,7 +87,7 @@ def test_categories_missing_values_and_categories_never_seen(named, tmp_path):
     holes = np.array(more.features)
     holes[::7, 0], holes[::5, 1] = np.nan, np.nan
     judge = luce.Dataset(holes, more.labels, more.offsets, feature_names=more.feature_names)
-    ranker = quick("pl-partition", categorical=[named], leaves=4, trees=10, patience=50)
+    ranker = quick("pl-partition", categorical_feature=[named], num_leaves=4, n_estimators=10, early_stopping_rounds=50)
     learner = learner_of(ranker, train, validation=judge)
     assert "cat_threshold" in learner.trees[0].fields
     assert ndcg(ranker.predict(train), train) > 0.99
@@ -97,9 +97,9 @@ def test_categories_missing_values_and_categories_never_seen(named, tmp_path):
     ranker.save(tmp_path / "a.luce")
     np.testing.assert_array_equal(luce.load(tmp_path / "a.luce").predict(judge), ranker.predict(judge))
     with pytest.raises(OptionError, match="Did you mean 'kind'"):
-        quick(categorical=["kinds"]).fit(train)
+        quick(categorical_feature=["kinds"]).fit(train)
     with pytest.raises(OptionError, match=r"columns from 0 to 2. Got 3"):
-        quick(categorical=[3]).fit(train)
+        quick(categorical_feature=[3]).fit(train)
 
 
 @pytest.mark.parametrize("leaf", ["exact", "diagonal"])
@@ -107,7 +107,8 @@ def test_monotone_constraints_hold(data, leaf):
     train = data["train"]
     signs = [1] * 15 + [-1] * 15 + [0] * 10
     free, bound = (
-        quick("pl-partition", leaf=leaf, trees=40, leaves=16, monotone=chosen).fit(train) for chosen in (None, signs)
+        quick("pl-partition", leaf=leaf, n_estimators=40, num_leaves=16, monotone_constraints=chosen).fit(train)
+        for chosen in (None, signs)
     )
     base = np.nan_to_num(np.asarray(train.features)[:50])
     violations = {}
@@ -125,22 +126,22 @@ def test_monotone_constraints_hold(data, leaf):
     assert violations["free"] < -0.01
     assert ndcg(bound.predict(train), train) > random_ndcg(train) + 0.1
     with pytest.raises(OptionError, match="for each of 40 features"):
-        quick(monotone=[1, 0]).fit(train)
+        quick(monotone_constraints=[1, 0]).fit(train)
     with pytest.raises(OptionError, match="cannot be kept monotone"):
-        quick("mcrank", monotone=signs).fit(train)
+        quick("mcrank", monotone_constraints=signs).fit(train)
 
 
 def test_what_cannot_split_is_told():
     lists = {"labels": [1, 0, 2, 0, 1, 2], "offsets": [0, 3, 6]}
     for features, settings in (
         (np.ones((6, 2)), {}),
-        (np.arange(6.0)[:, None], {"min_rows_in_leaf": 4}),
-        (np.ones((6, 2)), {"feature_fraction": 0.5}),
+        (np.arange(6.0)[:, None], {"min_child_samples": 4}),
+        (np.ones((6, 2)), {"colsample_bytree": 0.5}),
         (np.full((6, 1), np.nan), {}),
     ):
         for objective in ("listmle", "mcrank", "squared-label"):
             dataset = luce.Dataset(features, **lists)
-            ranker = quick(objective, **{"min_rows_in_leaf": 1, **settings})
+            ranker = quick(objective, **{"min_child_samples": 1, **settings})
             with pytest.warns(LuceWarning, match="No tree can split .*All scores are equal"):
                 ranker.fit(dataset)
             scores = ranker.predict(dataset)
@@ -156,7 +157,7 @@ def test_what_cannot_split_is_told():
 
 def test_trees_that_can_grow_no_more_end_the_training():
     dataset = luce.Dataset([[0.0], [1.0]] * 10, [0, 1] * 10, np.arange(0, 21, 2))
-    ranker = quick("ranksvm", trees=50, leaves=2, min_rows_in_leaf=1, learning_rate=1.0).fit(dataset)
+    ranker = quick("ranksvm", n_estimators=50, num_leaves=2, min_child_samples=1, learning_rate=1.0).fit(dataset)
     assert 1 <= ranker.forest_.rounds == len(ranker.history_) < 50
     assert ranker.predict([[0.0], [1.0]])[1] > ranker.predict([[0.0], [1.0]])[0]
 
@@ -164,20 +165,20 @@ def test_trees_that_can_grow_no_more_end_the_training():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"trees": 0}, "trees must be an integer ≥ 1. Got 0"),
-        ({"leaves": 1}, "leaves must be an integer from 2"),
+        ({"n_estimators": 0}, "n_estimators must be an integer ≥ 1. Got 0"),
+        ({"num_leaves": 1}, "num_leaves must be an integer from 2"),
         ({"learning_rate": -1}, "learning_rate must be a number > 0"),
         ({"leaf": "newton"}, "leaf must be 'exact' or 'diagonal', or None. Got 'newton'"),
         ({"split": None}, "split must be 'ones' or 'diagonal'"),
-        ({"list_fraction": 0}, "list_fraction must be above 0 and at most 1"),
-        ({"monotone": [2]}, "monotone must be −1, 0 or 1 for each feature"),
-        ({"categorical": "kind"}, "categorical must be columns"),
-        ({"native": "regression"}, "native must be 'lambdarank' or 'rank_xendcg', or None"),
-        ({"engine": {"boosting": "dart"}}, "boosting='dart' cannot be used: .* dart rescales earlier trees"),
-        ({"engine": {"boost": "rf"}}, "boost='rf' cannot be used"),
-        ({"engine": {"bagging": 0.5}}, "lists are sampled whole: take list_fraction"),
-        ({"engine": {"linear_tree": True}}, "a leaf has one value"),
-        ({"engine": ["max_bin"]}, "engine must be parameters of LightGBM by name"),
+        ({"subsample": 0}, "subsample must be above 0 and at most 1"),
+        ({"monotone_constraints": [2]}, "monotone_constraints must be −1, 0 or 1 for each feature"),
+        ({"categorical_feature": "kind"}, "categorical_feature must be columns"),
+        ({"lightgbm_objective": "regression"}, "lightgbm_objective must be 'lambdarank' or 'rank_xendcg', or None"),
+        ({"lightgbm_params": {"boosting": "dart"}}, "boosting='dart' cannot be used: .* dart rescales earlier trees"),
+        ({"lightgbm_params": {"boost": "rf"}}, "boost='rf' cannot be used"),
+        ({"lightgbm_params": {"bagging": 0.5}}, "lists are sampled whole: take subsample"),
+        ({"lightgbm_params": {"linear_tree": True}}, "a leaf has one value"),
+        ({"lightgbm_params": ["max_bin"]}, "lightgbm_params must be parameters of LightGBM by name"),
         ({"objective": "listnet", "leaf": "exact"}, "listnet has no exact leaves; those that have: listmle"),
         ({"metric": "ndgc"}, "Did you mean 'ndcg'"),
     ],
@@ -202,7 +203,7 @@ def test_without_lightgbm_the_install_line_is_told(data, monkeypatch):
 
 def test_scores_that_run_away_are_told(data):
     with pytest.raises(LuceError, match="lower learning_rate than 1e"):
-        quick("squared-label", learning_rate=1e200, trees=5).fit(data["train"])
+        quick("squared-label", learning_rate=1e200, n_estimators=5).fit(data["train"])
 
 
 def test_monotone_leaf_values_by_hand():
@@ -216,7 +217,7 @@ def test_the_loss_of_a_round_is_weighted(data):
     train = data["train"]
     weights = np.random.default_rng(0).random(train.n_lists)
     weighted = luce.Dataset(train.features, train.labels, train.offsets, list_weights=weights)
-    ranker = quick("pl-partition", trees=2).fit(weighted)
+    ranker = quick("pl-partition", n_estimators=2).fit(weighted)
     goal = luce.objective("pl-partition")
     losses = goal.value_and_gradient(ranker.predict(weighted), train.labels, train.offsets).loss
     taught = goal.informative(train.labels, train.offsets)
@@ -228,6 +229,6 @@ def test_the_tie_parameter_counts_list_weights_as_repetition(data):
     plain = luce.Dataset(few_values(train), train.labels, train.offsets)
     weighted = luce.Dataset(plain.features, plain.labels, plain.offsets, list_weights=np.repeat([2.0, 1], [5, 15]))
     twice = luce.data.concatenate([plain, plain.take(np.arange(5))])
-    settings = {"trees": 1, "min_rows_in_leaf": 1, "engine": {"min_sum_hessian_in_leaf": 25.0}}
+    settings = {"n_estimators": 1, "min_child_samples": 1, "lightgbm_params": {"min_sum_hessian_in_leaf": 25.0}}
     one, other = (quick("pairties-davidson", **settings).fit(each).nuisance_ for each in (weighted, twice))
     assert one == pytest.approx(other, rel=1e-6)

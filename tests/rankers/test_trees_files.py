@@ -24,7 +24,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def text(data):
-    return quick("pl-partition", trees=6, leaves=6, categorical=[0]).fit(data).forest_.text()
+    return quick("pl-partition", n_estimators=6, num_leaves=6, categorical_feature=[0]).fit(data).forest_.text()
 
 
 def test_a_text_comes_back_as_it_was(data, text):
@@ -97,7 +97,7 @@ def test_numbers_changed_at_random_are_refused_or_harmless(data, text):
 
 
 def test_files_of_trees_that_do_not_fit_are_refused(data, text, tmp_path):
-    ranker = quick("pl-partition", trees=2, leaves=3).fit(data)
+    ranker = quick("pl-partition", n_estimators=2, num_leaves=3).fit(data)
     for change, words in (
         ({"model": np.frombuffer(text.encode(), dtype=np.int8)}, "does not hold trees"),
         ({"model": np.frombuffer(text[:-40].encode(), dtype=np.uint8)}, "not whole|trees of|not written"),
@@ -116,7 +116,7 @@ def test_files_of_trees_that_do_not_fit_are_refused(data, text, tmp_path):
 
 def test_nodes_in_a_circle_are_refused(data):
     """Each node has one parent, but two of them are each other's."""
-    tree = quick(trees=1, leaves=6).fit(data).forest_.trees[0]
+    tree = quick(n_estimators=1, num_leaves=6).fit(data).forest_.trees[0]
     tree.check(N_FEATURES)
     assert len(tree.values) == 6
     forged = {"left_child": "-1 2 1 -5 -6", "right_child": "-2 -3 -4 3 4"}
@@ -125,7 +125,7 @@ def test_nodes_in_a_circle_are_refused(data):
 
 
 def test_a_node_that_is_its_own_child_is_refused(data):
-    tree = quick(trees=1, leaves=6).fit(data).forest_.trees[0]
+    tree = quick(n_estimators=1, num_leaves=6).fit(data).forest_.trees[0]
     forged = {"left_child": "-1 1 3 4 -5", "right_child": "-2 2 -3 -4 -6"}
     with pytest.raises(ValueError, match="do not hang together"):
         type(tree)({**tree.fields, **forged}).check(N_FEATURES)

@@ -89,9 +89,9 @@ def compare(
 
     Of parts, each fold trains on all but two, stops by the next and is tested on the last, as LETOR's folds are.
 
-    All keep what is best on the validation lists by one metric; boosted trees all stop after the same patience.
+    All keep what is best on the validation lists by one metric; boosted trees all use the same early_stopping_rounds.
 
-    A setting given with --set holds for all that know it, e.g. metric=ndcg@5 or leaves=15 (peers: 31, our trees: 7).
+    A setting given with --set holds for all that know it, e.g. metric=ndcg@5 or num_leaves=15 (peers: 31, trees: 7).
 
     Finished fits are kept beside the report: after an interruption, or a change, the same command goes on.
 
@@ -103,7 +103,7 @@ def compare(
 
     Example: luce compare train.txt --validation vali.txt --test test.txt --presets plrank,lambdamart
 
-    Example: luce compare MQ2008/ --presets coordinate-ascent,l-listmle --set transforms=fill,standardise,second-order
+    Example: luce compare MQ2008/ --presets coordinate-ascent,l-listmle --set transforms=fill,standardize,second-order
     """
     from luce.experiments.comparison import compare_rankers
 

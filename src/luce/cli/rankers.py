@@ -11,7 +11,11 @@ from luce.errors import OptionError
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker, e.g. l2=10, hidden=64,32, leaves=63."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Setting of the ranker, e.g. reg_lambda=10, hidden_layer_sizes=64,32, num_leaves=63.",
+    ),
 ]
 
 

@@ -23,7 +23,7 @@ Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to wr
 
 TRAINING: dict[str, dict[str, Any]] = {
     "neural": {"epochs": 30, "learning_rate": 0.01},
-    "linear": {"optimiser": "gradient-descent", "max_iterations": 60, "learning_rate": 1.0, "l2": 0.0},
+    "linear": {"optimizer": "gradient-descent", "max_iter": 60, "learning_rate": 1.0, "reg_lambda": 0.0},
 }
 """Settings that --set may change."""
 

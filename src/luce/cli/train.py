@@ -88,7 +88,7 @@ def train(
 
     Example: luce train train.txt --validation vali.txt --model trees --preset plrank --option permutations=6
 
-    Example: luce train train.txt --validation vali.txt --model neural --set hidden=128,64 --set learning-rate=1e-3,1e-2
+    Example: luce train train.txt --model neural --set hidden_layer_sizes=128,64 --set learning-rate=1e-3
 
     Example: luce train tagged.txt --validation vali.txt --model labels --objective pl-partition
 
@@ -160,7 +160,7 @@ def _background(ranker: Any, init: Path | None) -> dict[str, Any]:
 
     if not isinstance(ranker, TreeRanker):
         raise OptionError(f"Only trees start from another model: --init {init} goes with --model trees.")
-    return {"init": load(init)}
+    return {"init_model": load(init)}
 
 
 def _interrupted(ranker: Any, output: Path | None, kept: Path) -> None:

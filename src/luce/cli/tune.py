@@ -33,7 +33,7 @@ Vary = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY=RANGE",
-        help="Another range of a setting or an option: leaves=4:64:log, dropout=0:0.3, hidden=64/64,32.",
+        help="Another range of a setting or an option: num_leaves=4:64:log, hidden_layer_sizes=64/64,32.",
     ),
 ]
 Metric = Annotated[str | None, typer.Option(help="What is to be best; by default ndcg@10, of labels precision@5.")]
@@ -81,7 +81,7 @@ def tune(
 
     Example: luce tune judged.txt --minutes 10
 
-    Example: luce tune judged.txt --objective pl-partition --set leaves=15 --vary learning-rate=0.01:0.3:log
+    Example: luce tune judged.txt --objective pl-partition --set num_leaves=15 --vary learning-rate=0.01:0.3:log
 
     Example: luce tune train.txt --validation vali.txt --model neural --metric ndcg@5 --trials 30 -o neural.luce
     """

@@ -10,13 +10,13 @@ from scipy import sparse
 from luce.arrays import Integers
 from luce.data.list_scaling import ListMinMax, ListZScore
 from luce.data.ragged import Dataset
-from luce.data.scaling import Fill, Standardise
+from luce.data.scaling import Fill, Standardize
 from luce.data.second_order import SecondOrder
 from luce.data.transform import Features, Transform, blocks, width_after
 from luce.errors import DataError, OptionError, unknown_name
 
 TRANSFORMS: dict[str, type[Transform]] = {
-    kind.name: kind for kind in (Fill, Standardise, ListMinMax, ListZScore, SecondOrder)
+    kind.name: kind for kind in (Fill, Standardize, ListMinMax, ListZScore, SecondOrder)
 }
 
 
@@ -40,7 +40,7 @@ def fit_transforms(transforms: Sequence[str | Transform], dataset: Dataset) -> l
     """The transforms fitted one after the other, each on the dataset as those before it leave it.
 
     >>> data = Dataset([[1.0], [np.nan], [5.0]], [0, 0, 1], [0, 3])
-    >>> chain = fit_transforms(["fill", "standardise"], data)
+    >>> chain = fit_transforms(["fill", "standardize"], data)
     >>> apply_transforms(chain, data.features, data.offsets).ravel()
     array([-1.2247449,  0.       ,  1.2247449], dtype=float32)
     """

@@ -56,26 +56,26 @@ class Fill(Transform):
 
 
 @dataclass(frozen=True, eq=False)
-class Standardise(Transform):
+class Standardize(Transform):
     """Mean 0 and standard deviation 1 over the training rows; a constant feature becomes 0, missing stays missing.
 
     Sparse features are only divided by their standard deviation: moving their zeros would fill the matrix.
 
     >>> data = Dataset([[1.0, 7.0], [3.0, 7.0]], [0, 1], [0, 2])
-    >>> Standardise().fit(data).apply(data.features, data.offsets).tolist()
+    >>> Standardize().fit(data).apply(data.features, data.offsets).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
 
     mean: NDArray[np.float64] | None = field(default=None, repr=False)
     scale: NDArray[np.float64] | None = field(default=None, repr=False)
 
-    name: ClassVar[str] = "standardise"
+    name: ClassVar[str] = "standardize"
     summary: ClassVar[str] = "mean 0 and standard deviation 1 over the training rows"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.scale is not None and np.any(self.scale <= 0):
-            raise DataError("The scale of the transform standardise must be above 0.")
+            raise DataError("The scale of the transform standardize must be above 0.")
 
     def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
         moments = _training_moments(dataset, before)

@@ -32,7 +32,7 @@ PIECE = 1_024
 class SecondOrder(Transform):
     """All products x_i·x_j, i ≤ j, whose correlation r with the label has |r| > threshold are added to the features.
 
-    r is Pearson's, over the training rows with an observed label and both features present. Place it after standardise,
+    r is Pearson's, over the training rows with an observed label and both features present. Place it after standardize,
     as the paper does. The sums of x_i x_j, (x_i x_j)² and x_i x_j y are matrix products of a block of rows, 1,024
     features on each side at a time, so memory does not grow with the rows nor with the pairs.
 

@@ -132,5 +132,5 @@ def dense_only(transform: Transform, features: Features) -> None:
     if sparse.issparse(features):
         raise DataError(
             f"The transform {transform.name} needs dense features: it moves zeros. Got sparse ones. "
-            "Use standardise, which only scales sparse features, or read with sparse=False."
+            "Use standardize, which only scales sparse features, or read with sparse=False."
         )

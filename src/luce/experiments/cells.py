@@ -71,8 +71,8 @@ def importance_of(ranker: Any) -> Importance | None:
     if hasattr(ranker, "importance"):
         found: Importance = ranker.importance()
         return found
-    if isinstance(ranker, LinearRanker) and ranker.weights_.ndim == 1:
-        return Importance("size of the weight", ranker._names, np.abs(ranker.weights_))
+    if isinstance(ranker, LinearRanker) and ranker.coef_.ndim == 1:
+        return Importance("size of the weight", ranker._names, np.abs(ranker.coef_))
     return None
 
 

@@ -22,7 +22,7 @@ from luce.experiments.outcome import RankerComparison, outcome
 from luce.experiments.schedule import Progress, Schedule
 from luce.experiments.workers import Task, work_apart, work_here
 from luce.metrics import evaluate, parse_metrics
-from luce.rankers.settings import is_whole
+from luce.rankers.settings import is_integer
 
 METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
 Lists = Dataset | Iterable[tuple[Dataset, Dataset | None, Dataset]]
@@ -174,7 +174,7 @@ def _check(rankers: Mapping[str, Any], folds: int, seeds: int, seed: int, baseli
         except OptionError as error:
             raise OptionError(f"{name}: {error}") from error
     for option, value, least in (("folds", folds, 2), ("seeds", seeds, 1), ("seed", seed, 0)):
-        if not (is_whole(value) and value >= least):
+        if not (is_integer(value) and value >= least):
             raise OptionError(f"{option} must be an integer ≥ {least}. Got {value!r}.")
     if baseline is not None and baseline not in rankers:
         raise OptionError(f"The baseline must be one of the rankers: {', '.join(rankers)}. Got {baseline!r}.")

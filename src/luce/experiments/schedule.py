@@ -23,7 +23,7 @@ class Progress(NamedTuple):
 class Schedule:
     """The seconds that each method's finished cells took, and how many cells it has in all.
 
-    >>> schedule = Schedule({"linear": 2, "trees": 2}, print)
+    >>> schedule = Schedule({"linear": 2, "n_estimators": 2}, print)
     >>> schedule.finished("linear", 1.0)
     >>> schedule.finished("linear", 3.0)
     >>> schedule.left()

@@ -19,7 +19,7 @@ from luce.experiments.tuning_trials import Trial, Tuned, best_of
 from luce.objectives.ranges import Tried, text_of
 from luce.rankers.ranker import Ranker
 from luce.rankers.search_space import value_of
-from luce.rankers.settings import is_number, is_whole
+from luce.rankers.settings import is_integer, is_number
 
 FAILURES = 3
 """Trials that may fail before one is complete: after that the data or what is fixed must be at fault."""
@@ -80,8 +80,8 @@ def tune(
     >>> from luce.data.synthetic import web_search
     >>> data = web_search(30, n_features=5, mean_length=8).dataset
     >>> found = tune(luce.LinearRanker("listnet", n_jobs=1), data, trials=3, folds=2)
-    >>> found.best.value >= found.trials[0].value, found.trials[0].settings, len(found.best_ranker.weights_)
-    (True, {'l2': 1.0}, 5)
+    >>> found.best.value >= found.trials[0].value, found.trials[0].settings, len(found.best_ranker.coef_)
+    (True, {'reg_lambda': 1.0}, 5)
     """
     space = space_of(ranker, vary, fixed)
     _check(ranker, data, validation, folds, trials, minutes, seed)
@@ -192,7 +192,7 @@ class _Search:
 def _described(judge: Judge, space: Mapping[str, Tried]) -> dict[str, Any]:
     """What must be the same for a study to go on."""
     ranker, validated = judge.ranker, judge.validation is not None
-    settings = ranker._described(("n_jobs", *ranker.of_the_machine))
+    settings = ranker._described(("n_jobs", *ranker.machine_specific_params))
     varied = [name for name in space if name in settings]
     goal = ranker._objective()
     options = {name: text_of(value) for name, value in goal.options.items() if name not in space}
@@ -217,7 +217,7 @@ def _check(
         if not isinstance(given, kind):
             raise OptionError(f"The {name} to tune a {ranker.kind} ranker on must be a {kind.__name__}. Got {given!r}.")
     for name, number, least in (("folds", folds, 2), ("trials", trials, 1), ("seed", seed, 0)):
-        if not is_whole(number) or number < least:
+        if not is_integer(number) or number < least:
             raise OptionError(f"{name} must be an integer ≥ {least}. Got {number!r}.")
     if validation is None and data.n_lists < folds:
         raise DataError(f"{folds} folds need at least as many lists. Got {data!r}.")

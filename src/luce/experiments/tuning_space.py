@@ -13,9 +13,9 @@ def space_of(ranker: Ranker, vary: Mapping[str, Tried] | None = None, fixed: Ite
     """What the ranker declares worth trying, with other ranges where `vary` has them and without what is `fixed`.
 
     >>> from luce.rankers import TreeRanker
-    >>> space = space_of(TreeRanker(), {"leaves": Range(4, 16)}, ["l2", "list_fraction", "feature_fraction"])
+    >>> space = space_of(TreeRanker(), {"num_leaves": Range(4, 16)}, ["reg_lambda", "subsample", "colsample_bytree"])
     >>> {name: str(tried) for name, tried in space.items()}
-    {'leaves': '4 to 16', 'min_rows_in_leaf': '1 to 200, by ratio', 'learning_rate': '0.02 to 0.3, by ratio'}
+    {'num_leaves': '4 to 16', 'min_child_samples': '1 to 200, by ratio', 'learning_rate': '0.02 to 0.3, by ratio'}
     """
     settings = [name for name in ranker.get_params(deep=False) if name not in ("objective", "metric", "n_jobs")]
     known, fixed = {*settings, *ranker._objective().choices}, set(fixed)
@@ -29,7 +29,9 @@ def space_of(ranker: Ranker, vary: Mapping[str, Tried] | None = None, fixed: Ite
             raise OptionError(f"{name} cannot be both varied and fixed.")
     space = {name: tried for name, tried in (search_space(ranker) | wanted).items() if name not in fixed}
     if not space:
-        raise OptionError(f"Nothing of {ranker!r} is varied: give a range, such as vary={{'l2': Range(0.1, 10.0)}}.")
+        raise OptionError(
+            f"Nothing of {ranker!r} is varied: give a range, such as vary={{'reg_lambda': Range(0.1, 10.0)}}."
+        )
     for name, tried in space.items():
         for end in tried.ends:
             with_settings(ranker, {name: end})._check_settings()
@@ -59,7 +61,7 @@ def distributions(space: Mapping[str, Tried]) -> dict[str, Any]:
     def one(tried: Tried) -> Any:
         if isinstance(tried, Choice):
             return CategoricalDistribution([text_of(value) for value in tried.values])
-        kind: Any = IntDistribution if tried.is_whole else FloatDistribution
+        kind: Any = IntDistribution if tried.is_integer else FloatDistribution
         return kind(tried.low, tried.high, log=tried.log)
 
     return {name: one(tried) for name, tried in space.items()}
@@ -68,8 +70,8 @@ def distributions(space: Mapping[str, Tried]) -> dict[str, Any]:
 def settings_of(space: Mapping[str, Tried], values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a trial of Optuna stands for.
 
-    >>> settings_of({"hidden": Choice(((8,), (8, 4)))}, {"hidden": "8,4"})
-    {'hidden': (8, 4)}
+    >>> settings_of({"hidden_layer_sizes": Choice(((8,), (8, 4)))}, {"hidden_layer_sizes": "8,4"})
+    {'hidden_layer_sizes': (8, 4)}
     """
     return {name: _of_text(tried, values[name]) if isinstance(tried, Choice) else values[name]
             for name, tried in space.items() if name in values}  # fmt: skip

@@ -19,7 +19,7 @@ from luce.experiments.tuning_space import distributions, settings_of
 from luce.experiments.tuning_trials import Trial
 from luce.files import alone
 from luce.objectives.ranges import Tried
-from luce.rankers.settings import is_number, is_whole
+from luce.rankers.settings import is_integer, is_number
 
 NAME = "luce"
 STARTUP = 10
@@ -65,7 +65,7 @@ class Study:
             if not all(name in trial.settings and trial.settings[name] in self.space[name] for name in self.space):
                 raise ValueError(f"the settings of trial {trial.number} are not in the ranges")
         for steps in self.reports():
-            if not all(is_whole(step) and isinstance(value, float) for step, value in steps.items()):
+            if not all(is_integer(step) and isinstance(value, float) for step, value in steps.items()):
                 raise ValueError("what a trial had reached is not a number")
 
     def trials(self) -> list[Trial]:

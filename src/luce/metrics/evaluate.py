@@ -49,7 +49,7 @@ def measure(
     table = discounts(min(longest, _depth(wanted)))
     values = {str(one): np.empty(len(offsets) - 1) for one in wanted}
     for one in wanted:
-        if one.of_policy:
+        if one.is_stochastic:
             settings: dict[str, Any] = {"cutoff": one.cutoff, "gain": gain, "groups": members, "n_jobs": n_jobs}
             values[str(one)] = one.kernel(scores, labels, offsets, **settings)
     for lists in list_blocks(offsets):
@@ -57,7 +57,7 @@ def measure(
         rows, bounds = slice(bounds[0], bounds[-1]), frozen(bounds - bounds[0])
         ranked = ranked_lists(scores[rows], labels[rows], bounds, _depth(wanted), n_jobs)
         for one in wanted:
-            if not one.of_policy:
+            if not one.is_stochastic:
                 options = Options(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
                 over_lists(one.kernel, bounds, ranked, options, values[str(one)][lists], n_jobs=n_jobs)
     return values

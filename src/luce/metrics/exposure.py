@@ -75,7 +75,7 @@ def check_groups(fairness: str, groups: Integers | None) -> None:
         )
 
 
-def of_policy(
+def is_stochastic(
     name: str,
     scores: Floats,
     labels: Floats,

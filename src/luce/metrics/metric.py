@@ -8,7 +8,7 @@ from typing import Any
 
 from luce.errors import OptionError, unknown_name
 from luce.metrics import cascade, listwise, pairwise
-from luce.metrics.exposure import of_policy
+from luce.metrics.exposure import is_stochastic
 
 NOTHING_RELEVANT = "no label is above 0"
 EXPOSURE = "E_d = E[1 / log2(1 + r)] up to r = k, from 1,000 rankings drawn from the scores"
@@ -28,8 +28,9 @@ class Metric:
         bounds: the least and the greatest value.
         empty_when: which lists have nothing to measure.
         kernel: called as kernel(first, last, offsets, ranked, options, values); NaN for an empty list.
-        of_policy: rankings drawn from the scores are measured, not their order; an item with −∞ is never placed. The
-            kernel is then called as kernel(scores, labels, offsets, cutoff=, gain=, groups=, n_jobs=) for the values.
+        is_stochastic: rankings drawn from the scores are measured, not their order; an item with −∞ is never placed.
+            The kernel is then called as kernel(scores, labels, offsets, cutoff=, gain=, groups=, n_jobs=) for the
+            values.
         higher_is_better: whether a better order gives a higher value.
         takes_cutoff: whether a cutoff may follow the name.
         options: which of `gain` and `max_grade` it reads.
@@ -42,7 +43,7 @@ class Metric:
     bounds: tuple[float, float]
     empty_when: str
     kernel: Callable[..., Any]
-    of_policy: bool = False
+    is_stochastic: bool = False
     higher_is_better: bool = True
     takes_cutoff: bool = True
     options: tuple[str, ...] = ()
@@ -54,7 +55,7 @@ class Metric:
             "name": self.name,
             "summary": self.summary,
             "formula": self.formula,
-            "measured on": "rankings drawn from the scores" if self.of_policy else "the order of the scores",
+            "measured on": "rankings drawn from the scores" if self.is_stochastic else "the order of the scores",
             "higher is better": self.higher_is_better,
             "takes a cutoff": self.takes_cutoff,
             "reads": ", ".join(self.options) or "no option",
@@ -183,8 +184,8 @@ _TABLE = (
         formula=f"Σ_{{d, e}} (E_d ρ_e − E_e ρ_d)² / (n(n − 1)), {EXPOSURE}, ρ = Gain(y)",
         bounds=(0, math.inf),
         empty_when="no label is above 0, or there is one item",
-        kernel=partial(of_policy, "disparity"),
-        of_policy=True,
+        kernel=partial(is_stochastic, "disparity"),
+        is_stochastic=True,
         higher_is_better=False,
         options=("gain",),
     ),
@@ -194,8 +195,8 @@ _TABLE = (
         formula=f"Σ_g (share of exposure of g − share of items of g)², {EXPOSURE}",
         bounds=(0, 2),
         empty_when="there are not two groups",
-        kernel=partial(of_policy, "parity-gap"),
-        of_policy=True,
+        kernel=partial(is_stochastic, "parity-gap"),
+        is_stochastic=True,
         higher_is_better=False,
     ),
     Metric(
@@ -204,8 +205,8 @@ _TABLE = (
         formula=f"Σ_g (share of exposure of g − share of merit of g)², {EXPOSURE}, merit Gain(y)",
         bounds=(0, 2),
         empty_when="no label is above 0, or there are not two groups",
-        kernel=partial(of_policy, "merit-gap"),
-        of_policy=True,
+        kernel=partial(is_stochastic, "merit-gap"),
+        is_stochastic=True,
         higher_is_better=False,
         options=("gain",),
     ),

@@ -116,7 +116,7 @@ def _parts(terms: tuple[Term, ...], items: Items, gain: str, discounts: Any, n_j
     parts: dict[bytes, Part] = {}
     longest = int(np.diff(items.offsets).max(initial=0))
     for weight, what in terms:
-        if isinstance(what, Metric) and not what.of_policy:
+        if isinstance(what, Metric) and not what.is_stochastic:
             gains, seen = linear_gains(items.labels, items.offsets, str(what), gain, n_jobs)
             gains = gains * (weight if what.higher_is_better else -weight)
             unfair = []

@@ -140,20 +140,20 @@ def pl_topk(lists: Lists) -> Evaluation:
     formula="−Σ_{m<M} log P(S_m > R_{m+1}), P(S > R) = ∫ e^{−t} Π_{i∈S} (1 − e^{−t a_i}) dt, a_i = e^{s_i − lse(R)}",
     paper="Ma et al. 2020",
     cost="n log n",
-    choices={"tolerance": between(1e-9, 1e-14, 1e-3, "largest error of a log-probability")},
+    choices={"tol": between(1e-9, 1e-14, 1e-3, "largest error of a log-probability")},
     curvature=True,
     loss_is_log_probability=True,
     item_weights=False,
     no_item_weights="the likelihood of a set is one number, not a sum over its items.",
 )
-def pl_partition(lists: Lists, *, tolerance: float) -> Evaluation:
+def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
     """Minus the exact log-likelihood of the ordered grades, the order inside a grade being unknown."""
     return Evaluation(
         *partition_likelihood(
             lists.scores,
             lists.labels,
             lists.offsets,
-            tolerance=tolerance,
+            tol=tol,
             curvature=lists.curvature,
             n_jobs=lists.n_jobs,
         )

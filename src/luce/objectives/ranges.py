@@ -19,7 +19,7 @@ class Range:
     log: bool = False
 
     @property
-    def is_whole(self) -> bool:
+    def is_integer(self) -> bool:
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     @property
@@ -29,7 +29,7 @@ class Range:
 
     def __contains__(self, value: Any) -> bool:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and self.low <= value <= self.high and (not self.is_whole or float(value).is_integer())
+        return number and self.low <= value <= self.high and (not self.is_integer or float(value).is_integer())
 
     def __str__(self) -> str:
         return f"{self.low:g} to {self.high:g}{', by ratio' if self.log else ''}"

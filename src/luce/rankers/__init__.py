@@ -20,8 +20,8 @@ def preset(name: str, **changes: Any) -> Ranker:
     """The ranker of a paper's system, by its name in PRESETS, with settings changed where you say so.
 
     >>> preset("l-listmle", n_jobs=1)
-    LinearRanker(max_iterations=100, n_jobs=1, objective=<objective listmle(depth=10)>,
-                 optimiser='lbfgs')
+    LinearRanker(max_iter=100, n_jobs=1, objective=<objective listmle(depth=10)>,
+                 optimizer='lbfgs')
     """
     chosen = preset_of(name)
     return RANKERS[chosen.model](**{**chosen.parameters(), **changes})
@@ -35,7 +35,7 @@ def load(path: str | os.PathLike[str], *, module: Any = None) -> Ranker:
     >>> ranker = LinearRanker().fit(luce.from_arrays([[1.0], [0.0]], [1, 0], ["q", "q"]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ranker.save(Path(folder) / "model.luce")
-    ...     bool(np.array_equal(luce.load(Path(folder) / "model.luce").weights_, ranker.weights_))
+    ...     bool(np.array_equal(luce.load(Path(folder) / "model.luce").coef_, ranker.coef_))
     True
     """
     manifest, arrays = open_model(path, RANKERS)

@@ -29,7 +29,7 @@ class Checkpoint:
     ...     path = Path(folder) / "night.checkpoint"
     ...     first = luce.LinearRanker().fit(data, checkpoint=luce.Checkpoint(path, steps=1))
     ...     again = luce.LinearRanker().fit(data, checkpoint=luce.Checkpoint(path, resume=True))
-    >>> bool((first.weights_ == again.weights_).all())
+    >>> bool((first.coef_ == again.coef_).all())
     True
     """
 

@@ -54,7 +54,7 @@ class Explainable(Ranker):
 
         >>> import luce
         >>> data = luce.from_arrays([[1.0, 7], [3, 7], [2, 7]], [0, 2, 1], ["q", "q", "q"])
-        >>> ranker = luce.TreeRanker(trees=5, min_rows_in_leaf=1, n_jobs=1).fit(data)
+        >>> ranker = luce.TreeRanker(n_estimators=5, min_child_samples=1, n_jobs=1).fit(data)
         >>> why = ranker.explain(data)
         >>> bool(np.allclose(why.scores, ranker.predict(data))), why.contributions[:, 1]
         (True, array([0., 0., 0.]))

@@ -14,7 +14,7 @@ from luce.errors import DataError, OptionError
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
 from luce.rankers.ranker import Ranker
-from luce.rankers.settings import is_whole
+from luce.rankers.settings import is_integer
 
 
 class Importance(NamedTuple):
@@ -78,7 +78,7 @@ def permutation_importance(
             f"Features are shuffled to see what the rankings of lists lose; {type(ranker).__name__} ranks labels."
         )
     for name, value, least in (("repeats", repeats, 1), ("seed", seed, 0)):
-        if not (is_whole(value) and value >= least):
+        if not (is_integer(value) and value >= least):
             raise OptionError(f"{name} must be an integer ≥ {least}. Got {value!r}.")
     count, names = ranker.features
     values = _measured(ranker, dataset, metric)

@@ -15,7 +15,7 @@ from luce.errors import DataError, LuceWarning, OptionError, unknown_name
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
 from luce.objectives.ranges import Range
-from luce.optimisers.convergence import Curve
+from luce.optimizers.convergence import Curve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.explanation import Explainable
 from luce.rankers.linear_problem import Parameters
@@ -25,27 +25,27 @@ from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, POSITIVE, or_none,
 
 
 class LinearRanker(Explainable):
-    """Scores are a weighted sum of features; the weights minimise Σ_q w_q loss_q + ½·l2·‖weights‖².
+    """Scores are a weighted sum of features; the weights minimise Σ_q w_q loss_q + ½·reg_lambda·‖weights‖².
 
     Parameters:
         objective: a name of OBJECTIVES, or `luce.objective(name, **options)`.
-        l2: strength of the prior on the weights; the sum over lists, not their mean, stands beside it.
+        reg_lambda: strength of the prior on the weights; the sum over lists, not their mean, stands beside it.
         transforms: names of TRANSFORMS, fitted on the training data and stored with the ranker.
-        optimiser: "lbfgs"; "gradient-descent", for objectives that give a gradient but no loss to search along; or
+        optimizer: "lbfgs"; "gradient-descent", for objectives that give a gradient but no loss to search along; or
             "coordinate-ascent", which maximises `metric` itself, whatever the objective. None chooses between the
             first two by the objective.
-        max_iterations: None is 100 for L-BFGS, 1,000 for gradient descent, 25 sweeps for coordinate ascent.
-        tolerance: L-BFGS and coordinate ascent stop when the relative improvement falls below it.
-        learning_rate, lists_per_batch: of gradient descent, on the mean over the lists of a batch; None = all lists.
+        max_iter: None is 100 for L-BFGS, 1,000 for gradient descent, 25 sweeps for coordinate ascent.
+        tol: L-BFGS and coordinate ascent stop when the relative improvement falls below it.
+        learning_rate, batch_size: of gradient descent, on the mean over the lists of a batch; None = all lists.
         restarts: of coordinate ascent, from random weights; the best is kept.
-        metric, patience: with `validation` data, the weights best by this metric are kept, and training stops
-            when that many iterations have brought nothing better.
+        metric, early_stopping_rounds: with `validation` data, the weights best by this metric are kept, and training
+            stops when that many iterations have brought nothing better.
         random_state: seeds the shuffle of equal labels (fixed during L-BFGS, redrawn in each iteration of gradient
             descent), samples, batches and restarts.
         n_jobs: threads; None or −1 = all cores.
 
     Attributes:
-        weights_: (F,) after the transforms, or (F, grades) for an objective with one output a grade.
+        coef_: (F,) after the transforms, or (F, grades) for an objective with one output a grade.
         intercept_: of each output, where shifting the scores means something to the objective.
         nuisance_: parameters of the objective learned beside them, by name.
         history_: one record an iteration. best_iteration_, max_grade_, transforms_, n_features_in_.
@@ -57,47 +57,47 @@ class LinearRanker(Explainable):
     """
 
     kind = "linear"
-    free_to_change = ("max_iterations", "n_jobs", "patience")
+    resumable_params = ("max_iter", "n_jobs", "early_stopping_rounds")
     rules = COMMON | {
-        "l2": NOT_NEGATIVE,
-        "optimiser": or_none(NAME),
-        "max_iterations": or_none(whole(1)),
-        "tolerance": NOT_NEGATIVE,
+        "reg_lambda": NOT_NEGATIVE,
+        "optimizer": or_none(NAME),
+        "max_iter": or_none(whole(1)),
+        "tol": NOT_NEGATIVE,
         "learning_rate": POSITIVE,
-        "lists_per_batch": or_none(whole(1)),
+        "batch_size": or_none(whole(1)),
         "restarts": whole(0),
     }
-    tried: ClassVar = {"l2": Range(1e-3, 1e4, log=True), "learning_rate": Range(0.01, 3.0, log=True)}
-    limit = "max_iterations"
+    tried: ClassVar = {"reg_lambda": Range(1e-3, 1e4, log=True), "learning_rate": Range(0.01, 3.0, log=True)}
+    limit = "max_iter"
 
     def __init__(
         self,
         objective: str | Objective = "listmle",
         *,
-        l2: float = 1.0,
-        transforms: Sequence[Any] = ("fill", "standardise"),
-        optimiser: str | None = None,
-        max_iterations: int | None = None,
-        tolerance: float = 1e-5,
+        reg_lambda: float = 1.0,
+        transforms: Sequence[Any] = ("fill", "standardize"),
+        optimizer: str | None = None,
+        max_iter: int | None = None,
+        tol: float = 1e-5,
         learning_rate: float = 0.1,
-        lists_per_batch: int | None = None,
+        batch_size: int | None = None,
         restarts: int = 2,
         metric: str = "ndcg@10",
-        patience: int = 20,
+        early_stopping_rounds: int = 20,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ):
         self.objective = objective
-        self.l2 = l2
+        self.reg_lambda = reg_lambda
         self.transforms = transforms
-        self.optimiser = optimiser
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
         self.learning_rate = learning_rate
-        self.lists_per_batch = lists_per_batch
+        self.batch_size = batch_size
         self.restarts = restarts
         self.metric = metric
-        self.patience = patience
+        self.early_stopping_rounds = early_stopping_rounds
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -118,27 +118,29 @@ class LinearRanker(Explainable):
         """
         self._check_settings()
         search = SEARCHES[self._method].run
-        lessons = self._lessons(X, y, qid, validation)
-        if not self._objective().informative(lessons.dataset.labels, lessons.dataset.offsets).any():
+        training = self._training_data(X, y, qid, validation)
+        if not self._objective().informative(training.dataset.labels, training.dataset.offsets).any():
             warnings.warn(
-                f"No list of {lessons.dataset!r} teaches {self._objective()} anything: one item alone has no order, "
+                f"No list of {training.dataset!r} teaches {self._objective()} anything: one item alone has no order, "
                 "nor have equal labels. All scores are equal.",
                 LuceWarning,
                 stacklevel=2,
             )
-        curve = Curve(metric_of(self.metric).higher_is_better, None if validation is None else self.patience)
+        curve = Curve(
+            metric_of(self.metric).higher_is_better, None if validation is None else self.early_stopping_rounds
+        )
 
         def figure(parameters: Parameters) -> float | None:
-            if lessons.validation is None:
+            if training.validation is None:
                 return None
-            return self._figure(self._combined(parameters, lessons.held_out), lessons.validation)
+            return self._figure(self._combined(parameters, training.held_out), training.validation)
 
         task = Task(
-            self._objective(), lessons, curve, self._seed(), self.get_params(deep=False), self.rounds, figure, callback
+            self._objective(), training, curve, self._seed(), self.get_params(deep=False), self.rounds, figure, callback
         )
-        keeper = self._keeper(checkpoint, lessons.dataset)
+        checkpointer = self._checkpointer(checkpoint, training.dataset)
         try:
-            search(task, keeper)
+            search(task, checkpointer)
         except KeyboardInterrupt:
             if curve.best_state is not None:
                 self._keep(curve)
@@ -160,27 +162,27 @@ class LinearRanker(Explainable):
     @property
     def _method(self) -> str:
         goal = self._objective()
-        if self.optimiser is None:
+        if self.optimizer is None:
             return "gradient-descent" if goal.gradient_only else "lbfgs"
-        if self.optimiser not in SEARCHES:
-            raise unknown_name("optimiser", self.optimiser, SEARCHES)
-        if self.optimiser == "lbfgs" and goal.gradient_only:
+        if self.optimizer not in SEARCHES:
+            raise unknown_name("optimizer", self.optimizer, SEARCHES)
+        if self.optimizer == "lbfgs" and goal.gradient_only:
             raise OptionError(
                 f"{goal.name} gives a gradient but no loss to search along, which L-BFGS needs: "
-                "take optimiser='gradient-descent'."
+                "take optimizer='gradient-descent'."
             )
-        if self.optimiser == "coordinate-ascent" and goal.one_output_per_grade:
+        if self.optimizer == "coordinate-ascent" and goal.one_output_per_grade:
             raise OptionError("Coordinate ascent maximises the metric by one weight a feature; mcrank has several.")
-        return self.optimiser
+        return self.optimizer
 
     @property
     def rounds(self) -> int:
-        return SEARCHES[self._method].rounds if self.max_iterations is None else self.max_iterations
+        return SEARCHES[self._method].rounds if self.max_iter is None else self.max_iter
 
     def idle_settings(self) -> tuple[str, ...]:
         if self._method == "coordinate-ascent":
-            return "l2", "learning_rate", "lists_per_batch", "objective"
-        return ("learning_rate", "lists_per_batch") if self._method == "lbfgs" else ()
+            return "reg_lambda", "learning_rate", "batch_size", "objective"
+        return ("learning_rate", "batch_size") if self._method == "lbfgs" else ()
 
     def _scores(self, features: Any, offsets: Integers) -> Floats:
         return self._combined(self.parameters_, features)
@@ -193,10 +195,10 @@ class LinearRanker(Explainable):
 
     def _contributions(self, features: Any) -> tuple[Floats, float]:
         values = features.toarray() if sparse.issparse(features) else features
-        return values * self.weights_, float(self.intercept_.sum())
+        return values * self.coef_, float(self.intercept_.sum())
 
     @property
-    def weights_(self) -> Floats:
+    def coef_(self) -> Floats:
         return self.parameters_.weights
 
     @property

@@ -27,11 +27,13 @@ class Parameters(NamedTuple):
 
 
 class LinearProblem:
-    """Σ_q w_q loss_q + ½·l2·‖weights‖²; intercepts and the objective's nuisance parameters have no prior."""
+    """Σ_q w_q loss_q + ½·reg_lambda·‖weights‖²; intercepts and the objective's nuisance parameters have no prior."""
 
-    def __init__(self, features: Any, dataset: Dataset, goal: Objective, draw: Draw, l2: float, n_jobs: int | None):
+    def __init__(
+        self, features: Any, dataset: Dataset, goal: Objective, draw: Draw, reg_lambda: float, n_jobs: int | None
+    ):
         self.features = features
-        self.goal, self.draw, self.l2, self.n_jobs = goal, draw, l2, n_jobs
+        self.goal, self.draw, self.reg_lambda, self.n_jobs = goal, draw, reg_lambda, n_jobs
         self._take(dataset.with_features(np.empty((dataset.n_rows, 0), dtype=np.float32)))
         grades = int(np.nanmax(dataset.labels)) + 1 if goal.one_output_per_grade else 1
         self.shape = (features.shape[1], grades) if goal.one_output_per_grade else (features.shape[1],)
@@ -48,7 +50,7 @@ class LinearProblem:
         if len(lists) < self.dataset.n_lists:
             some.features = self.features[rows_of_lists(self.dataset.offsets, lists)]
             some._take(self.dataset.take(lists))
-            some.l2 = self.l2 * len(lists) / self.dataset.n_lists
+            some.reg_lambda = self.reg_lambda * len(lists) / self.dataset.n_lists
         some.draw = self.draw._replace(step=step, lists=lists)
         return some
 
@@ -78,8 +80,8 @@ class LinearProblem:
         if self.row_weights is not None:
             slopes = slopes * self.row_weights
         columns = [weights_of(self.features, np.ascontiguousarray(slope), n_jobs=self.n_jobs) for slope in slopes]
-        gradient = np.stack(columns, axis=-1).reshape(self.shape) + self.l2 * given.weights
+        gradient = np.stack(columns, axis=-1).reshape(self.shape) + self.reg_lambda * given.weights
         intercepts = slopes.sum(axis=1) if self.n_intercepts else []
         extra = evaluation.nuisance_gradient
-        value = float(self.list_weights @ evaluation.loss) + 0.5 * self.l2 * float(np.sum(given.weights**2))
+        value = float(self.list_weights @ evaluation.loss) + 0.5 * self.reg_lambda * float(np.sum(given.weights**2))
         return value, np.concatenate([gradient.ravel(), intercepts, [] if extra is None else self.list_weights @ extra])

@@ -1,4 +1,4 @@
-"""How the linear ranker searches its weights: SEARCHES is the one table of its optimisers."""
+"""How the linear ranker searches its weights: SEARCHES is the one table of its optimizers."""
 
 import logging
 from collections.abc import Callable
@@ -10,12 +10,12 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.errors import DataError, LuceError, NumericalError
 from luce.objectives import Draw, Objective
-from luce.optimisers.convergence import Curve
-from luce.optimisers.coordinate_ascent import maximise
-from luce.optimisers.gradient_descent import Arrays, Keeper, descend, like
-from luce.optimisers.lbfgs import Function, minimise
+from luce.optimizers.convergence import Curve
+from luce.optimizers.coordinate_ascent import maximise
+from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend, like
+from luce.optimizers.lbfgs import Function, minimise
 from luce.rankers.linear_problem import LinearProblem, Parameters
-from luce.rankers.ranker import Callback, Lessons
+from luce.rankers.ranker import Callback, TrainingData
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class Task:
     """One fit of a linear ranker: what to learn from, with which settings, and who is told."""
 
     goal: Objective
-    lessons: Lessons
+    training: TrainingData
     curve: Curve
     seed: int
     settings: dict[str, Any]
@@ -37,7 +37,7 @@ class Task:
         """The penalised loss of all lists."""
         draw, settings = Draw(self.seed), self.settings
         return LinearProblem(
-            self.lessons.features, self.lessons.dataset, self.goal, draw, settings["l2"], settings["n_jobs"]
+            self.training.features, self.training.dataset, self.goal, draw, settings["reg_lambda"], settings["n_jobs"]
         )
 
     def watch(self, iteration: int, loss: float, parameters: Parameters) -> bool:
@@ -53,18 +53,18 @@ class Task:
             self.callback(record)
 
 
-def by_lbfgs(task: Task, keeper: Keeper | None) -> None:
+def by_lbfgs(task: Task, checkpointer: Checkpointer | None) -> None:
     """L-BFGS on the penalised loss of all lists, from weights of zero."""
     problem = task.problem()
     start = problem.start()
     function = problem.value_and_gradient
-    if keeper is not None:
-        function = _Recorded(function, keeper, len(start))
+    if checkpointer is not None:
+        function = _Recorded(function, checkpointer, len(start))
     minimise(
         function,
         start,
-        max_iterations=task.rounds,
-        tolerance=task.settings["tolerance"],
+        max_iter=task.rounds,
+        tol=task.settings["tol"],
         watch=lambda iteration, loss, point: task.watch(iteration, loss, problem.parameters(point)),
     )
     if isinstance(function, _Recorded):
@@ -74,10 +74,10 @@ def by_lbfgs(task: Task, keeper: Keeper | None) -> None:
 class _Recorded:
     """A function that keeps its values: a search that goes on walks the same way again without computing them."""
 
-    def __init__(self, function: Function, keeper: Keeper, width: int):
-        self.function, self.keeper, self.calls = function, keeper, 0
-        self.gradients = _kept(keeper, "gradients", width)
-        self.values = [float(value[0]) for value in _kept(keeper, "values", 1)][: len(self.gradients)]
+    def __init__(self, function: Function, checkpointer: Checkpointer, width: int):
+        self.function, self.checkpointer, self.calls = function, checkpointer, 0
+        self.gradients = _kept(checkpointer, "gradients", width)
+        self.values = [float(value[0]) for value in _kept(checkpointer, "values", 1)][: len(self.gradients)]
         self.gradients = self.gradients[: len(self.values)]
 
     def __call__(self, point: Floats) -> tuple[float, Floats]:
@@ -86,17 +86,17 @@ class _Recorded:
             value, gradient = self.function(point)
             self.values.append(value)
             self.gradients.append(gradient)
-            if self.keeper.due(self.calls):
+            if self.checkpointer.due(self.calls):
                 self.keep()
         return self.values[self.calls - 1], self.gradients[self.calls - 1]
 
     def keep(self) -> None:
-        self.keeper.save({}, {"values": np.array(self.values)[:, None], "gradients": np.array(self.gradients)})
+        self.checkpointer.save({}, {"values": np.array(self.values)[:, None], "gradients": np.array(self.gradients)})
 
 
-def _kept(keeper: Keeper | None, name: str, width: int) -> list[Floats]:
+def _kept(checkpointer: Checkpointer | None, name: str, width: int) -> list[Floats]:
     """The rows of an array in a checkpoint; none where there is no checkpoint."""
-    kept = None if keeper is None else keeper.load()
+    kept = None if checkpointer is None else checkpointer.load()
     if kept is None:
         return []
     rows = kept[1].get(name, np.empty(0))
@@ -106,17 +106,17 @@ def _kept(keeper: Keeper | None, name: str, width: int) -> list[Floats]:
     return list(rows)
 
 
-def by_gradient_descent(task: Task, keeper: Keeper | None) -> None:
+def by_gradient_descent(task: Task, checkpointer: Checkpointer | None) -> None:
     """Steps against the gradient of the mean loss of a batch of lists, with ties shuffled and samples drawn anew."""
     settings = task.settings
     descend(
         _WeightsLearner(task),
-        np.arange(task.lessons.dataset.n_lists),
+        np.arange(task.training.dataset.n_lists),
         task.curve,
         epochs=task.rounds,
-        lists_per_batch=settings["lists_per_batch"],
+        batch_size=settings["batch_size"],
         seed=task.seed,
-        keeper=keeper,
+        checkpointer=checkpointer,
         callback=task.tell,
     )
 
@@ -144,7 +144,7 @@ class _WeightsLearner:
     def _diverged(self, epoch: int, step: int) -> LuceError:
         return LuceError(
             f"The training diverges at iteration {epoch + 1}, step {step + 1}. Try a lower learning_rate than "
-            f"{self.rate:g}, standardise the features, or raise l2."
+            f"{self.rate:g}, standardize the features, or raise reg_lambda."
         )
 
     def figure(self) -> float | None:
@@ -160,15 +160,15 @@ class _WeightsLearner:
         self.point = like(self.state(), state)["point"]
 
 
-def by_coordinate_ascent(task: Task, keeper: Keeper | None) -> None:
+def by_coordinate_ascent(task: Task, checkpointer: Checkpointer | None) -> None:
     """The metric itself maximised, one weight at a time, from equal weights and from random ones."""
-    dataset, settings, problem = task.lessons.dataset, task.settings, task.problem()
+    dataset, settings, problem = task.training.dataset, task.settings, task.problem()
     sign = -1 if task.curve.higher_is_better else 1
-    task.curve.patience = None  # a climb ends where nothing improves, and the next may lead elsewhere
-    width = task.lessons.features.shape[1]
+    task.curve.early_stopping_rounds = None  # a climb ends where nothing improves, and the next may lead elsewhere
+    width = task.training.features.shape[1]
     rest = problem.start()[width:]
 
-    walked = _kept(keeper, "walked", width)
+    walked = _kept(checkpointer, "walked", width)
     known = tuple(walked)
 
     def parameters(weights: Floats) -> Parameters:
@@ -177,33 +177,33 @@ def by_coordinate_ascent(task: Task, keeper: Keeper | None) -> None:
     def watch(sweep: int, value: float, weights: Floats) -> bool:
         if sweep > len(walked):
             walked.append(weights)
-            if keeper is not None and keeper.due(sweep):
-                keeper.save({}, {"walked": np.array(walked)})
+            if checkpointer is not None and checkpointer.due(sweep):
+                checkpointer.save({}, {"walked": np.array(walked)})
         return task.watch(sweep, sign * value, parameters(weights))
 
     best = maximise(
-        task.lessons.features,
+        task.training.features,
         dataset.labels,
         dataset.offsets,
         settings["metric"],
         np.full(width, 1 / max(width, 1)),
         restarts=settings["restarts"],
         max_sweeps=task.rounds,
-        tolerance=settings["tolerance"],
+        tol=settings["tol"],
         seed=task.seed,
         watch=watch,
         list_weights=dataset.list_weights,
         known=known,
         n_jobs=settings["n_jobs"],
     )
-    if task.lessons.validation is None:
+    if task.training.validation is None:
         task.curve.best_state = parameters(best)._asdict()
 
 
 class Search(NamedTuple):
-    """An optimiser of the linear ranker: what runs it, and the most rounds it takes if nothing else is said."""
+    """An optimizer of the linear ranker: what runs it, and the most rounds it takes if nothing else is said."""
 
-    run: Callable[[Task, Keeper | None], None]
+    run: Callable[[Task, Checkpointer | None], None]
     rounds: int
 
 

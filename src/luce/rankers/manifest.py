@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from luce.optimisers.convergence import Record, checked_history
-from luce.rankers.settings import is_number, is_whole
+from luce.optimizers.convergence import Record, checked_history
+from luce.rankers.settings import is_integer, is_number
 
 
 class Facts(NamedTuple):
@@ -20,13 +20,13 @@ def facts_of(manifest: dict[str, Any]) -> Facts:
     """The facts of a manifest; a KeyError, TypeError or ValueError tells what is not there or not what it must be."""
     count, names, grade = manifest["features"]["count"], manifest["features"]["names"], manifest["max_grade"]
     best = manifest["best_iteration"]
-    if not (is_whole(count) and count >= 1):
+    if not (is_integer(count) and count >= 1):
         raise ValueError("the number of features must be an integer ≥ 1")
     if names is not None and not (_are_texts(names) and len(names) == len(set(names)) == count):
         raise ValueError(f"the names of the features must be {count} different strings")
     if not is_number(grade):
         raise ValueError("max_grade must be a number")
-    if not (is_whole(best) and best >= 0):
+    if not (is_integer(best) and best >= 0):
         raise ValueError("best_iteration must be an integer ≥ 0")
     return Facts(count, names, float(grade), checked_history(manifest["history"]), best)
 

@@ -31,13 +31,13 @@ class Preset:
         return {"objective": objective_of(self.objective, **self.options), **self.settings}
 
 
-_L_BFGS = {"optimiser": "lbfgs", "max_iterations": 100, "tolerance": 1e-5}
-_SAMPLED = {"optimiser": "gradient-descent", "max_iterations": 1_000, "learning_rate": 0.1}
-_TREES = {"trees": 1_000, "leaves": 30, "learning_rate": 0.1, "split": "ones"}
-_PLRANK = {**_TREES, "leaf": "exact", "redraw": False}
+_L_BFGS = {"optimizer": "lbfgs", "max_iter": 100, "tol": 1e-5}
+_SAMPLED = {"optimizer": "gradient-descent", "max_iter": 1_000, "learning_rate": 0.1}
+_TREES = {"n_estimators": 1_000, "num_leaves": 30, "learning_rate": 0.1, "split": "ones"}
+_PLRANK = {**_TREES, "leaf": "exact", "resample_each_round": False}
 _MART = {**_TREES, "leaf": "diagonal"}
-_LIGHTGBM = {"trees": 1_000, "leaves": 31, "min_rows_in_leaf": 20, "learning_rate": 0.1}
-_TAGS = {"hidden": (256,), "rows_per_batch": 128, "optimiser": "adam", "learning_rate": (1e-4, 1e-3, 1e-2)}
+_LIGHTGBM = {"n_estimators": 1_000, "num_leaves": 31, "min_child_samples": 20, "learning_rate": 0.1}
+_TAGS = {"hidden_layer_sizes": (256,), "batch_size": 128, "optimizer": "adam", "learning_rate": (1e-4, 1e-3, 1e-2)}
 _2011, _2019 = "Tran, Phung and Venkatesh 2011", "PLRank 2019"
 
 PRESETS = {
@@ -76,7 +76,7 @@ PRESETS = {
             _2019,
             "The linear ListMLE of the top ten, λ = 1, L-BFGS until 1e-5 or 100 iterations.",
             {"depth": 10},
-            {**_L_BFGS, "l2": 1.0},
+            {**_L_BFGS, "reg_lambda": 1.0},
         ),
         Preset(
             "coordinate-ascent",
@@ -84,7 +84,7 @@ PRESETS = {
             "listmle",
             _2019,
             "NDCG@10 itself maximised, one weight at a time with an exact line search.",
-            settings={"optimiser": "coordinate-ascent", "metric": "ndcg@10"},
+            settings={"optimizer": "coordinate-ascent", "metric": "ndcg@10"},
         ),
         *(
             Preset(
@@ -104,7 +104,7 @@ PRESETS = {
             "mcrank",
             _2019,
             "Trees that tell the grade, one for each grade and round; the score is the expected grade.",
-            settings={**_MART, "trees": 2_500},
+            settings={**_MART, "n_estimators": 2_500},
         ),
         Preset(
             "lambdamart",
@@ -134,7 +134,7 @@ PRESETS = {
                 "lambdarank",
                 "Ke et al. 2017",
                 f"LightGBM's own {objective} with its defaults, stopped by our metrics; the loss is our lambdarank.",
-                settings={**_LIGHTGBM, "native": objective},
+                settings={**_LIGHTGBM, "lightgbm_objective": objective},
             )
             for name, objective in (("lambdarank", "lambdarank"), ("xendcg", "rank_xendcg"))
         ),
@@ -164,7 +164,7 @@ PRESETS = {
 def preset_of(name: str) -> Preset:
     """The preset of this name.
 
-    >>> preset_of("l-listmle").settings["l2"]
+    >>> preset_of("l-listmle").settings["reg_lambda"]
     1.0
     """
     if name not in PRESETS:

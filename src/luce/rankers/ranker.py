@@ -44,7 +44,7 @@ from luce.rankers.storage import save_model
 Callback = Callable[[dict[str, float]], None]
 
 
-class Lessons(NamedTuple):
+class TrainingData(NamedTuple):
     """What a fit learns from: the lists with their transformed features, and those that judge it, if any."""
 
     dataset: Dataset
@@ -62,9 +62,9 @@ class Ranker(BaseEstimator):
     takes: ClassVar[str] = "lists"
     """What it learns from: judged lists of items, or rows that are tagged with labels."""
     round_name: ClassVar[str] = "iteration"
-    free_to_change: ClassVar[tuple[str, ...]] = ("n_jobs", "patience")
+    resumable_params: ClassVar[tuple[str, ...]] = ("n_jobs", "early_stopping_rounds")
     """Parameters that a training may go on with other values of."""
-    of_the_machine: ClassVar[tuple[str, ...]] = ()
+    machine_specific_params: ClassVar[tuple[str, ...]] = ()
     """Parameters that a model file leaves out: they may mean nothing on another machine."""
     rules: ClassVar[Mapping[str, Rule]] = COMMON
     """What its parameters may be."""
@@ -177,7 +177,7 @@ class Ranker(BaseEstimator):
         manifest = {
             "kind": self.kind,
             "module": self._own_module(),
-            "parameters": {k: v for k, v in self._plain_parameters().items() if k not in self.of_the_machine},
+            "parameters": {k: v for k, v in self._plain_parameters().items() if k not in self.machine_specific_params},
             "objective": {"name": self._objective().name, "options": dict(self._objective().options)},
             "features": {"count": count, "names": names},
             "max_grade": self.max_grade_,
@@ -197,7 +197,7 @@ class Ranker(BaseEstimator):
     def _restored(cls, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], **given: Any) -> Self:
         try:
             goal = objective_of(manifest["objective"]["name"], **manifest["objective"]["options"])
-            stored = {k: v for k, v in manifest["parameters"].items() if k not in cls.of_the_machine}
+            stored = {k: v for k, v in manifest["parameters"].items() if k not in cls.machine_specific_params}
             chain = restore_transforms(manifest["transforms"], arrays)
             ranker = cls(**{**stored, "objective": goal, "transforms": unfitted(chain), **given})
             ranker._check_settings()
@@ -241,7 +241,7 @@ class Ranker(BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _lessons(self, X: Any, y: Any, qid: Any, validation: Any) -> Lessons:
+    def _training_data(self, X: Any, y: Any, qid: Any, validation: Any) -> TrainingData:
         """What to learn from; remembers its features, its highest grade and its transforms."""
         dataset = as_dataset(X, y, qid, "fit")
         observed = dataset.labels[~np.isnan(dataset.labels)]
@@ -261,10 +261,10 @@ class Ranker(BaseEstimator):
         self.transforms_ = fit_transforms(self.transforms, dataset)
         features = self._transformed(dataset)
         if validation is None:
-            return Lessons(dataset, features, None, None)
+            return TrainingData(dataset, features, None, None)
         judge = validation if isinstance(validation, Dataset) else from_arrays(*validation)
         self._check_features(judge)
-        return Lessons(dataset, features, judge, self._transformed(judge))
+        return TrainingData(dataset, features, judge, self._transformed(judge))
 
     def _transformed(self, dataset: Dataset) -> Any:
         """The features that the scorer sees, without missing values unless it knows what to do with them."""
@@ -316,7 +316,7 @@ class Ranker(BaseEstimator):
             raise DataError(f"No list has anything for {self.metric} to measure: {dataset!r}.")
         return float(value / count)
 
-    def _keeper(
+    def _checkpointer(
         self,
         checkpoint: Checkpoint | str | os.PathLike[str] | None,
         dataset: Dataset,
@@ -329,7 +329,7 @@ class Ranker(BaseEstimator):
         whole = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         data: dict[str, Any] = {"rows": dataset.n_rows, "lists": dataset.n_lists, "features": dataset.n_features}
         data |= self._mark_of(dataset) | ({"elsewhere": elsewhere} if elsewhere else {})
-        return whole.of(json.loads(json.dumps({**self._described(self.free_to_change), "data": data})), number)
+        return whole.of(json.loads(json.dumps({**self._described(self.resumable_params), "data": data})), number)
 
     def _described(self, free: Sequence[str]) -> dict[str, Any]:
         """All settings but those that are free to change."""

@@ -15,7 +15,7 @@ def search_space(ranker: Ranker) -> dict[str, Tried]:
     >>> from luce.rankers import LinearRanker
     >>> for name, tried in search_space(LinearRanker("listmle")).items():
     ...     print(name, tried, sep=": ")
-    l2: 0.001 to 10000, by ratio
+    reg_lambda: 0.001 to 10000, by ratio
     depth: none / 5 / 10 / 20
     """
     idle = ranker.idle_settings()
@@ -34,8 +34,8 @@ def with_settings(ranker: Ranker, settings: Mapping[str, Any]) -> Ranker:
     """A ranker like this one, not fitted, with other values of settings and of options of its objective.
 
     >>> from luce.rankers import LinearRanker
-    >>> with_settings(LinearRanker("listmle"), {"l2": 3.0, "depth": 10})
-    LinearRanker(l2=3.0, objective=<objective listmle(depth=10)>)
+    >>> with_settings(LinearRanker("listmle"), {"reg_lambda": 3.0, "depth": 10})
+    LinearRanker(objective=<objective listmle(depth=10)>, reg_lambda=3.0)
     """
     known = ranker.get_params(deep=False)
     own = {name: value for name, value in settings.items() if name in known}

@@ -35,19 +35,19 @@ def check_settings(ranker: Any, rules: Mapping[str, Rule]) -> None:
             raise OptionError(f"{name} must be {rule.allowed}. Got {reprlib.repr(value)}.")
 
 
-def is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
     """Whether this is a finite number."""
-    if is_whole(value):
+    if is_integer(value):
         return abs(int(value)) <= sys.float_info.max
     return isinstance(value, float | np.floating) and bool(np.isfinite(value))
 
 
 def whole(lowest: int) -> Rule:
-    return Rule(f"an integer ≥ {lowest}", lambda value: is_whole(value) and value >= lowest)
+    return Rule(f"an integer ≥ {lowest}", lambda value: is_integer(value) and value >= lowest)
 
 
 def or_none(rule: Rule) -> Rule:
@@ -63,7 +63,9 @@ WIDTHS = Rule(
 )
 SEED = Rule(
     "an integer from 0 to 2⁶³ − 1, None or a numpy.random.RandomState",
-    lambda value: value is None or isinstance(value, np.random.RandomState) or (is_whole(value) and 0 <= value < 2**63),
+    lambda value: (
+        value is None or isinstance(value, np.random.RandomState) or (is_integer(value) and 0 <= value < 2**63)
+    ),
 )
 CHAIN = Rule(
     "names of transforms or transforms",
@@ -72,11 +74,11 @@ CHAIN = Rule(
 COMMON = {
     "transforms": CHAIN,
     "metric": NAME,
-    "patience": whole(1),
+    "early_stopping_rounds": whole(1),
     "random_state": SEED,
     "n_jobs": Rule(
         f"from 1 to {THREADS:,}, or negative to count from all cores, or None",
-        lambda value: value is None or (is_whole(value) and value != 0 and value <= THREADS),
+        lambda value: value is None or (is_integer(value) and value != 0 and value <= THREADS),
     ),
 }
 """Of every ranker."""

@@ -63,4 +63,4 @@ def family(metric: str) -> str:
     ('precision', 'ndcg')
     """
     found = find_metric(metric)
-    return found.name if found.takes_cutoff and not found.of_policy else "ndcg"
+    return found.name if found.takes_cutoff and not found.is_stochastic else "ndcg"

@@ -175,6 +175,6 @@ def slice_picture(tuned: Tuned, name: str) -> Picture:
 def _plain_ticks(axes: Any, tried: Any) -> None:
     """The ends of a range and its middle, by ratio, in plain numbers."""
     middle = float(np.sqrt(tried.low * tried.high))
-    middle = round(middle) if tried.is_whole else float(f"{middle:.1g}")
+    middle = round(middle) if tried.is_integer else float(f"{middle:.1g}")
     axes.set_xticks([tried.low, middle, tried.high], [number(each) for each in (tried.low, middle, tried.high)])
     axes.minorticks_off()

@@ -21,8 +21,8 @@ PEERS: dict[str, type[Peer]] = {
 def peer(name: str, **settings: Any) -> Peer:
     """The peer of this name; an error with the line that installs its package where that is not there.
 
-    >>> peer("lightgbm-lambdarank", trees=100)
-    LightGBMLambdaRank(trees=100)
+    >>> peer("lightgbm-lambdarank", n_estimators=100)
+    LightGBMLambdaRank(n_estimators=100)
     """
     if name not in PEERS:
         raise unknown_name("peer", name, PEERS)

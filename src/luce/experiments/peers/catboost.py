@@ -1,6 +1,7 @@
 """CatBoost as it is, with its objectives for ranking.
 
-It stops by its own NDCG@10, after twice the patience; the rounds are then chosen from what they scored, by our figure.
+It stops by its own NDCG@10, after twice early_stopping_rounds; the rounds are then chosen by our own
+metric.
 """
 
 from typing import Any
@@ -33,12 +34,12 @@ class CatBoostYetiRank(Peer):
                 break
 
     def _parameters(self, stops: bool) -> dict[str, Any]:
-        stopping = {"od_type": "Iter", "od_wait": 2 * self.patience} if stops else {}
+        stopping = {"od_type": "Iter", "od_wait": 2 * self.early_stopping_rounds} if stops else {}
         return {
             "loss_function": self.objective,
-            "iterations": self.trees,
+            "iterations": self.n_estimators,
             "learning_rate": self.learning_rate,
-            "depth": max(1, round(np.log2(self.leaves))),
+            "depth": max(1, round(np.log2(self.num_leaves))),
             "thread_count": thread_count(self.n_jobs),
             "random_seed": self.random_state % 2**31,
             "eval_metric": "NDCG:top=10;type=Exp",

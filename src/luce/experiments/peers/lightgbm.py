@@ -30,12 +30,12 @@ class LightGBMLambdaRank(Peer):
             settings["valid_sets"] = [data.create_valid(_features(judge.lists), np.nan_to_num(judge.lists.labels))]
             settings["feval"] = lambda scores, _: (judge.metric, judge.hear(scores), True)
             settings["callbacks"] = [partial(_stop, package, judge)]
-        self._booster = package.train(self._parameters(), data, self.trees, **settings)
+        self._booster = package.train(self._parameters(), data, self.n_estimators, **settings)
 
     def _parameters(self) -> dict[str, Any]:
         return {
             "objective": self.objective,
-            "num_leaves": self.leaves,
+            "num_leaves": self.num_leaves,
             "learning_rate": self.learning_rate,
             "num_threads": thread_count(self.n_jobs),
             "seed": self.random_state % 2**31,

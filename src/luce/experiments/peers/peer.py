@@ -13,7 +13,7 @@ from luce.data import Dataset
 from luce.errors import DataError, load_package
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
-from luce.optimisers.convergence import Curve
+from luce.optimizers.convergence import Curve
 from luce.rankers.importance import Importance
 from luce.rankers.ranker import highest_grade
 from luce.rankers.settings import COMMON, POSITIVE, Rule, check_settings, whole
@@ -23,9 +23,9 @@ class Peer(BaseEstimator):
     """A ranker of another library, with the limits and the stopping rule of ours.
 
     Parameters:
-        trees: the most rounds. leaves: of each tree. learning_rate: the share of each step that is taken.
-        metric, patience: with `validation` data, the rounds best by this metric, as Luce measures it, are kept, and
-            training stops when that many have brought nothing better.
+        n_estimators: the most rounds. num_leaves: of each tree. learning_rate: the share of each step that is taken.
+        metric, early_stopping_rounds: with `validation` data, the rounds best by this metric, as Luce measures it, are
+            kept, and training stops when that many have brought nothing better.
         random_state: seeds the library. n_jobs: threads; None or −1 = all cores.
 
     Attributes:
@@ -40,29 +40,29 @@ class Peer(BaseEstimator):
     any_label: ClassVar[bool] = False
     """Whether it takes labels other than whole grades from 0 on."""
     rules: ClassVar[Mapping[str, Rule]] = {
-        "trees": whole(1),
-        "leaves": whole(2),
+        "n_estimators": whole(1),
+        "num_leaves": whole(2),
         "learning_rate": POSITIVE,
         "random_state": whole(0),
-        **{name: COMMON[name] for name in ("metric", "patience", "n_jobs")},
+        **{name: COMMON[name] for name in ("metric", "early_stopping_rounds", "n_jobs")},
     }
 
     def __init__(
         self,
         *,
-        trees: int = 500,
-        leaves: int = 31,
+        n_estimators: int = 500,
+        num_leaves: int = 31,
         learning_rate: float = 0.1,
         metric: str = "ndcg@10",
-        patience: int = 50,
+        early_stopping_rounds: int = 50,
         random_state: int = 0,
         n_jobs: int | None = None,
     ):
-        self.trees = trees
-        self.leaves = leaves
+        self.n_estimators = n_estimators
+        self.num_leaves = num_leaves
         self.learning_rate = learning_rate
         self.metric = metric
-        self.patience = patience
+        self.early_stopping_rounds = early_stopping_rounds
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -75,11 +75,11 @@ class Peer(BaseEstimator):
         judge = None
         if validation is not None:
             top = max(highest_grade(dataset), highest_grade(validation))
-            judge = Judge(validation, self.metric, top, self.patience, self.n_jobs)
+            judge = Judge(validation, self.metric, top, self.early_stopping_rounds, self.n_jobs)
         self._grow(dataset, judge)
         steps = [] if judge is None else judge.curve.history
         self.history_ = [{k: v for k, v in step.items() if k != "loss"} for step in steps]
-        self.best_iteration_ = self.trees if judge is None else judge.curve.best_iteration
+        self.best_iteration_ = self.n_estimators if judge is None else judge.curve.best_iteration
         return self
 
     def predict(self, dataset: Dataset) -> Floats:
@@ -118,9 +118,9 @@ class Peer(BaseEstimator):
 class Judge:
     """The figure of the validation lists round by round, and when to stop: as for our own rankers."""
 
-    def __init__(self, lists: Dataset, metric: str, top: float, patience: int, n_jobs: int | None) -> None:
+    def __init__(self, lists: Dataset, metric: str, top: float, early_stopping_rounds: int, n_jobs: int | None) -> None:
         self.lists, self.metric = lists, str(metric_of(metric))
-        self.curve = Curve(metric_of(metric).higher_is_better, patience)
+        self.curve = Curve(metric_of(metric).higher_is_better, early_stopping_rounds)
         self._settings: dict[str, Any] = {"groups": lists.group_numbers(), "max_grade": top, "n_jobs": n_jobs}
 
     def hear(self, scores: Any) -> float:

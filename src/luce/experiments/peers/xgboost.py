@@ -21,14 +21,14 @@ class XGBoostNdcg(Peer):
             settings["evals"] = [(self._matrix(judge.lists), "validation")]
             settings["custom_metric"] = lambda scores, _: (judge.metric, judge.hear(scores))
             settings["callbacks"] = [_stopping(package, judge)]
-        self._booster = package.train(self._parameters(), self._matrix(dataset), self.trees, **settings)
+        self._booster = package.train(self._parameters(), self._matrix(dataset), self.n_estimators, **settings)
 
     def _parameters(self) -> dict[str, Any]:
         return {
             "objective": self.objective,
             "tree_method": "hist",
             "grow_policy": "lossguide",
-            "max_leaves": self.leaves,
+            "max_leaves": self.num_leaves,
             "max_depth": 0,
             "eta": self.learning_rate,
             "nthread": thread_count(self.n_jobs),

@@ -72,7 +72,7 @@ def partition_leaf_sums(
     leaves: Leaves,
     n_leaves: int,
     *,
-    tolerance: float = 1e-9,
+    tol: float = 1e-9,
     list_weights: Floats | None = None,
     n_jobs: int | None = None,
 ) -> Floats:
@@ -85,7 +85,7 @@ def partition_leaf_sums(
     """
     weights = np.empty(0) if list_weights is None else list_weights
     inputs: tuple[NDArray[Any], ...] = scores, labels, leaves, weights
-    return _summed(partitions.leaf_sums, offsets, n_leaves, *map(frozen, inputs), float(tolerance), n_jobs=n_jobs)
+    return _summed(partitions.leaf_sums, offsets, n_leaves, *map(frozen, inputs), float(tol), n_jobs=n_jobs)
 
 
 def _summed(

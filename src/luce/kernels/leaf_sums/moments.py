@@ -10,7 +10,7 @@ from luce.kernels.span import span
 
 
 @compiled
-def leaf_moments(n, n_groups, tolerance, group, moments, scratch):
+def leaf_moments(n, n_groups, tol, group, moments, scratch):
     """Σ E[q] and Var Q + O of the n items whose log a are in scratch[0]; group (n,) tells the leaf of each.
 
     `moments` (4, n_groups) gets E[Q_U], Var Q_U, Cov(Q_U, Q) and O_U of each leaf.
@@ -18,7 +18,7 @@ def leaf_moments(n, n_groups, tolerance, group, moments, scratch):
     moments[:, :n_groups] = 0.0
     if n == 1:
         return _alone(scratch[0, 0], moments)
-    low, high, chains, peak = grid(scratch[0, :n], tolerance)
+    low, high, chains, peak = grid(scratch[0, :n], tol)
     step = np.log(2.0) / chains
     kept, tiny, tiny_sum = classify(n, low, high, scratch[6:8], scratch)
     constant = _move_groups(n, kept, group, scratch[6], moments)

@@ -17,7 +17,7 @@ from luce.kernels.partition_likelihood.integral import ROWS, VECTOR
 
 
 @compiled
-def leaf_sums(first, last, offsets, scores, labels, leaves, list_weights, tolerance, sums):
+def leaf_sums(first, last, offsets, scores, labels, leaves, list_weights, tol, sums):
     longest = longest_list(first, last, offsets)
     order, ends, space = np.empty(longest, np.int64), np.empty(longest, np.int64), sorting_space(longest)
     ordered, share, below = np.empty(longest), np.empty(longest), np.empty(longest + 1)
@@ -38,7 +38,7 @@ def leaf_sums(first, last, offsets, scores, labels, leaves, list_weights, tolera
             n_groups = _groups(leaves, order[begin:end], slot, group)
             for j in range(begin, end):
                 scratch[0, j - begin] = ordered[j] - below[m + 1]
-            force[m], curve[m] = leaf_moments(end - begin, n_groups, tolerance, group, moments[:, begin:end], scratch)
+            force[m], curve[m] = leaf_moments(end - begin, n_groups, tol, group, moments[:, begin:end], scratch)
             begin = end
         _prefix_logs(sets, force, curve, below, once, twice)
         _add_list(

@@ -11,7 +11,7 @@ FAR = -300.0
 
 
 @compiled
-def product(first, last, offsets, places, weights, scores, direction, tolerance, result):
+def product(first, last, offsets, places, weights, scores, direction, tol, result):
     longest = longest_list(first, last, offsets)
     below, drift = np.empty(longest + 1), np.empty(longest + 1)  # lse(R) and the mean direction of R, from each row on
     ends, turned = np.empty(longest, np.int64), np.empty(longest)
@@ -28,7 +28,7 @@ def product(first, last, offsets, places, weights, scores, direction, tolerance,
                 result[offsets[q] + j] += w * np.exp(s[j] - below[begin]) * (pushed + force * d[j])
             if m == sets - 1:
                 break
-            f, total = set_product(s[begin:end] - below[end], d[begin:end] - drift[end], tolerance, turned)
+            f, total = set_product(s[begin:end] - below[end], d[begin:end] - drift[end], tol, turned)
             for j in range(begin, end):
                 result[offsets[q] + j] -= w * turned[j - begin]
             shrink = np.exp(below[end] - below[begin])
@@ -59,14 +59,14 @@ def _sums_from_below(s, d, below, drift):
 
 
 @compiled
-def hessian(first, last, offsets, places, weights, scores, coordinates, rest, worths, tolerance, matrix):
+def hessian(first, last, offsets, places, weights, scores, coordinates, rest, worths, tol, matrix):
     longest = longest_list(first, last, offsets)
     block, ends = np.empty((longest, longest)), np.empty(longest, np.int64)
     for q in range(first, last):
         rows = slice(offsets[q], offsets[q + 1])
         n = offsets[q + 1] - offsets[q]
         sets = _set_ends(places[rows], ends)
-        _block(scores[rows], ends[:sets], tolerance, block)
+        _block(scores[rows], ends[:sets], tol, block)
         if rest[q] > 0.0:
             _to_pool(worths[rows], rest[q], block[:n, :n])
         own = coordinates[rows]
@@ -77,7 +77,7 @@ def hessian(first, last, offsets, places, weights, scores, coordinates, rest, wo
 
 
 @compiled
-def _block(s, ends, tolerance, block):
+def _block(s, ends, tol, block):
     """The matrix of one ranking. Rows below a set get v v' c/z² from it and, each for itself, v f/z; z: their worth."""
     n, highest = len(s), s.max()
     worth, left = np.empty(n), np.zeros(n + 1)
@@ -89,7 +89,7 @@ def _block(s, ends, tolerance, block):
         end = ends[m]
         f = curve = 0.0
         if m < len(ends) - 1:
-            f, curve = set_matrix(s[begin:end] - highest - np.log(left[end]), tolerance, block[begin:end, begin:end])
+            f, curve = set_matrix(s[begin:end] - highest - np.log(left[end]), tol, block[begin:end, begin:end])
         for j in range(begin, end):
             outward = 0.0
             for k in range(begin, end):

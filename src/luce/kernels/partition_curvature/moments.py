@@ -10,14 +10,14 @@ TINY, HUGE = -37.0, 4.0
 
 
 @compiled
-def set_product(log_a, direction, tolerance, result):
+def set_product(log_a, direction, tol, result):
     """∂²F times a direction to `result`; returns Σ f and the sum of the result."""
     n = len(log_a)
     if n == 1:
         f = _win_of_the_rest(log_a[0])
         result[0] = -f * (1.0 - f) * direction[0]
         return f, result[0]
-    weight, q, mean, own = _nodes(log_a, tolerance)
+    weight, q, mean, own = _nodes(log_a, tol)
     along = 0.0
     for i in range(n):
         along += mean[i] * direction[i]
@@ -37,14 +37,14 @@ def set_product(log_a, direction, tolerance, result):
 
 
 @compiled
-def set_matrix(log_a, tolerance, block):
+def set_matrix(log_a, tol, block):
     """∂²F to `block`; returns Σ f and the sum of the block."""
     n = len(log_a)
     if n == 1:
         f = _win_of_the_rest(log_a[0])
         block[0, 0] = -f * (1.0 - f)
         return f, block[0, 0]
-    weight, q, mean, own = _nodes(log_a, tolerance)
+    weight, q, mean, own = _nodes(log_a, tol)
     total = 0.0
     for i in range(n):
         for j in range(i + 1):
@@ -65,10 +65,10 @@ def _win_of_the_rest(log_a):
 
 
 @compiled
-def _nodes(log_a, tolerance):
+def _nodes(log_a, tol):
     """Weights of the nodes (T,), summing to one, q (T, n), and the means over the nodes of q and of q (1 − x − q)."""
     n = len(log_a)
-    low, high, chains, peak = grid(log_a, tolerance)
+    low, high, chains, peak = grid(log_a, tol)
     step = np.log(2.0) / chains
     count = np.int64((high - low) / step) + 1
     weight, q, own = np.empty(count), np.empty((count, n)), np.zeros((count, n))

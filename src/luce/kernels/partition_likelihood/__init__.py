@@ -16,13 +16,13 @@ def partition_likelihood(
     labels: Floats,
     offsets: Integers,
     *,
-    tolerance: float = 1e-9,
+    tol: float = 1e-9,
     curvature: bool = False,
     n_jobs: int | None = None,
 ) -> tuple[Floats, Floats, Floats | None]:
     """Loss (Q,), gradient (N,) and, if asked for, the diagonal of the second derivative (N,).
 
-    `tolerance` bounds the error of each log-probability.
+    `tol` bounds the error of each log-probability.
 
     >>> loss, gradient, _ = partition_likelihood(np.zeros(4), np.array([1.0, 1, 0, 0]), np.array([0, 4]))
     >>> np.exp(-loss).round(12), gradient.round(12)  # two of four equal items: 1 in 6
@@ -31,7 +31,7 @@ def partition_likelihood(
     loss, gradient = np.zeros(len(offsets) - 1), np.zeros(len(scores))
     second = np.zeros(len(scores) if curvature else 0)
     inputs = frozen(offsets), frozen(scores), frozen(labels)
-    over_lists(cpu.partition_likelihood, *inputs, float(tolerance), loss, gradient, second, n_jobs=n_jobs)
+    over_lists(cpu.partition_likelihood, *inputs, float(tol), loss, gradient, second, n_jobs=n_jobs)
     return loss, gradient, second if curvature else None
 
 

@@ -15,7 +15,7 @@ FAR = 1_000.0
 
 
 @compiled
-def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, gradient, second):
+def partition_likelihood(first, last, offsets, scores, labels, tol, loss, gradient, second):
     longest = longest_list(first, last, offsets)
     order, ends, space = np.empty(longest, np.int64), np.empty(longest, np.int64), sorting_space(longest)
     ordered, share = np.empty(longest), np.empty(longest)  # in order: scores; e^{s − lse(R_m)}, m the item's own set
@@ -25,7 +25,7 @@ def partition_likelihood(first, last, offsets, scores, labels, tolerance, loss, 
         sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         if sets > 1:
             sums_from_below(scores, order, ends, sets, ordered, share, below)
-            loss[q] = _integrals(ends, sets, ordered, below, tolerance, rate, scratch, second.size > 0)
+            loss[q] = _integrals(ends, sets, ordered, below, tol, rate, scratch, second.size > 0)
             _spread(order, ends, sets, share, below, rate, gradient, second)
 
 
@@ -61,7 +61,7 @@ def _sum(scores, order, zero, rest, ordered, share):
 
 
 @compiled
-def _integrals(ends, sets, ordered, below, tolerance, rate, scratch, curvature):
+def _integrals(ends, sets, ordered, below, tol, rate, scratch, curvature):
     """The integral of every set but the last; `rate` gets E[q], ∂²log P/∂s² and, first of its set, Σ_ij H_ij."""
     loss, begin = 0.0, 0
     for m in range(sets - 1):
@@ -76,7 +76,7 @@ def _integrals(ends, sets, ordered, below, tolerance, rate, scratch, curvature):
                 gap = ordered[j] - below[m + 1]
                 scratch[0, j - begin] = max(min(gap, FAR), -FAR)
                 loss -= min(gap + FAR, 0.0)
-            loss -= integrate(end - begin, tolerance, rate[:, begin:end], scratch, curvature)
+            loss -= integrate(end - begin, tol, rate[:, begin:end], scratch, curvature)
         begin = end
     return loss
 

@@ -15,15 +15,15 @@ TINY, LARGE = -40.0, 6.5
 
 
 @compiled
-def grid(log_a, tolerance):
+def grid(log_a, tol):
     """Where the nodes begin and end, how many a doubling of time needs, and the greatest log-integrand, about.
 
     The step must resolve the peak, the strip in which the integrand is analytic, and a left edge of width 1/log n that
     appears when S outweighs R.
     """
     mode, sd, peak = _mode(log_a)
-    cut = 6.0 - np.log(tolerance)
-    finer = 20.0 / (20.0 + min(max(np.log(1e-9 / tolerance), -6.0), 20.0))
+    cut = 6.0 - np.log(tol)
+    finer = 20.0 / (20.0 + min(max(np.log(1e-9 / tol), -6.0), 20.0))
     chains = int(np.ceil(np.log(2.0) / (finer * min(0.7 * sd, 0.24, 0.5 / np.log(len(log_a) + 1.0)))))
     return _left_end(log_a, mode, sd, peak, cut), mode + _reach(np.exp(mode), cut), chains, peak
 

@@ -27,9 +27,9 @@ LARGE = 64.0
 
 
 @compiled
-def integrate(n, tolerance, rate, scratch, curvature):
+def integrate(n, tol, rate, scratch, curvature):
     """log P for the n items whose log a are in scratch[0]; writes E[q_i], ∂²log P/∂s_i² and, at [2, 0], Σ_ij H_ij."""
-    low, high, chains, peak = grid(scratch[0, :n], tolerance)
+    low, high, chains, peak = grid(scratch[0, :n], tol)
     step = np.log(2.0) / chains
     kept, tiny, tiny_sum = classify(n, low, high, rate, scratch)
     log_a, x, w, first = scratch[0, :kept], scratch[1, :kept], scratch[2, :kept], scratch[3, :kept]

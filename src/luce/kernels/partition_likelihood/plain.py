@@ -51,14 +51,14 @@ class Room(NamedTuple):
         return views
 
 
-def grid_settings(tolerance: float) -> tuple[float, float]:
+def grid_settings(tol: float) -> tuple[float, float]:
     """How far below its peak the integrand is cut off, and the step as a multiple of that for 1e-9.
 
     >>> grid_settings(1e-9)[1]
     1.0
     """
-    finer = 20.0 / (20.0 + min(max(math.log(1e-9 / tolerance), -6.0), 20.0))
-    return 6.0 - math.log(tolerance), finer
+    finer = 20.0 / (20.0 + min(max(math.log(1e-9 / tol), -6.0), 20.0))
+    return 6.0 - math.log(tol), finer
 
 
 def n_chunks(n_labels: int) -> int:

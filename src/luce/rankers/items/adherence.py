@@ -12,7 +12,7 @@ from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import OptionError
 from luce.kernels.davidson_ties import davidson_product
 from luce.kernels.partition_curvature import partition_product
-from luce.optimisers.newton import Convergence
+from luce.optimizers.newton import Convergence
 from luce.rankers.items.davidson_part import DavidsonPart, log_deltas, written_out
 from luce.rankers.items.level_part import LevelPart
 from luce.rankers.items.likelihood import Likelihood
@@ -55,9 +55,7 @@ def maximise_with_adherence(
         moved, adherence = float(np.abs(new - adherence).max()), new
         if moved < 1e-10:
             break
-    return Adherent(
-        point, adherence, Convergence(end.converged and moved < 1e-6, end.gradient, end.tolerance, iterations)
-    )
+    return Adherent(point, adherence, Convergence(end.converged and moved < 1e-6, end.gradient, end.tol, iterations))
 
 
 def _part(likelihood: Likelihood, multipliers: Floats) -> LevelPart | DavidsonPart:
@@ -69,7 +67,7 @@ def _part(likelihood: Likelihood, multipliers: Floats) -> LevelPart | DavidsonPa
 
 def _replace_parts(posterior: Posterior, part: LevelPart | DavidsonPart) -> None:
     posterior.likelihood.parts = [part]
-    posterior.parts = [part, *([] if posterior.ghost is None else [posterior.ghost])]
+    posterior.parts = [part, *([] if posterior.pseudo_item is None else [posterior.pseudo_item])]
 
 
 def _updated(

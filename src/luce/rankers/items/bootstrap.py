@@ -44,4 +44,4 @@ def _reweighted(posterior: Posterior, weights: Floats, ties: str | None) -> Post
     """The same posterior with other weights of the rankings."""
     old = posterior.likelihood
     likelihood = Likelihood(old.observed.replace(weights=weights), ties, old.n_jobs)
-    return Posterior(likelihood, posterior.worths, posterior.ghost, posterior.mean, posterior.precision)
+    return Posterior(likelihood, posterior.worths, posterior.pseudo_item, posterior.mean, posterior.precision)

@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from luce.arrays import Floats, Integers
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.kernels.pair_counts import pair_log_probabilities
-from luce.optimisers.newton import LARGEST_MATRIX
+from luce.optimizers.newton import LARGEST_MATRIX
 from luce.rankers.items.likelihood import Likelihood
 from luce.rankers.items.pair_part import PairPart
 from luce.rankers.items.posterior import Posterior
@@ -52,7 +52,7 @@ def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integer
     if kind == "sandwich":
         spread = _spread(posterior, point, clusters)
         inverse = inverse @ spread @ inverse
-    parameters = worths.n_parameters - worths.ghost
+    parameters = worths.n_parameters - worths.pseudo_item
     jacobian = worths.jacobian(posterior.split(point)[0])[:, :parameters]
     centred = jacobian - jacobian.mean(axis=0)
     both = np.block([[centred, np.zeros((len(centred), n_ties))], [np.zeros((n_ties, parameters)), np.eye(n_ties)]])
@@ -65,12 +65,12 @@ def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -
     What is asked of it is free of shifts.
     """
     counted = posterior if expected is None else _with(posterior, expected)
-    information = counted.curvature(point, ghost=False).matrix()
+    information = counted.curvature(point, pseudo_item=False).matrix()
     kept = _but_the_ghost(posterior)
     try:
         return _inverted(posterior, information[np.ix_(kept, kept)])
     except LinAlgError:
-        if posterior.ghost is None:
+        if posterior.pseudo_item is None:
             raise DataError(
                 "The data do not tell all parameters apart: their information is singular. Give a prior, or leave out "
                 "features that say the same."
@@ -109,11 +109,11 @@ def shift_of_worths(posterior: Posterior, size: int) -> Floats:
 def _but_the_ghost(posterior: Posterior) -> Integers:
     size = posterior.worths.n_parameters + posterior.likelihood.n_ties
     everything = np.arange(size)
-    return np.delete(everything, posterior.worths.n_parameters - 1) if posterior.worths.ghost else everything
+    return np.delete(everything, posterior.worths.n_parameters - 1) if posterior.worths.pseudo_item else everything
 
 
 def _with(posterior: Posterior, likelihood: Likelihood) -> Posterior:
-    return Posterior(likelihood, posterior.worths, posterior.ghost, posterior.mean, posterior.precision)
+    return Posterior(likelihood, posterior.worths, posterior.pseudo_item, posterior.mean, posterior.precision)
 
 
 def expected_part(posterior: Posterior, point: Floats) -> Likelihood | None:

@@ -11,7 +11,7 @@ from luce.arrays import Floats, list_of_row
 from luce.errors import OptionError
 from luce.objectives import Draw, Objective
 from luce.objectives import objective as objective_of
-from luce.optimisers.lbfgs import minimise
+from luce.optimizers.lbfgs import minimise
 from luce.rankers.items.observed import observe
 from luce.rankers.items.prediction import as_rankings
 from luce.rankers.items.priors import Normal
@@ -31,7 +31,7 @@ class ItemScores(BaseEstimator):
     Parameters:
         objective: a name of OBJECTIVES, or `luce.objective(name, **options)`.
         prior: `Normal(mean, sd)` of the scores; without one a loss may have no finite minimum.
-        max_iterations, tolerance: L-BFGS stops after so many, or when the relative improvement falls below it.
+        max_iter, tol: L-BFGS stops after so many, or when the relative improvement falls below it.
         random_state: seeds the shuffle of equal labels of the objectives that draw.
         n_jobs: threads; None or −1 = all cores.
 
@@ -48,15 +48,15 @@ class ItemScores(BaseEstimator):
         objective: str | Objective = "pl-partition",
         *,
         prior: Normal | None = WIDE,
-        max_iterations: int = 500,
-        tolerance: float = 1e-10,
+        max_iter: int = 500,
+        tol: float = 1e-10,
         random_state: int = 0,
         n_jobs: int | None = None,
     ):
         self.objective = objective
         self.prior = prior
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
+        self.max_iter = max_iter
+        self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -93,7 +93,7 @@ class ItemScores(BaseEstimator):
             return self.loss_ + 0.5 * float(precision @ away**2), np.concatenate([slopes, extra])
 
         start = np.concatenate([np.zeros(n), [*goal.nuisance.values()]])
-        settings: dict[str, Any] = {"max_iterations": self.max_iterations, "tolerance": self.tolerance, "watch": _watch}
+        settings: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "watch": _watch}
         point = minimise(value_and_gradient, start, **settings)
         value_and_gradient(point)
         self.names_: tuple[Hashable, ...] = tuple(given.names)

@@ -61,7 +61,7 @@ class LevelPart:
     def log_probabilities(self, scores: Floats, ties: Floats) -> tuple[Floats, Floats]:
         """log P of each ranking (Q,), and its gradient in the score of each row."""
         loss, gradient, _ = partition_likelihood(
-            self.rows(scores)[0], self.labels, self.offsets, tolerance=TOLERANCE, n_jobs=self.n_jobs
+            self.rows(scores)[0], self.labels, self.offsets, tol=TOLERANCE, n_jobs=self.n_jobs
         )
         return -loss, -gradient
 

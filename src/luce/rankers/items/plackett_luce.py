@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator
 from luce.arrays import Floats
 from luce.data.rankings import Rankings
 from luce.errors import LuceWarning, OptionError
-from luce.optimisers.newton import Convergence
+from luce.optimizers.newton import Convergence
 from luce.rankers.items.adherence import maximise_with_adherence
 from luce.rankers.items.posterior import Posterior
 from luce.rankers.items.prediction import Predicting, as_rankings
-from luce.rankers.items.presentation import Presented
+from luce.rankers.items.presentation import SummaryMixin
 from luce.rankers.items.priors import Gamma, Normal, Pseudo
 from luce.rankers.items.separation import refuse_flat_directions, warn_of_runaway_ties
 from luce.rankers.items.setup import Setup, set_up
@@ -24,7 +24,7 @@ from luce.rankers.items.setup import Setup, set_up
 logger = logging.getLogger(__name__)
 
 
-class PlackettLuce(Presented, Predicting, BaseEstimator):
+class PlackettLuce(SummaryMixin, Predicting, BaseEstimator):
     """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, place after place.
 
     Parameters:
@@ -36,8 +36,8 @@ class PlackettLuce(Presented, Predicting, BaseEstimator):
             names. Log worths are then X β, and with a normal prior X β plus an effect of each item.
         teams: maps items of the rankings to their members; the worth of a team is the sum of its members'.
         adherence: None, True for Gamma(10, 10), or a `Gamma` prior: how closely each ranker keeps to the worths.
-        tolerance: the fit ends when no item's observed and expected wins differ by more.
-        max_iterations: of Newton's method.
+        tol: the fit ends when no item's observed and expected wins differ by more.
+        max_iter: of Newton's method.
         n_jobs: threads; None or −1 = all cores.
 
     Attributes, after `fit`:
@@ -69,8 +69,8 @@ class PlackettLuce(Presented, Predicting, BaseEstimator):
         features: Any = None,
         teams: Mapping[Hashable, Iterable[Hashable]] | None = None,
         adherence: Gamma | bool | None = None,
-        tolerance: float = 1e-8,
-        max_iterations: int = 100,
+        tol: float = 1e-8,
+        max_iter: int = 100,
         n_jobs: int | None = None,
     ):
         self.ties = ties
@@ -78,8 +78,8 @@ class PlackettLuce(Presented, Predicting, BaseEstimator):
         self.features = features
         self.teams = teams
         self.adherence = adherence
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
+        self.tol = tol
+        self.max_iter = max_iter
         self.n_jobs = n_jobs
 
     def fit(self, rankings: Any, y: Any = None, *, start: Floats | None = None) -> Self:
@@ -102,9 +102,9 @@ class PlackettLuce(Presented, Predicting, BaseEstimator):
         return self
 
     def _set_up(self, rankings: Rankings) -> Setup:
-        if not (self.tolerance > 0 and self.max_iterations >= 1):
-            given = f"{self.tolerance!r} and {self.max_iterations!r}"
-            raise OptionError(f"tolerance must be above 0 and max_iterations at least 1. Got {given}.")
+        if not (self.tol > 0 and self.max_iter >= 1):
+            given = f"{self.tol!r} and {self.max_iter!r}"
+            raise OptionError(f"tol must be above 0 and max_iter at least 1. Got {given}.")
         settings = {name: getattr(self, name) for name in ("ties", "prior", "features", "teams", "n_jobs")}
         return set_up(rankings, **settings)
 
@@ -113,8 +113,8 @@ class PlackettLuce(Presented, Predicting, BaseEstimator):
     ) -> tuple[Floats, Convergence, dict[Hashable, float] | None]:
         """The most likely point, how the search ended, and the adherence of the rankers if asked for."""
         settings: dict[str, Any] = {
-            "tolerance": self._threshold(posterior),
-            "max_iterations": self.max_iterations,
+            "tol": self._threshold(posterior),
+            "max_iter": self.max_iter,
             "watch": _watch,
         }
         if self.adherence is None or self.adherence is False:
@@ -140,7 +140,7 @@ class PlackettLuce(Presented, Predicting, BaseEstimator):
         observed = posterior.likelihood.observed
         wins = float(observed.weights @ observed.sizes.astype(np.float64))
         prior = float(np.max(posterior.precision * (1 + np.abs(posterior.mean)), initial=0.0))
-        return max(float(self.tolerance), 1e-15 * (wins + prior))
+        return max(float(self.tol), 1e-15 * (wins + prior))
 
     def _keep(self, given: Rankings, setup: Setup, point: Floats) -> None:
         posterior = setup.posterior

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from luce.arrays import Floats
-from luce.optimisers.minorise_maximise import scale_worths
-from luce.optimisers.newton import LARGEST_MATRIX, Convergence, Watcher, minimise
+from luce.optimizers.minorise_maximise import scale_worths
+from luce.optimizers.newton import LARGEST_MATRIX, Convergence, Watcher, minimise
 from luce.rankers.items.likelihood import Likelihood, LikelihoodCurvature
 from luce.rankers.items.pair_part import PairPart
 from luce.rankers.items.worths import LinearWorths, TeamWorths
@@ -23,21 +23,21 @@ WARM_UP = 3
 class Posterior:
     """−(log-likelihood + log prior) of worth parameters and then tie parameters, to be minimised.
 
-    ghost: the comparisons with the hypothetical item, or None. mean, precision: of the normal prior, 0 where there is
-    none, over the worth parameters.
+    pseudo_item: the comparisons with the hypothetical item, or None. mean, precision: of the normal prior, 0 where
+    there is none, over the worth parameters.
     """
 
     def __init__(
         self,
         likelihood: Likelihood,
         worths: LinearWorths | TeamWorths,
-        ghost: PairPart | None,
+        pseudo_item: PairPart | None,
         mean: Floats,
         precision: Floats,
     ):
-        self.likelihood, self.worths, self.ghost = likelihood, worths, ghost
+        self.likelihood, self.worths, self.pseudo_item = likelihood, worths, pseudo_item
         self.mean, self.precision = mean, precision
-        self.parts = [*likelihood.parts, *([] if ghost is None else [ghost])]
+        self.parts = [*likelihood.parts, *([] if pseudo_item is None else [pseudo_item])]
 
     def split(self, point: Floats) -> tuple[Floats, Floats]:
         """The worth parameters and the tie parameters."""
@@ -45,7 +45,7 @@ class Posterior:
 
     def _seen(self, part: Any, scores: Floats) -> Floats:
         """The scores that a part knows: the likelihood has no hypothetical item."""
-        return scores if part is self.ghost else scores[: self.likelihood.n_items]
+        return scores if part is self.pseudo_item else scores[: self.likelihood.n_items]
 
     def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
         """What is minimised, and its gradient."""
@@ -61,9 +61,9 @@ class Posterior:
         pulled = self.worths.pull(parameters, gradient) - self.precision * away
         return -value, -np.concatenate([pulled, slopes])
 
-    def curvature(self, point: Floats, *, ghost: bool = True) -> "PosteriorCurvature":
+    def curvature(self, point: Floats, *, pseudo_item: bool = True) -> "PosteriorCurvature":
         """The second derivative; without the comparisons with the hypothetical item, if not wanted."""
-        return PosteriorCurvature(self, point, ghost)
+        return PosteriorCurvature(self, point, pseudo_item)
 
     def start(self, log_worths: Floats | None = None) -> Floats:
         """Equal worths, or those given, and the tie parameters that fit equal worths."""
@@ -93,7 +93,7 @@ class Posterior:
         return warm if np.isfinite(warm).all() else point
 
     def maximise(
-        self, start: Floats, *, tolerance: float, max_iterations: int, watch: Watcher | None = None
+        self, start: Floats, *, tol: float, max_iter: int, watch: Watcher | None = None
     ) -> tuple[Floats, Convergence]:
         """The most likely point, by Newton's method."""
         few = len(start) <= (MODERATE if any(part.costly for part in self.parts) else FEW)
@@ -102,8 +102,8 @@ class Posterior:
             self.value_and_gradient,
             self.curvature,
             start,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
+            tol=tol,
+            max_iter=max_iter,
             direct=few or dense,
             watch=watch,
         )
@@ -112,13 +112,13 @@ class Posterior:
 class PosteriorCurvature:
     """The second derivative of a Posterior at a point."""
 
-    def __init__(self, posterior: Posterior, point: Floats, ghost: bool):
+    def __init__(self, posterior: Posterior, point: Floats, pseudo_item: bool):
         self.posterior, self.worths = posterior, posterior.worths
         self.parameters, ties = posterior.split(point)
         self.n_ties = len(ties)
         self.scores = self.worths.scores(self.parameters)
         self.precision = posterior.precision
-        parts = posterior.parts if ghost else posterior.likelihood.parts
+        parts = posterior.parts if pseudo_item else posterior.likelihood.parts
         seen = [posterior._seen(part, self.scores) for part in parts]
         self.parts = [
             LikelihoodCurvature([part.curvature(own, ties)], len(own)) for part, own in zip(parts, seen, strict=True)

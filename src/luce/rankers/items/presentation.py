@@ -8,10 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
 from luce.errors import OptionError
-from luce.rankers.items.uncertainty import Uncertain
+from luce.rankers.items.uncertainty import InferenceMixin
 
 
-class Presented(Uncertain):
+class SummaryMixin(InferenceMixin):
     """Methods of a fitted PlackettLuce that put it into tables."""
 
     def to_elo(

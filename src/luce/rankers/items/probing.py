@@ -20,7 +20,7 @@ class Solver:
         if not posterior.worths.free:
             raise OptionError("So many items with features or teams: standard errors need a matrix that is too large.")
         self.n = posterior.likelihood.n_items
-        here = posterior.curvature(point, ghost=False)  # which does not feel the hypothetical item at all
+        here = posterior.curvature(point, pseudo_item=False)  # which does not feel the hypothetical item at all
         self.diagonal = np.maximum(here.diagonal(), 1e-300)
         shape = len(point), len(point)
         self.operator = LinearOperator(shape, matvec=lambda x: here.product(np.ravel(x)))

@@ -74,14 +74,14 @@ def check_settings(ties: Any, prior: Any, features: Any, teams: Any) -> None:
 
 def _posterior(likelihood: Likelihood, worths: Any, prior: Any, names: tuple[Hashable, ...]) -> Posterior:
     mean, precision = np.zeros(worths.n_parameters), np.zeros(worths.n_parameters)
-    ghost = None
+    pseudo_item = None
     if isinstance(prior, Normal):
         centre, sd = prior.values(names)
         mean[: len(names)], precision[: len(names)] = centre, 1 / sd**2
     if isinstance(prior, Pseudo):
         before = worths.n_scores - len(names) - 1
-        ghost = likelihood.pair_part(ghost_counts(before, len(names), prior.wins))
-    return Posterior(likelihood, worths, ghost, mean, precision)
+        pseudo_item = likelihood.pair_part(ghost_counts(before, len(names), prior.wins))
+    return Posterior(likelihood, worths, pseudo_item, mean, precision)
 
 
 def _features(features: Any, names: tuple[Hashable, ...]) -> tuple[Floats, list[str]]:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
 from luce.errors import DataError, OptionError
-from luce.optimisers.newton import LARGEST_MATRIX
+from luce.optimizers.newton import LARGEST_MATRIX
 from luce.rankers.items.bootstrap import bootstrap_log_worths
 from luce.rankers.items.comparisons import critical_value, rank_intervals, tiers
 from luce.rankers.items.information import Covariance, covariance
@@ -18,7 +18,7 @@ from luce.rankers.items.probing import Solver, probed_sandwich, probed_variances
 from luce.rankers.items.quasi_variances import QuasiErrors, quasi_errors
 
 
-class Uncertain:
+class InferenceMixin:
     """Methods of a fitted PlackettLuce. Kinds of standard errors: "observed", "expected", "sandwich".
 
     Robust ("sandwich") errors are clustered by ranker where the rankings have rankers. With more than 4,000 items no

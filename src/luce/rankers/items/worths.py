@@ -14,12 +14,12 @@ class LinearWorths:
     The parameters are the effects (n,), the weights of the features (F,) and the score of the hypothetical item.
     """
 
-    def __init__(self, n_items: int, features: Floats | None, effects: bool, ghost: bool):
-        self.n_items, self.effects, self.ghost = n_items, effects, ghost
+    def __init__(self, n_items: int, features: Floats | None, effects: bool, pseudo_item: bool):
+        self.n_items, self.effects, self.pseudo_item = n_items, effects, pseudo_item
         self.features = np.zeros((n_items, 0)) if features is None else features
         self.n_effects = n_items if effects else 0
-        self.n_parameters = self.n_effects + self.features.shape[1] + ghost
-        self.n_scores = n_items + ghost
+        self.n_parameters = self.n_effects + self.features.shape[1] + pseudo_item
+        self.n_scores = n_items + pseudo_item
         self.free = effects and features is None
 
     def scores(self, parameters: Floats) -> Floats:
@@ -78,11 +78,11 @@ class TeamWorths:
     those of the teams and then, with a hypothetical member, of every member alone and of it.
     """
 
-    def __init__(self, teams: Sequence[Integers], n_members: int, ghost: bool):
-        alone = [np.array([member]) for member in range(n_members + 1)] if ghost else []
+    def __init__(self, teams: Sequence[Integers], n_members: int, pseudo_item: bool):
+        alone = [np.array([member]) for member in range(n_members + 1)] if pseudo_item else []
         sets = [*teams, *alone]
-        self.n_members, self.n_teams, self.ghost = n_members, len(teams), ghost
-        self.n_parameters, self.n_scores = n_members + ghost, len(sets)
+        self.n_members, self.n_teams, self.pseudo_item = n_members, len(teams), pseudo_item
+        self.n_parameters, self.n_scores = n_members + pseudo_item, len(sets)
         offsets = np.concatenate([[0], np.cumsum([len(team) for team in sets])])
         self.team_of_row, self.members = list_of_row(offsets), np.concatenate(sets)
         self.offsets = offsets

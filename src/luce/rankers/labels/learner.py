@@ -68,7 +68,7 @@ class LabelLearner(TorchLearner):
         value = loss.item()
         if not np.isfinite(value):  # a GPU does not look at the scores
             raise self.diverged(epoch, step)
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         loss.backward()
-        self.optimiser.step()
+        self.optimizer.step()
         return value

@@ -55,7 +55,7 @@ class FirstLayer(nn.Module):
 class LabelNetwork(nn.Module):
     """Rows (B, F) in, scores (B, N) of all labels out, or of the labels that are asked for.
 
-    >>> network = LabelNetwork(5, 7, hidden=(3,))
+    >>> network = LabelNetwork(5, 7, hidden_layer_sizes=(3,))
     >>> network(torch.zeros(2, 5)).shape, network(torch.zeros(2, 5), torch.tensor([6, 0])).shape
     (torch.Size([2, 7]), torch.Size([2, 2]))
     """
@@ -65,17 +65,17 @@ class LabelNetwork(nn.Module):
         n_features: int,
         n_labels: int,
         *,
-        hidden: Sequence[int],
+        hidden_layer_sizes: Sequence[int],
         activation: str = "relu",
         dropout: float = 0.0,
     ):
         super().__init__()
-        self.first = FirstLayer(n_features, hidden[0])
+        self.first = FirstLayer(n_features, hidden_layer_sizes[0])
         layers: list[nn.Module] = [ACTIVATIONS[activation](), nn.Dropout(dropout)]
-        for before, after in pairwise(hidden):
+        for before, after in pairwise(hidden_layer_sizes):
             layers += [nn.Linear(before, after), ACTIVATIONS[activation](), nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers)
-        self.out = nn.Linear(hidden[-1], n_labels)
+        self.out = nn.Linear(hidden_layer_sizes[-1], n_labels)
 
     def hidden(self, rows: Tensor | Entries) -> Tensor:
         """What the last layer sees, (B, width)."""

@@ -18,7 +18,7 @@ ROWS, CELLS = 1_024, 2**24
 def top_labels(network: LabelNetwork, features: Any, k: int) -> tuple[Integers, NDArray[np.float32]]:
     """The k labels of the highest scores of each row, best first, and their scores: (N, k) both.
 
-    >>> network = LabelNetwork(2, 3, hidden=(4,))
+    >>> network = LabelNetwork(2, 3, hidden_layer_sizes=(4,))
     >>> [found.shape for found in top_labels(network, np.zeros((5, 2), np.float32), 2)]
     [(5, 2), (5, 2)]
     """

@@ -21,8 +21,8 @@ from luce.metrics import Metric, Results, evaluate_labels, label_metric, measure
 from luce.metrics.extreme import A, B
 from luce.objectives import Objective
 from luce.objectives.ranges import Choice, Range
-from luce.optimisers.convergence import Curve
-from luce.optimisers.gradient_descent import Arrays, Keeper, descend
+from luce.optimizers.convergence import Curve
+from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.labels.inputs import feature_rows, finite_scores, tagged
 from luce.rankers.neural.estimator import NetworkRanker, rates_of
@@ -41,15 +41,17 @@ class LabelRanker(NetworkRanker):
     Parameters:
         objective: a name of OBJECTIVES, or `luce.objective(name, **options)`, on lists that are all labels of a row:
             pl-partition, pl-lb, attrank, ranknet, ranksvm, softmax, bce, squared-label, …
-        hidden: the widths of the hidden layers. activation: relu, …; "identity" with squared-label is LEML's model.
+        hidden_layer_sizes: the widths of the hidden layers.
+        activation: relu, …; "identity" with squared-label is LEML's model.
         dropout: share of the hidden values left out in training.
         negatives: None scores all labels in a step; a number scores the labels relevant in the batch and so many
             others, drawn at random.
-        optimiser: "adam", "adagrad" or "sgd". l2: its weight decay.
+        optimizer: "adam", "adagrad" or "sgd". weight_decay: its L2 penalty.
         learning_rate: one, or several to choose from by the validation metric, each trained in full.
-        rows_per_batch, epochs: the size of a step, and the most passes over the rows.
-        metric, patience: with `validation` data, the weights best by this metric of LABEL_METRICS are kept, and
-            training stops when that many epochs have brought nothing better.
+        batch_size, epochs: the size of a step, and the most passes over the rows.
+        metric, early_stopping_rounds: with `validation` data, the weights best by this metric of LABEL_METRICS are
+        kept,
+            and training stops when that many epochs have brought nothing better.
         transforms: names of TRANSFORMS that look at each row alone, fitted on the training data.
         device, random_state, n_jobs: as in NeuralRanker.
 
@@ -60,7 +62,7 @@ class LabelRanker(NetworkRanker):
 
     >>> import luce
     >>> data = luce.TaggedData([[1.0, 0], [0, 1], [1, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 0]])
-    >>> ranker = LabelRanker(hidden=(8,), learning_rate=0.1, epochs=30, device="cpu").fit(data)
+    >>> ranker = LabelRanker(hidden_layer_sizes=(8,), learning_rate=0.1, epochs=30, device="cpu").fit(data)
     >>> ranker.top_labels(data, 1)[0].ravel()[:2]
     array([0, 1])
     """
@@ -68,55 +70,55 @@ class LabelRanker(NetworkRanker):
     kind = "labels"
     takes = "tagged rows"
     rules = COMMON | {
-        "hidden": WIDTHS,
+        "hidden_layer_sizes": WIDTHS,
         "activation": NAME,
         "dropout": SHARE,
         "negatives": or_none(whole(1)),
-        "optimiser": NAME,
-        "l2": NOT_NEGATIVE,
-        "rows_per_batch": whole(1),
+        "optimizer": NAME,
+        "weight_decay": NOT_NEGATIVE,
+        "batch_size": whole(1),
         "epochs": whole(1),
     }
     tried: ClassVar = {
-        "hidden": Choice(((64,), (128,), (256,), (512,))),
+        "hidden_layer_sizes": Choice(((64,), (128,), (256,), (512,))),
         "dropout": Range(0.0, 0.5),
-        "l2": Choice((0.0, 1e-5, 1e-4)),
+        "weight_decay": Choice((0.0, 1e-5, 1e-4)),
         "learning_rate": Range(1e-4, 2e-2, log=True),
-        "rows_per_batch": Range(32, 512, log=True),
+        "batch_size": Range(32, 512, log=True),
     }
 
     def __init__(
         self,
         objective: str | Objective = "pl-partition",
         *,
-        hidden: Sequence[int] = (256,),
+        hidden_layer_sizes: Sequence[int] = (256,),
         activation: str = "relu",
         dropout: float = 0.0,
         negatives: int | None = None,
-        optimiser: str = "adam",
-        l2: float = 0.0,
+        optimizer: str = "adam",
+        weight_decay: float = 0.0,
         learning_rate: float | Sequence[float] = 1e-3,
-        rows_per_batch: int = 128,
+        batch_size: int = 128,
         epochs: int = 100,
         metric: str = "precision@5",
-        patience: int = 5,
+        early_stopping_rounds: int = 5,
         transforms: Sequence[Any] = (),
         device: str | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ):
         self.objective = objective
-        self.hidden = hidden
+        self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.dropout = dropout
         self.negatives = negatives
-        self.optimiser = optimiser
-        self.l2 = l2
+        self.optimizer = optimizer
+        self.weight_decay = weight_decay
         self.learning_rate = learning_rate
-        self.rows_per_batch = rows_per_batch
+        self.batch_size = batch_size
         self.epochs = epochs
         self.metric = metric
-        self.patience = patience
+        self.early_stopping_rounds = early_stopping_rounds
         self.transforms = transforms
         self.device = device
         self.random_state = random_state
@@ -166,7 +168,7 @@ class LabelRanker(NetworkRanker):
         judge: TaggedData | None,
         curve: Curve,
         rate: float,
-        keeper: Keeper | None,
+        checkpointer: Checkpointer | None,
         tell: Callback,
     ) -> None:
         import torch
@@ -190,9 +192,9 @@ class LabelRanker(NetworkRanker):
                 data,
                 negatives=self.negatives,
                 n_jobs=self.n_jobs,
-                optimiser=self.optimiser,
+                optimizer=self.optimizer,
                 learning_rate=rate,
-                l2=self.l2,
+                weight_decay=self.weight_decay,
                 seed=self._seed(),
                 figure=figure,
             )
@@ -201,9 +203,9 @@ class LabelRanker(NetworkRanker):
                 teaching,
                 curve,
                 epochs=self.epochs,
-                lists_per_batch=self.rows_per_batch,
+                batch_size=self.batch_size,
                 seed=self._seed(),
-                keeper=keeper,
+                checkpointer=checkpointer,
                 callback=tell,
             )
 
@@ -242,7 +244,8 @@ class LabelRanker(NetworkRanker):
 
         >>> import luce
         >>> data = luce.TaggedData([[1.0], [-1.0]], [[0, 1], [1, 0]])
-        >>> LabelRanker(hidden=(4,), epochs=50, learning_rate=0.1).fit(data).rank(data, top=1)["label"].to_pylist()
+        >>> ranker = LabelRanker(hidden_layer_sizes=(4,), epochs=50, learning_rate=0.1).fit(data)
+        >>> ranker.rank(data, top=1)["label"].to_pylist()
         [1, 0]
         """
         check_is_fitted(self)
@@ -295,8 +298,8 @@ class LabelRanker(NetworkRanker):
         from luce.objectives.label_loss import check_goal
 
         check_goal(self._objective())
-        if not self.hidden:
-            raise OptionError("hidden must have at least one layer between features and labels. Got none.")
+        if not self.hidden_layer_sizes:
+            raise OptionError("hidden_layer_sizes must have at least one layer between features and labels. Got none.")
         if any(kind is not None and kind.within_lists for kind in self._transform_kinds):
             raise OptionError("Rows of labels are no lists of items: transforms within lists do not go with them.")
 
@@ -306,7 +309,7 @@ class LabelRanker(NetworkRanker):
         return LabelNetwork(
             width_after(self.transforms_, self.n_features_in_),
             len(self.label_counts_),
-            hidden=tuple(self.hidden),
+            hidden_layer_sizes=tuple(self.hidden_layer_sizes),
             activation=self.activation,
             dropout=self.dropout,
         )
@@ -334,8 +337,8 @@ class LabelRanker(NetworkRanker):
             raise DataError("The model file does not hold the number of training rows and those of each label.")
         if not 0 <= counts.min(initial=0) <= counts.max(initial=0) <= rows[0]:
             raise DataError("The model file tells of labels that more rows had than there were.")
-        widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden)
-        if len(self.hidden) > len(arrays) or widest > sum(array.size for array in arrays.values()):
+        widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden_layer_sizes)
+        if len(self.hidden_layer_sizes) > len(arrays) or widest > sum(array.size for array in arrays.values()):
             raise DataError("The model file tells of more layers, or wider ones, than it holds numbers for.")
         self.label_counts_, self.training_rows_ = counts, int(rows[0])
         # On the meta device a network has shapes and no memory: what a file claims cannot fill it.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce.errors import OptionError, load_package, unknown_name
-from luce.optimisers.convergence import Curve
-from luce.optimisers.gradient_descent import Arrays, Keeper
+from luce.optimizers.convergence import Curve
+from luce.optimizers.gradient_descent import Arrays, Checkpointer
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.ranker import Callback, Ranker
 from luce.rankers.settings import is_number
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Training = Callable[[Curve, float, Keeper | None, Callback], None]
-"""Trains with one learning rate, from the first weights or from what the keeper has; fills the curve."""
+Training = Callable[[Curve, float, Checkpointer | None, Callback], None]
+"""Trains with one learning rate, from the first weights or from what the checkpointer has; fills the curve."""
 
 
 class NetworkRanker(Ranker):
@@ -30,8 +30,8 @@ class NetworkRanker(Ranker):
     packages = ("torch",)
     round_name = "epoch"
     limit = "epochs"
-    free_to_change = ("device", "epochs", "n_jobs", "patience")
-    of_the_machine = ("device",)
+    resumable_params = ("device", "epochs", "n_jobs", "early_stopping_rounds")
+    machine_specific_params = ("device",)
 
     def _search(
         self,
@@ -45,8 +45,8 @@ class NetworkRanker(Ranker):
         """Train with each learning rate and keep the best; an interrupt keeps the best so far."""
         best: Curve | None = None
         for number, rate in enumerate(rates_of(self.learning_rate, validated)):
-            curve = Curve(self._metric().higher_is_better, self.patience if validated else None)
-            keeper = self._keeper(checkpoint, dataset, number)
+            curve = Curve(self._metric().higher_is_better, self.early_stopping_rounds if validated else None)
+            checkpointer = self._checkpointer(checkpoint, dataset, number)
 
             def tell(record: dict[str, float], number: int = number) -> None:
                 logger.info("%s: %s", self._objective(), record)
@@ -54,7 +54,7 @@ class NetworkRanker(Ranker):
                     callback({**record, "iteration": record["iteration"] + number * self.epochs})
 
             try:
-                train(curve, rate, keeper, tell)
+                train(curve, rate, checkpointer, tell)
             except KeyboardInterrupt:
                 if curve.best_state is not None and (best is None or best.improves(curve.best_value)):
                     best = self._keep(curve, rate)
@@ -82,7 +82,7 @@ class NetworkRanker(Ranker):
         from luce.rankers.neural.network import ACTIVATIONS
         from luce.rankers.neural.training import OPTIMISERS
 
-        for name, table in (("optimiser", OPTIMISERS), ("activation", ACTIVATIONS)):
+        for name, table in (("optimizer", OPTIMISERS), ("activation", ACTIVATIONS)):
             if getattr(self, name) not in table:
                 raise unknown_name(name, getattr(self, name), table)
 
@@ -105,7 +105,7 @@ class NetworkRanker(Ranker):
     learning_rate: float | Sequence[float]
     learning_rate_: float
     epochs: int
-    patience: int
+    early_stopping_rounds: int
     device: str | None
 
 

@@ -63,11 +63,11 @@ class NetworkLearner(TorchLearner):
             slope *= weights[list_of_row(offsets)].reshape(-1, *[1] * (slope.ndim - 1))
         else:
             slope /= len(lists)
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         scores.backward(torch.from_numpy(slope).to(scores))
         if evaluation.nuisance_gradient is not None:
             self.nuisance.grad = torch.from_numpy(weights @ evaluation.nuisance_gradient)
-        self.optimiser.step()
+        self.optimizer.step()
         return float(weights @ evaluation.loss)
 
     def _rows(self, lists: Integers) -> Tensor:

@@ -20,7 +20,7 @@ NORMALISATIONS: dict[str, type[nn.Module]] = {"batch": nn.BatchNorm1d, "layer": 
 class Network(nn.Module):
     """Rows (N, F) of lists with offsets (Q+1,) in, scores (N,) or (N, outputs) out.
 
-    >>> network = Network(3, None, hidden=(4,), attention_blocks=1, attention_heads=2)
+    >>> network = Network(3, None, hidden_layer_sizes=(4,), attention_blocks=1, attention_heads=2)
     >>> network(torch.zeros(5, 3), torch.tensor([0, 2, 5])).shape
     torch.Size([5])
     """
@@ -30,20 +30,20 @@ class Network(nn.Module):
         n_features: int,
         outputs: int | None,
         *,
-        hidden: Sequence[int],
+        hidden_layer_sizes: Sequence[int],
         activation: str = "relu",
         dropout: float = 0.0,
-        normalisation: str | None = None,
+        normalization: str | None = None,
         attention_blocks: int = 0,
         attention_heads: int = 1,
     ):
         super().__init__()
-        widths = [n_features, *hidden]
+        widths = [n_features, *hidden_layer_sizes]
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
             layers.append(nn.Linear(before, after))
-            if normalisation is not None:
-                layers.append(NORMALISATIONS[normalisation](after))
+            if normalization is not None:
+                layers.append(NORMALISATIONS[normalization](after))
             layers.append(ACTIVATIONS[activation]())
             if dropout:
                 layers.append(nn.Dropout(dropout))

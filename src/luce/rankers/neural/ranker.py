@@ -14,11 +14,11 @@ from luce.data.transform import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
 from luce.objectives.ranges import Choice, Range
-from luce.optimisers.convergence import Curve
-from luce.optimisers.gradient_descent import Keeper, descend
+from luce.optimizers.convergence import Curve
+from luce.optimizers.gradient_descent import Checkpointer, descend
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.neural.estimator import NetworkRanker, rates_of
-from luce.rankers.ranker import Callback, Lessons
+from luce.rankers.ranker import Callback, TrainingData
 from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, SHARE, WIDTHS, or_none, whole
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ class NeuralRanker(NetworkRanker):
 
     Parameters:
         objective: a name of OBJECTIVES, or `luce.objective(name, **options)`; a step goes down the mean of a batch.
-        hidden: the widths of the hidden layers. activation: relu, sigmoid, tanh, gelu, silu or identity.
-        dropout: share of the hidden values left out in training. normalisation: None, "batch" or "layer".
+        hidden_layer_sizes: the widths of the hidden layers. activation: relu, sigmoid, tanh, gelu, silu or identity.
+        dropout: share of the hidden values left out in training. normalization: None, "batch" or "layer".
         context: None scores each item alone; "attention" lets the items of a list attend to each other, in
             `attention_blocks` transformer layers of `attention_heads` heads on top of the hidden layers.
         module: a torch.nn.Module of your own instead of all that: rows (N, F) in, scores (N,) out, or (N, grades);
             a second argument named `offsets` gets the bounds of the lists. Training starts from a copy of it.
-        optimiser: "adam", "adagrad" or "sgd". l2: its weight decay.
+        optimizer: "adam", "adagrad" or "sgd". weight_decay: its L2 penalty.
         learning_rate: one, or several to choose from by the validation metric, each trained in full.
-        lists_per_batch, epochs: the size of a step, and the most passes over the lists.
-        metric, patience: with `validation` data, the weights best by this metric are kept, and training stops when
-            that many epochs have brought nothing better.
+        batch_size, epochs: the size of a step, and the most passes over the lists.
+        metric, early_stopping_rounds: with `validation` data, the weights best by this metric are kept, and training
+            stops when that many epochs have brought nothing better.
         transforms: names of TRANSFORMS, fitted on the training data and stored with the ranker.
         device: "cpu", "cuda", …; None takes a GPU where there is one.
         random_state: seeds the first weights, the order of the lists, dropout and the draws of the objective.
@@ -53,73 +53,73 @@ class NeuralRanker(NetworkRanker):
 
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
-    >>> NeuralRanker("listnet", hidden=(8,), learning_rate=0.01, epochs=30).fit(data).predict(data).argmax()
+    >>> NeuralRanker("listnet", hidden_layer_sizes=(8,), learning_rate=0.01, epochs=30).fit(data).predict(data).argmax()
     np.int64(1)
     """
 
     kind = "neural"
     rules = COMMON | {
-        "hidden": WIDTHS,
+        "hidden_layer_sizes": WIDTHS,
         "activation": NAME,
         "dropout": SHARE,
-        "normalisation": or_none(NAME),
+        "normalization": or_none(NAME),
         "context": or_none(NAME),
         "attention_blocks": whole(1),
         "attention_heads": whole(1),
-        "optimiser": NAME,
-        "l2": NOT_NEGATIVE,
-        "lists_per_batch": whole(1),
+        "optimizer": NAME,
+        "weight_decay": NOT_NEGATIVE,
+        "batch_size": whole(1),
         "epochs": whole(1),
     }
     tried: ClassVar = {
-        "hidden": Choice(((32,), (64,), (64, 32), (128, 64), (256, 128, 64))),
+        "hidden_layer_sizes": Choice(((32,), (64,), (64, 32), (128, 64), (256, 128, 64))),
         "dropout": Range(0.0, 0.5),
-        "normalisation": Choice((None, "batch", "layer")),
-        "l2": Choice((0.0, 1e-5, 1e-4, 1e-3)),
+        "normalization": Choice((None, "batch", "layer")),
+        "weight_decay": Choice((0.0, 1e-5, 1e-4, 1e-3)),
         "learning_rate": Range(1e-4, 3e-2, log=True),
-        "lists_per_batch": Range(8, 128, log=True),
+        "batch_size": Range(8, 128, log=True),
     }
 
     def __init__(
         self,
         objective: str | Objective = "listmle",
         *,
-        hidden: Sequence[int] = (64, 32),
+        hidden_layer_sizes: Sequence[int] = (64, 32),
         activation: str = "relu",
         dropout: float = 0.0,
-        normalisation: str | None = None,
+        normalization: str | None = None,
         context: str | None = None,
         attention_blocks: int = 2,
         attention_heads: int = 2,
         module: "torch.nn.Module | None" = None,
-        optimiser: str = "adam",
-        l2: float = 0.0,
+        optimizer: str = "adam",
+        weight_decay: float = 0.0,
         learning_rate: float | Sequence[float] = 1e-3,
-        lists_per_batch: int = 64,
+        batch_size: int = 64,
         epochs: int = 100,
         metric: str = "ndcg@10",
-        patience: int = 10,
-        transforms: Sequence[Any] = ("fill", "standardise"),
+        early_stopping_rounds: int = 10,
+        transforms: Sequence[Any] = ("fill", "standardize"),
         device: str | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ):
         self.objective = objective
-        self.hidden = hidden
+        self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.dropout = dropout
-        self.normalisation = normalisation
+        self.normalization = normalization
         self.context = context
         self.attention_blocks = attention_blocks
         self.attention_heads = attention_heads
         self.module = module
-        self.optimiser = optimiser
-        self.l2 = l2
+        self.optimizer = optimizer
+        self.weight_decay = weight_decay
         self.learning_rate = learning_rate
-        self.lists_per_batch = lists_per_batch
+        self.batch_size = batch_size
         self.epochs = epochs
         self.metric = metric
-        self.patience = patience
+        self.early_stopping_rounds = early_stopping_rounds
         self.transforms = transforms
         self.device = device
         self.random_state = random_state
@@ -143,20 +143,26 @@ class NeuralRanker(NetworkRanker):
         """
         self._check_settings()
         rates_of(self.learning_rate, validation is not None)
-        lessons = self._lessons(X, y, qid, validation)
-        teaching = np.flatnonzero(self._objective().informative(lessons.dataset.labels, lessons.dataset.offsets))
+        training = self._training_data(X, y, qid, validation)
+        teaching = np.flatnonzero(self._objective().informative(training.dataset.labels, training.dataset.offsets))
         if not teaching.size:
             raise DataError(
-                f"No list of {lessons.dataset!r} teaches {self._objective()} anything: "
+                f"No list of {training.dataset!r} teaches {self._objective()} anything: "
                 "one sample alone has no order, nor have equal labels."
             )
         validated = validation is not None
-        train = partial(self._train, lessons, teaching)
-        self._search(train, lessons.dataset, validated=validated, callback=callback, checkpoint=checkpoint)
+        train = partial(self._train, training, teaching)
+        self._search(train, training.dataset, validated=validated, callback=callback, checkpoint=checkpoint)
         return self
 
     def _train(
-        self, lessons: Lessons, teaching: Integers, curve: Curve, rate: float, keeper: Keeper | None, tell: Callback
+        self,
+        training: TrainingData,
+        teaching: Integers,
+        curve: Curve,
+        rate: float,
+        checkpointer: Checkpointer | None,
+        tell: Callback,
     ) -> None:
         import torch
 
@@ -164,12 +170,12 @@ class NeuralRanker(NetworkRanker):
         from luce.rankers.neural.training import settings
 
         def figure(learner: NetworkLearner) -> float | None:
-            if lessons.validation is None:
+            if training.validation is None:
                 return None
-            scores = self._combined(scores_of(learner.network, lessons.held_out, lessons.validation.offsets))
+            scores = self._combined(scores_of(learner.network, training.held_out, training.validation.offsets))
             if not np.isfinite(scores).all():
-                raise DataError(f"The scores of the validation data are not finite: {lessons.validation!r}.")
-            return self._figure(scores, lessons.validation)
+                raise DataError(f"The scores of the validation data are not finite: {training.validation!r}.")
+            return self._figure(scores, training.validation)
 
         device = self._device()
         with settings(self.n_jobs, device):
@@ -177,11 +183,11 @@ class NeuralRanker(NetworkRanker):
             learner = NetworkLearner(
                 self._network().to(device),
                 self._objective(),
-                lessons.features,
-                lessons.dataset,
-                optimiser=self.optimiser,
+                training.features,
+                training.dataset,
+                optimizer=self.optimizer,
                 learning_rate=rate,
-                l2=self.l2,
+                weight_decay=self.weight_decay,
                 seed=self._seed(),
                 n_jobs=self.n_jobs,
                 figure=figure,
@@ -191,9 +197,9 @@ class NeuralRanker(NetworkRanker):
                 teaching,
                 curve,
                 epochs=self.epochs,
-                lists_per_batch=self.lists_per_batch,
+                batch_size=self.batch_size,
                 seed=self._seed(),
-                keeper=keeper,
+                checkpointer=checkpointer,
                 callback=tell,
             )
 
@@ -231,10 +237,10 @@ class NeuralRanker(NetworkRanker):
         return Network(
             width_after(self.transforms_, self.n_features_in_),
             int(self.max_grade_) + 1 if self._objective().one_output_per_grade else None,
-            hidden=tuple(self.hidden),
+            hidden_layer_sizes=tuple(self.hidden_layer_sizes),
             activation=self.activation,
             dropout=self.dropout,
-            normalisation=self.normalisation,
+            normalization=self.normalization,
             attention_blocks=blocks,
             attention_heads=self.attention_heads,
         )
@@ -246,14 +252,16 @@ class NeuralRanker(NetworkRanker):
         super()._check_settings()
         from luce.rankers.neural.network import NORMALISATIONS
 
-        if self.normalisation is not None and self.normalisation not in NORMALISATIONS:
-            raise unknown_name("normalisation", self.normalisation, NORMALISATIONS)
+        if self.normalization is not None and self.normalization not in NORMALISATIONS:
+            raise unknown_name("normalization", self.normalization, NORMALISATIONS)
         if self.context not in (None, "attention"):
             raise unknown_name("context", self.context, ["attention"])
-        if self.context is not None and (not self.hidden or self.hidden[-1] % self.attention_heads):
+        if self.context is not None and (
+            not self.hidden_layer_sizes or self.hidden_layer_sizes[-1] % self.attention_heads
+        ):
             raise OptionError(
                 f"The last hidden width must be a multiple of attention_heads = {self.attention_heads}. "
-                f"Got hidden={self.hidden!r}."
+                f"Got hidden_layer_sizes={self.hidden_layer_sizes!r}."
             )
 
     @property
@@ -287,8 +295,8 @@ class NeuralRanker(NetworkRanker):
         """A file may claim any number of layers of any width: each must have its numbers."""
         if self.module is not None:
             return
-        n_layers = len(self.hidden) + (0 if self.context is None else self.attention_blocks)
+        n_layers = len(self.hidden_layer_sizes) + (0 if self.context is None else self.attention_blocks)
         outputs = int(self.max_grade_) + 1 if self._objective().one_output_per_grade else 1
-        widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden, outputs)
+        widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden_layer_sizes, outputs)
         if n_layers > len(arrays) or widest > sum(array.size for array in arrays.values()):
             raise DataError("The model file tells of more layers, or wider ones, than it holds numbers for.")

@@ -1,4 +1,4 @@
-"""Training with PyTorch: the parameters of a network, its optimiser, and their state for a checkpoint."""
+"""Training with PyTorch: the parameters of a network, its optimizer, and their state for a checkpoint."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from luce.errors import LuceError
-from luce.optimisers.gradient_descent import Arrays, like
+from luce.optimizers.gradient_descent import Arrays, like
 from luce.threads import check_threads, one_thread_after_fork, thread_count
 
 OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
@@ -20,7 +20,7 @@ OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
 
 
 class TorchLearner:
-    """A network and its optimiser as gradient descent sees them; a kind adds the step.
+    """A network and its optimizer as gradient descent sees them; a kind adds the step.
 
     `nuisance` are the first values of what an objective learns beside the network.
     """
@@ -30,9 +30,9 @@ class TorchLearner:
         network: nn.Module,
         nuisance: Sequence[float],
         *,
-        optimiser: str,
+        optimizer: str,
         learning_rate: float,
-        l2: float,
+        weight_decay: float,
         seed: int,
         figure: Callable[[Any], float | None],
     ):
@@ -43,7 +43,7 @@ class TorchLearner:
             {"params": list(network.parameters())},
             {"params": [self.nuisance], "weight_decay": 0.0},
         ]
-        self.optimiser = OPTIMISERS[optimiser](groups, lr=learning_rate, weight_decay=l2)  # type: ignore[call-arg]
+        self.optimizer = OPTIMISERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
 
     def seed_dropout(self, step: int) -> None:
         """Dropout depends on the seed and the step alone, so nothing of it needs keeping in a checkpoint."""
@@ -57,7 +57,7 @@ class TorchLearner:
         """The error for scores that are no longer finite."""
         return LuceError(
             f"The scores are no longer finite at epoch {epoch + 1}, step {step + 1}: the training diverges. "
-            f"Try a lower learning_rate than {self.learning_rate:g}, standardised features, or normalisation."
+            f"Try a lower learning_rate than {self.learning_rate:g}, standardised features, or normalization."
         )
 
     def figure(self) -> float | None:
@@ -71,30 +71,30 @@ class TorchLearner:
 
     def state(self) -> Arrays:
         memory = {
-            f"optimiser.{number}.{name}": value.detach().to("cpu", copy=True).numpy()
-            for number, entries in self.optimiser.state_dict()["state"].items()
+            f"optimizer.{number}.{name}": value.detach().to("cpu", copy=True).numpy()
+            for number, entries in self.optimizer.state_dict()["state"].items()
             for name, value in entries.items()
             if isinstance(value, Tensor)
         }
         return self.parameters() | memory
 
     def restore(self, state: Arrays) -> None:
-        learned = {name: array for name, array in state.items() if not name.startswith("optimiser.")}
+        learned = {name: array for name, array in state.items() if not name.startswith("optimizer.")}
         memory: dict[int, dict[str, Tensor]] = {}
         for name in state.keys() - learned.keys():
-            number, key = name.removeprefix("optimiser.").split(".", 1)
+            number, key = name.removeprefix("optimizer.").split(".", 1)
             memory.setdefault(int(number), {})[key] = torch.from_numpy(state[name])
         self._check_memory(memory)
         load_network(self.network, like(self.parameters(), learned))
         with torch.no_grad():
             self.nuisance.copy_(torch.from_numpy(state["nuisance"]))
-        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": memory})
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": memory})
 
     def _check_memory(self, memory: dict[int, dict[str, Tensor]]) -> None:
-        """A ValueError unless it is what the optimiser remembers of these parameters: it would not check itself."""
+        """A ValueError unless it is what the optimizer remembers of these parameters: it would not check itself."""
         probe = nn.Parameter(torch.zeros(1))
         probe.grad = torch.zeros(1)
-        model = type(self.optimiser)([probe], lr=1.0)  # type: ignore[call-arg]
+        model = type(self.optimizer)([probe], lr=1.0)  # type: ignore[call-arg]
         model.step()
         wanted = model.state_dict()["state"].get(0, {})
         parameters = [*self.network.parameters(), self.nuisance]
@@ -102,7 +102,7 @@ class TorchLearner:
             one = parameters[number] if 0 <= number < len(parameters) else None
             forms = {name: (t.shape if t.ndim == 0 or one is None else one.shape) for name, t in wanted.items()}
             if one is None or {name: t.shape for name, t in entries.items()} != forms:
-                raise ValueError(f"optimiser.{number} is not what {type(self.optimiser).__name__} remembers")
+                raise ValueError(f"optimizer.{number} is not what {type(self.optimizer).__name__} remembers")
 
 
 def load_network(network: nn.Module, arrays: Arrays) -> None:

@@ -32,8 +32,8 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 
 REFUSED = {
     "boosting": "trees are kept as they are grown: dart rescales earlier trees, and rf averages them",
-    "data_sample_strategy": "lists are sampled whole: take list_fraction",
-    "bagging_fraction": "lists are sampled whole: take list_fraction",
+    "data_sample_strategy": "lists are sampled whole: take subsample",
+    "bagging_fraction": "lists are sampled whole: take subsample",
     "linear_tree": "a leaf has one value",
     "objective": "the objective is the ranker's own",
     "learning_rate": "it is a setting of the ranker",

@@ -10,7 +10,7 @@ from luce.data import Dataset
 from luce.errors import LuceError, NumericalError
 from luce.kernels.leaf_sums import Leaves
 from luce.objectives import Draw, Evaluation, Objective
-from luce.optimisers.gradient_descent import Arrays
+from luce.optimizers.gradient_descent import Arrays
 from luce.rankers.trees.engine import Engine, booster_of, predicted
 from luce.rankers.trees.forest import Forest, Tree, constant_tree
 from luce.rankers.trees.leaves import exact_curvature, monotone, newton_steps
@@ -26,9 +26,9 @@ class Plan(NamedTuple):
     learning_rate: float
     exact: bool
     diagonal_splits: bool
-    l2: float
-    list_fraction: float
-    redraw: bool
+    reg_lambda: float
+    subsample: float
+    resample_each_round: bool
     native: bool
     monotone: Floats | None
     seeded: tuple[str, ...]
@@ -173,7 +173,7 @@ class TreeLearner:
     def _diverged(self, round_number: int) -> LuceError:
         return LuceError(
             f"The scores grow beyond numbers at round {round_number}: the training diverges. Try a lower "
-            f"learning_rate than {self.plan.learning_rate:g}, or a higher l2."
+            f"learning_rate than {self.plan.learning_rate:g}, or a higher reg_lambda."
         )
 
     def _number_lists(self) -> None:
@@ -189,15 +189,15 @@ class TreeLearner:
 
     def _draw(self, round_number: int) -> Draw:
         numbers = np.arange(self.own_lists.start, self.own_lists.stop)
-        return Draw(self.plan.seed, round_number if self.plan.redraw else 0, numbers)
+        return Draw(self.plan.seed, round_number if self.plan.resample_each_round else 0, numbers)
 
     def _weights(self, round_number: int) -> Weights:
         """All lists, or those drawn for this round."""
-        if self.plan.list_fraction == 1:
+        if self.plan.subsample == 1:
             return self.whole
         chosen = np.flatnonzero(self.all_teaching)
         rng = np.random.default_rng((self.plan.seed, round_number))
-        count = max(1, round(self.plan.list_fraction * len(chosen)))
+        count = max(1, round(self.plan.subsample * len(chosen)))
         everywhere = np.zeros(len(self.all_teaching))
         everywhere[rng.permutation(chosen)[:count]] = 1.0
         drawn = everywhere[self.own_lists]
@@ -234,7 +234,7 @@ class TreeLearner:
             )
         else:
             bends = rest[0]
-        steps = newton_steps(slopes, bends, plan.l2)
+        steps = newton_steps(slopes, bends, plan.reg_lambda)
         return steps if plan.monotone is None else monotone(tree, steps, bends, plan.monotone)
 
     def _values(self, steps: Floats, output: int) -> Floats:

@@ -12,7 +12,7 @@ from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST
 from luce.objectives import Draw, Objective
 from luce.objectives.likelihood import weights_of_places
 from luce.rankers.trees.forest import Tree
-from luce.rankers.trees.machines import ALONE, Machines
+from luce.rankers.trees.machines import SINGLE_MACHINE, Machines
 
 FLAT = 1e-10
 """A second derivative below this part of the pull is rounding: lists are wholly inside the leaf, or outside."""
@@ -53,7 +53,7 @@ def exact_curvature(
     list_weights: Floats | None,
     draw: Draw,
     n_jobs: int,
-    machines: Machines = ALONE,
+    machines: Machines = SINGLE_MACHINE,
 ) -> Floats:
     """The second derivative of the loss along each leaf; 0 where it is nothing but rounding."""
     own = LEAF_SUMS[goal.name](
@@ -72,14 +72,14 @@ def exact_curvature(
     return np.where(second > FLAT * pulled, second, 0.0)
 
 
-def newton_steps(slope: Floats, second: Floats, l2: float) -> Floats:
-    """−g / (h + l2) of each leaf; 0 where the loss does not bend.
+def newton_steps(slope: Floats, second: Floats, reg_lambda: float) -> Floats:
+    """−g / (h + reg_lambda) of each leaf; 0 where the loss does not bend.
 
     >>> newton_steps(np.array([1.0, 1.0]), np.array([0.5, 0.0]), 0.0)
     array([-2.,  0.])
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(second > 0, -slope / (second + l2), 0.0)
+        return np.where(second > 0, -slope / (second + reg_lambda), 0.0)
 
 
 def monotone(tree: Tree, values: Floats, second: Floats, constraints: Floats) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from luce.arrays import Floats
 from luce.errors import MachineError, OptionError
-from luce.rankers.settings import is_number, is_whole
+from luce.rankers.settings import is_integer, is_number
 from luce.rankers.trees.wire import PARTING, Peer, exchange
 
 HELLO = struct.Struct(">8sII16s")
@@ -51,7 +51,7 @@ class Machines:
         self.size = len(self.addresses)
         if len(set(self.addresses)) < self.size or not self.size:
             raise OptionError(f"machines must be host:port of each machine, each once. Got {addresses!r}.")
-        if not (is_whole(rank) and 0 <= rank < self.size):
+        if not (is_integer(rank) and 0 <= rank < self.size):
             raise OptionError(f"rank must be from 0 to {self.size - 1}, one of {self.size} machines. Got {rank!r}.")
         if not (is_number(timeout) and timeout > 0):
             raise OptionError(f"timeout must be a number of seconds > 0. Got {timeout!r}.")
@@ -243,5 +243,5 @@ def _received(connection: socket.socket) -> bytes:
     return text
 
 
-ALONE = Machines(["localhost:1"], 0)
+SINGLE_MACHINE = Machines(["localhost:1"], 0)
 """One machine, which needs no connection."""

@@ -15,13 +15,13 @@ from luce.data.transform import width_after
 from luce.errors import DataError, LuceWarning, MachineError, OptionError, unknown_name
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
-from luce.optimisers.boosting import boost
-from luce.optimisers.convergence import Curve
-from luce.optimisers.gradient_descent import Keeper
+from luce.optimizers.boosting import boost
+from luce.optimizers.convergence import Curve
+from luce.optimizers.gradient_descent import Checkpointer
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.explanation import Explainable
 from luce.rankers.importance import Importance
-from luce.rankers.ranker import Callback, Lessons
+from luce.rankers.ranker import Callback, TrainingData
 from luce.rankers.trees.collectives import Collectives
 from luce.rankers.trees.engine import (
     Engine,
@@ -35,9 +35,9 @@ from luce.rankers.trees.engine import (
 from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.learner import Plan, TreeLearner
 from luce.rankers.trees.leaves import LEAF_SUMS
-from luce.rankers.trees.machines import ALONE, Machines
-from luce.rankers.trees.settings import RULES, TRIED, columns_of, engine_settings, seeds_of
-from luce.rankers.trees.shards import SharedCheckpoint, meet
+from luce.rankers.trees.machines import SINGLE_MACHINE, Machines
+from luce.rankers.trees.settings import RULES, SEARCH_SPACE, columns_of, engine_settings, seeds_of
+from luce.rankers.trees.shards import SharedCheckpoint, exchange_metadata
 from luce.threads import thread_count
 
 logger = logging.getLogger(__name__)
@@ -51,21 +51,23 @@ class TreeRanker(Explainable):
 
     Parameters:
         objective: a name of OBJECTIVES, or `luce.objective(name, **options)`.
-        trees: the most rounds; an objective with one output a grade grows a tree for each grade in a round.
-        leaves: of each tree. max_depth: the most splits above a leaf; None = any. min_rows_in_leaf: the fewest rows.
+        n_estimators: the most rounds; an objective with one output a grade grows a tree for each grade in a round.
+        num_leaves: of each tree. max_depth: the most splits above a leaf; None = any.
+        min_child_samples: the fewest rows in a leaf.
         learning_rate: the share of each step that is taken.
         leaf: how far a leaf steps. "exact": Newton's step of all its items together (listmle, p-listmle, pl-topk,
             pl-partition); "diagonal": as if each item stood for itself; None: exact where the objective allows.
         split: what splits are judged by. "ones": least squares of the gradient; "diagonal": second derivatives too.
-        l2: added to the second derivative of a leaf, and of a split where `split` looks at it.
-        redraw: ties are shuffled and samples drawn anew in each round; False: as in the first, always.
-        list_fraction: the share of the lists that each tree is grown on. feature_fraction: that of the features.
-        categorical: columns, by number from 0 or by name, whose values are the numbers of categories.
-        monotone: for each feature 1 if scores must not fall with it, −1 if they must not rise, 0 if either.
-        native: "lambdarank" or "rank_xendcg": LightGBM's own objective instead; `objective` then tells the loss.
-        engine: further parameters of LightGBM, by name.
-        metric, patience: with `validation` data, the rounds best by this metric are kept, and training stops when
-            that many have brought nothing better.
+        reg_lambda: added to the second derivative of a leaf, and of a split where `split` looks at it.
+        resample_each_round: ties are shuffled and samples drawn anew in each round; False: as in the first, always.
+        subsample: the share of the lists that each tree is grown on. colsample_bytree: that of the features.
+        categorical_feature: columns, by number from 0 or by name, whose values are the numbers of categories.
+        monotone_constraints: for each feature 1 if scores must not fall with it, −1 if they must not rise, 0 if either.
+        lightgbm_objective: "lambdarank" or "rank_xendcg": LightGBM's own objective instead; `objective` then
+            tells the loss.
+        lightgbm_params: further parameters of LightGBM, by name.
+        metric, early_stopping_rounds: with `validation` data, the rounds best by this metric are kept, and training
+            stops when that many have brought nothing better.
         transforms: names of TRANSFORMS, fitted on the training data; trees need none, and know missing values.
         random_state: seeds shuffles, samples and LightGBM.
         n_jobs: threads; None or −1 = all cores.
@@ -76,61 +78,61 @@ class TreeRanker(Explainable):
 
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
-    >>> TreeRanker(trees=5, min_rows_in_leaf=1, n_jobs=1).fit(data).predict(data).argmax()
+    >>> TreeRanker(n_estimators=5, min_child_samples=1, n_jobs=1).fit(data).predict(data).argmax()
     np.int64(1)
     """
 
     kind = "trees"
     packages = ("lightgbm",)
     round_name = "round"
-    free_to_change = ("trees", "n_jobs", "patience")
+    resumable_params = ("n_estimators", "n_jobs", "early_stopping_rounds")
     rules = RULES
-    tried = TRIED
-    limit = "trees"
+    tried = SEARCH_SPACE
+    limit = "n_estimators"
 
     def __init__(
         self,
         objective: str | Objective = "pl-partition",
         *,
-        trees: int = 500,
-        leaves: int = 7,
+        n_estimators: int = 500,
+        num_leaves: int = 7,
         max_depth: int | None = None,
-        min_rows_in_leaf: int = 10,
+        min_child_samples: int = 10,
         learning_rate: float = 0.1,
         leaf: str | None = None,
         split: str = "ones",
-        l2: float = 0.0,
-        redraw: bool = True,
-        list_fraction: float = 1.0,
-        feature_fraction: float = 1.0,
-        categorical: Sequence[int | str] = (),
-        monotone: Sequence[int] | None = None,
-        native: str | None = None,
-        engine: Mapping[str, Any] | None = None,
+        reg_lambda: float = 0.0,
+        resample_each_round: bool = True,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        categorical_feature: Sequence[int | str] = (),
+        monotone_constraints: Sequence[int] | None = None,
+        lightgbm_objective: str | None = None,
+        lightgbm_params: Mapping[str, Any] | None = None,
         metric: str = "ndcg@10",
-        patience: int = 50,
+        early_stopping_rounds: int = 50,
         transforms: Sequence[Any] = (),
         random_state: Any = 0,
         n_jobs: int | None = None,
     ):
         self.objective = objective
-        self.trees = trees
-        self.leaves = leaves
+        self.n_estimators = n_estimators
+        self.num_leaves = num_leaves
         self.max_depth = max_depth
-        self.min_rows_in_leaf = min_rows_in_leaf
+        self.min_child_samples = min_child_samples
         self.learning_rate = learning_rate
         self.leaf = leaf
         self.split = split
-        self.l2 = l2
-        self.redraw = redraw
-        self.list_fraction = list_fraction
-        self.feature_fraction = feature_fraction
-        self.categorical = categorical
-        self.monotone = monotone
-        self.native = native
-        self.engine = engine
+        self.reg_lambda = reg_lambda
+        self.resample_each_round = resample_each_round
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.categorical_feature = categorical_feature
+        self.monotone_constraints = monotone_constraints
+        self.lightgbm_objective = lightgbm_objective
+        self.lightgbm_params = lightgbm_params
         self.metric = metric
-        self.patience = patience
+        self.early_stopping_rounds = early_stopping_rounds
         self.transforms = transforms
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -142,35 +144,41 @@ class TreeRanker(Explainable):
         qid: Any = None,
         *,
         validation: Any = None,
-        init: "TreeRanker | None" = None,
+        init_model: "TreeRanker | None" = None,
         callback: Callback | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
         machines: Machines | None = None,
     ) -> Self:
         """Learn from a dataset, or from features, labels and the query of each row.
 
-        `validation` is a dataset or such a triple. `init` is a fitted tree ranker of the same features: its trees are
-        kept and up to `trees` rounds more are grown, to adapt it to other lists or to go on. `callback` gets the record
-        of each round. An interrupt (Ctrl-C) or a lost machine leaves the ranker fitted with the best rounds so far.
+        `validation` is a dataset or such a triple. `init_model` is a fitted tree ranker of the same features: its
+        trees are kept and up to `n_estimators` rounds more are grown, to adapt it to other lists or to go on.
+
+        `callback` gets the record of each round. An interrupt (Ctrl-C) or a lost machine leaves the ranker fitted with
+        the best rounds so far.
 
         With `machines` the data are this machine's shard, of training and of validation lists; the ranker learns from
         those of all, and is the same on all in the end. Rank 0 keeps the checkpoint.
         """
-        together = ALONE if machines is None else machines
+        together = SINGLE_MACHINE if machines is None else machines
         if not isinstance(together, Machines):
             raise OptionError(f"machines must be luce.Machines(addresses, rank), connected. Got {machines!r}.")
         with together.working(), Collectives(together) as network:
             self._check_settings()
-            lessons = self._lessons(X, y, qid, validation)
-            shards = meet(self, lessons, init, together)
+            training = self._training_data(X, y, qid, validation)
+            shards = exchange_metadata(self, training, init_model, together)
             self.max_grade_ = max(shard["grade"] for shard in shards)
-            learner = self._learner(lessons, self._base(init), network, shards)
-            kept = None if together.rank else self._keeper(checkpoint, lessons.dataset, elsewhere=shards[1:])
-            self._train(learner, lessons, kept if together.size == 1 else SharedCheckpoint(together, kept), callback)
+            learner = self._learner(training, self._base(init_model), network, shards)
+            kept = None if together.rank else self._checkpointer(checkpoint, training.dataset, elsewhere=shards[1:])
+            self._train(learner, training, kept if together.size == 1 else SharedCheckpoint(together, kept), callback)
         return self
 
-    def _train(self, learner: TreeLearner, lessons: Lessons, keeper: Keeper | None, callback: Callback | None) -> None:
-        curve = Curve(metric_of(self.metric).higher_is_better, None if lessons.validation is None else self.patience)
+    def _train(
+        self, learner: TreeLearner, training: TrainingData, checkpointer: Checkpointer | None, callback: Callback | None
+    ) -> None:
+        curve = Curve(
+            metric_of(self.metric).higher_is_better, None if training.validation is None else self.early_stopping_rounds
+        )
 
         def tell(record: dict[str, float]) -> None:
             logger.info("%s: %s", self._objective(), record)
@@ -178,70 +186,75 @@ class TreeRanker(Explainable):
                 callback(record)
 
         try:
-            boost(learner, curve, rounds=self.trees, keeper=keeper, callback=tell)
+            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=tell)
         except (KeyboardInterrupt, MachineError):
             if curve.best_state is not None:
                 self._keep(learner, curve)
             raise
         if not curve.history:
             warnings.warn(
-                f"No tree can split {lessons.dataset!r}: its features are constant, or min_rows_in_leaf = "
-                f"{self.min_rows_in_leaf} leaves no room. All scores are equal.",
+                f"No tree can split {training.dataset!r}: its features are constant, or min_child_samples = "
+                f"{self.min_child_samples} leaves no room. All scores are equal.",
                 LuceWarning,
                 stacklevel=3,
             )
         self._keep(learner, curve)
 
-    def _base(self, init: "TreeRanker | None") -> Forest | None:
-        if init is None:
+    def _base(self, init_model: "TreeRanker | None") -> Forest | None:
+        if init_model is None:
             return None
-        if not isinstance(init, TreeRanker):
-            raise OptionError(f"init must be a fitted TreeRanker, whose trees are kept. Got {type(init).__name__}.")
-        check_is_fitted(init)
+        if not isinstance(init_model, TreeRanker):
+            raise OptionError(
+                f"init_model must be a fitted TreeRanker, whose trees are kept. Got {type(init_model).__name__}."
+            )
+        check_is_fitted(init_model)
         width = width_after(self.transforms_, self.n_features_in_)
-        if len(init.forest_.infos) != width or init.forest_.outputs != self._outputs:
+        forest = init_model.forest_
+        if len(forest.infos) != width or forest.outputs != self._outputs:
             raise DataError(
-                f"init scores {len(init.forest_.infos)} features by {init.forest_.outputs} trees a round; here are "
+                f"init_model scores {len(forest.infos)} features by {forest.outputs} trees a round; here are "
                 f"{width} features and {self._outputs} trees a round."
             )
-        return init.forest_
+        return forest
 
     def _learner(
-        self, lessons: Lessons, base: Forest | None, network: Collectives, shards: list[dict[str, Any]]
+        self, training: TrainingData, base: Forest | None, network: Collectives, shards: list[dict[str, Any]]
     ) -> TreeLearner:
-        dataset, goal, width = lessons.dataset, self._objective(), lessons.features.shape[1]
-        if self.native is None and not any(shard["teaching"] for shard in shards):
+        dataset, goal, width = training.dataset, self._objective(), training.features.shape[1]
+        if self.lightgbm_objective is None and not any(shard["teaching"] for shard in shards):
             raise DataError(
                 f"No list of {dataset!r} teaches {goal} anything: one sample alone has no order, nor have equal labels."
             )
         threads, seed = thread_count(self.n_jobs), shards[0]["seed"]
         parameters = engine_settings(self, width, self._outputs, seed, threads)
         names = getattr(self, "feature_names_in_", None)
-        columns = columns_of(self.categorical, width, names)
-        native = None if self.native is None else OwnObjective.of(dataset)
-        parts: dict[str, Any] = {"held_out": lessons.held_out, "native": native, "network": network}
-        engine = Engine(lessons.features, parameters, categorical=columns, **parts)
+        columns = columns_of(self.categorical_feature, width, names)
+        native = None if self.lightgbm_objective is None else OwnObjective.of(dataset)
+        parts: dict[str, Any] = {"held_out": training.held_out, "native": native, "network": network}
+        engine = Engine(training.features, parameters, categorical=columns, **parts)
         plan = Plan(
             learning_rate=self.learning_rate,
             exact=self._leaf == "exact",
             diagonal_splits=self.split == "diagonal",
-            l2=self.l2,
-            list_fraction=self.list_fraction,
-            redraw=self.redraw,
-            native=self.native is not None,
-            monotone=None if self.monotone is None else np.asarray(self.monotone, dtype=np.float64),
+            reg_lambda=self.reg_lambda,
+            subsample=self.subsample,
+            resample_each_round=self.resample_each_round,
+            native=self.lightgbm_objective is not None,
+            monotone=None
+            if self.monotone_constraints is None
+            else np.asarray(self.monotone_constraints, dtype=np.float64),
             seeded=seeds_of(parameters),
             seed=seed,
             n_jobs=threads,
         )
 
-        judge: Any = lessons.validation
+        judge: Any = training.validation
         top = max(shard["top"] for shard in shards)
 
         def figure(scores: Floats) -> float:
             return self._figure(self._combined(scores), judge, top, network.machines.total)
 
-        return TreeLearner(engine, goal, dataset, lessons.validation, plan, figure, base)
+        return TreeLearner(engine, goal, dataset, training.validation, plan, figure, base)
 
     def _keep(self, learner: TreeLearner, curve: Curve) -> None:
         self._own(learner.forest(curve.best_iteration))
@@ -253,10 +266,10 @@ class TreeRanker(Explainable):
 
     @property
     def rounds(self) -> int:
-        return self.trees
+        return self.n_estimators
 
     def idle_settings(self) -> tuple[str, ...]:
-        return () if self.native is None else ("objective",)
+        return () if self.lightgbm_objective is None else ("objective",)
 
     @property
     def _outputs(self) -> int:
@@ -299,7 +312,7 @@ class TreeRanker(Explainable):
 
         >>> import luce
         >>> data = luce.from_arrays([[1.0, 7], [3, 7], [2, 7]], [0, 2, 1], ["q", "q", "q"])
-        >>> ranker = TreeRanker(trees=2, min_rows_in_leaf=1, n_jobs=1).fit(data)
+        >>> ranker = TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data)
         >>> ranker.importance("split").table().to_pylist()
         [{'feature': '1', 'value': 4.0}, {'feature': '2', 'value': 0.0}]
         """
@@ -314,33 +327,33 @@ class TreeRanker(Explainable):
 
         >>> import luce
         >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
-        >>> ranker = TreeRanker(trees=2, min_rows_in_leaf=1, n_jobs=1).fit(data)
+        >>> ranker = TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data)
         >>> bool((ranker.to_lightgbm().predict(data.features) == ranker.predict(data)).all())
         True
         """
         check_is_fitted(self)
         return booster_of(self.forest_)
 
-    def truncate(self, trees: int) -> "TreeRanker":
+    def truncate(self, n_estimators: int) -> "TreeRanker":
         """The same ranker with no more than its first so many rounds of trees."""
         check_is_fitted(self)
-        if not 1 <= trees <= self.forest_.rounds:
-            raise OptionError(f"There are {self.forest_.rounds} rounds of trees to keep some of. Got {trees!r}.")
+        if not 1 <= n_estimators <= self.forest_.rounds:
+            raise OptionError(f"There are {self.forest_.rounds} rounds of trees to keep some of. Got {n_estimators!r}.")
         shorter = TreeRanker(**self.get_params(deep=False))
         shorter.__dict__.update(self.__dict__)
-        shorter._own(self.forest_.first(trees))
+        shorter._own(self.forest_.first(n_estimators))
         return shorter
 
     def _check_settings(self) -> None:
         super()._check_settings()
         lightgbm()
-        check_parameters(self.engine or {})
+        check_parameters(self.lightgbm_params or {})
         goal = self._objective()
         if self.leaf == "exact" and goal.name not in LEAF_SUMS:
             raise OptionError(
                 f"{goal.name} has no exact leaves; those that have: {', '.join(LEAF_SUMS)}. Take leaf='diagonal'."
             )
-        if self.monotone is not None and goal.one_output_per_grade:
+        if self.monotone_constraints is not None and goal.one_output_per_grade:
             raise OptionError(f"{goal.name} has one score a grade, which together cannot be kept monotone.")
 
     def __getstate__(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from luce.errors import OptionError, unknown_name
 from luce.objectives.ranges import Choice, Range, Tried
-from luce.rankers.settings import COMMON, NOT_NEGATIVE, POSITIVE, Rule, is_number, is_whole, or_none, whole
+from luce.rankers.settings import COMMON, NOT_NEGATIVE, POSITIVE, Rule, is_integer, is_number, or_none, whole
 
 NATIVE = ("lambdarank", "rank_xendcg")
 """LightGBM's own objectives for ranking."""
@@ -24,26 +24,28 @@ def _all(value: Any, accepts: Any) -> bool:
 
 
 RULES = COMMON | {
-    "trees": whole(1),
-    "leaves": Rule("an integer from 2 to 131,072", lambda value: is_whole(value) and 2 <= value <= 131_072),
+    "n_estimators": whole(1),
+    "num_leaves": Rule("an integer from 2 to 131,072", lambda value: is_integer(value) and 2 <= value <= 131_072),
     "max_depth": or_none(whole(1)),
-    "min_rows_in_leaf": whole(1),
+    "min_child_samples": whole(1),
     "learning_rate": POSITIVE,
     "leaf": or_none(_one_of("exact", "diagonal")),
     "split": _one_of("ones", "diagonal"),
-    "l2": NOT_NEGATIVE,
-    "redraw": Rule("True or False", lambda value: isinstance(value, bool)),
-    "list_fraction": _FRACTION,
-    "feature_fraction": _FRACTION,
-    "categorical": Rule(
+    "reg_lambda": NOT_NEGATIVE,
+    "resample_each_round": Rule("True or False", lambda value: isinstance(value, bool)),
+    "subsample": _FRACTION,
+    "colsample_bytree": _FRACTION,
+    "categorical_feature": Rule(
         "columns, by number from 0 or by name",
-        lambda value: _all(value, lambda one: is_whole(one) or isinstance(one, str)),
+        lambda value: _all(value, lambda one: is_integer(one) or isinstance(one, str)),
     ),
-    "monotone": or_none(
-        Rule("−1, 0 or 1 for each feature", lambda value: _all(value, lambda one: is_whole(one) and one in (-1, 0, 1)))
+    "monotone_constraints": or_none(
+        Rule(
+            "−1, 0 or 1 for each feature", lambda value: _all(value, lambda one: is_integer(one) and one in (-1, 0, 1))
+        )
     ),
-    "native": or_none(_one_of(*NATIVE)),
-    "engine": or_none(
+    "lightgbm_objective": or_none(_one_of(*NATIVE)),
+    "lightgbm_params": or_none(
         Rule(
             "parameters of LightGBM by name",
             lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
@@ -51,13 +53,13 @@ RULES = COMMON | {
     ),
 }
 
-TRIED: dict[str, Tried] = {
-    "leaves": Range(3, 64, log=True),
-    "min_rows_in_leaf": Range(1, 200, log=True),
+SEARCH_SPACE: dict[str, Tried] = {
+    "num_leaves": Range(3, 64, log=True),
+    "min_child_samples": Range(1, 200, log=True),
     "learning_rate": Range(0.02, 0.3, log=True),
-    "l2": Choice((0.0, 0.1, 1.0, 10.0)),
-    "list_fraction": Range(0.3, 1.0),
-    "feature_fraction": Range(0.3, 1.0),
+    "reg_lambda": Choice((0.0, 0.1, 1.0, 10.0)),
+    "subsample": Range(0.3, 1.0),
+    "colsample_bytree": Range(0.3, 1.0),
 }
 """What tuning tries. How many trees: as many as the validation lists want."""
 
@@ -65,28 +67,29 @@ TRIED: dict[str, Tried] = {
 def engine_settings(ranker: Any, n_features: int, outputs: int, seed: int, n_jobs: int) -> dict[str, Any]:
     """The parameters of LightGBM for a tree ranker."""
     settings = {
-        "objective": ranker.native or "none",
-        "num_leaves": ranker.leaves,
+        "objective": ranker.lightgbm_objective or "none",
+        "num_leaves": ranker.num_leaves,
         "learning_rate": ranker.learning_rate,
         "max_depth": -1 if ranker.max_depth is None else ranker.max_depth,
-        "min_data_in_leaf": ranker.min_rows_in_leaf,
-        "min_data_in_bin": min(3, ranker.min_rows_in_leaf),  # LightGBM's 3, where leaves may not be smaller
-        "feature_fraction": ranker.feature_fraction,
+        "min_data_in_leaf": ranker.min_child_samples,
+        "min_data_in_bin": min(3, ranker.min_child_samples),  # LightGBM's 3, where leaves may not be smaller
+        "feature_fraction": ranker.colsample_bytree,
         "num_threads": n_jobs,
         "seed": seed % 2**31,
         "force_row_wise": True,  # LightGBM would time both ways, and sum as the faster does
     }
-    if ranker.split == "diagonal" or ranker.native is not None:
-        settings["lambda_l2"] = ranker.l2
+    if ranker.split == "diagonal" or ranker.lightgbm_objective is not None:
+        settings["lambda_l2"] = ranker.reg_lambda
     if outputs > 1:
         settings["num_class"] = outputs
-    if ranker.monotone is not None:
-        if len(ranker.monotone) != n_features:
+    if ranker.monotone_constraints is not None:
+        if len(ranker.monotone_constraints) != n_features:
             raise OptionError(
-                f"monotone must say −1, 0 or 1 for each of {n_features} features. Got {ranker.monotone!r}."
+                f"monotone_constraints must say −1, 0 or 1 for each of {n_features} features. "
+                f"Got {ranker.monotone_constraints!r}."
             )
-        settings["monotone_constraints"] = [int(sign) for sign in ranker.monotone]
-    return {**settings, **(ranker.engine or {})}
+        settings["monotone_constraints"] = [int(sign) for sign in ranker.monotone_constraints]
+    return {**settings, **(ranker.lightgbm_params or {})}
 
 
 def seeds_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
@@ -108,6 +111,6 @@ def columns_of(wanted: Sequence[int | str], n_features: int, names: NDArray[Any]
                 raise unknown_name("feature", one, known)
             one = known.index(one)
         if not 0 <= one < n_features:
-            raise OptionError(f"categorical must name columns from 0 to {n_features - 1}. Got {one}.")
+            raise OptionError(f"categorical_feature must name columns from 0 to {n_features - 1}. Got {one}.")
         columns.append(int(one))
     return columns

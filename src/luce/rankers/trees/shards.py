@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.errors import MachineError, OptionError
-from luce.optimisers.gradient_descent import Arrays
+from luce.optimizers.gradient_descent import Arrays
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.ranker import Lessons, highest_grade
+from luce.rankers.ranker import TrainingData, highest_grade
 from luce.rankers.trees.machines import Machines
 
 
-def meet(ranker: Any, lessons: Lessons, init: Any, machines: Machines) -> list[dict[str, Any]]:
+def exchange_metadata(ranker: Any, training: TrainingData, init_model: Any, machines: Machines) -> list[dict[str, Any]]:
     """What each rank has, once it is sure that all train the same ranker."""
     learned = [transform.name for transform in ranker.transforms_ if not transform.within_lists]
     if machines.size > 1 and learned:
@@ -27,15 +27,15 @@ def meet(ranker: Any, lessons: Lessons, init: Any, machines: Machines) -> list[d
             f"transforms must look at lists one by one where machines share them: {', '.join(learned)} learns "
             "from all. Leave it out: trees need none."
         )
-    dataset, judge, names = lessons.dataset, lessons.validation, getattr(ranker, "feature_names_in_", None)
+    dataset, judge, names = training.dataset, training.validation, getattr(ranker, "feature_names_in_", None)
     common = {
         **ranker._described(("n_jobs",)),
         **_versions(),
         "the number of features": dataset.n_features,
-        "the kind of features": f"{type(lessons.features).__name__} of {lessons.features.dtype}",
+        "the kind of features": f"{type(training.features).__name__} of {training.features.dtype}",
         "the names of features": None if names is None else names.tolist(),
         "the presence of validation lists": judge is not None,
-        "init": zlib.crc32(init.forest_.text().encode()) if hasattr(init, "forest_") else None,
+        "init_model": zlib.crc32(init_model.forest_.text().encode()) if hasattr(init_model, "forest_") else None,
     }
     own = {
         "seed": ranker._seed(),

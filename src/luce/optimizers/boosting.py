@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from luce.errors import DataError
-from luce.optimisers.convergence import Curve
-from luce.optimisers.gradient_descent import Arrays, Keeper
+from luce.optimizers.convergence import Curve
+from luce.optimizers.gradient_descent import Arrays, Checkpointer
 
 
 class Booster(Protocol):
@@ -32,33 +32,33 @@ def boost(
     curve: Curve,
     *,
     rounds: int,
-    keeper: Keeper | None = None,
+    checkpointer: Checkpointer | None = None,
     callback: Callable[[dict[str, float]], None] | None = None,
 ) -> None:
     """Grow for so many rounds; the best state of the curve is the number of rounds to keep.
 
-    `callback` gets the record of each round. With a keeper, a training that goes on ends in the same bits.
+    `callback` gets the record of each round. With a checkpointer, a training that goes on ends in the same bits.
     """
-    done = 0 if keeper is None else _resume(keeper, booster, curve)
+    done = 0 if checkpointer is None else _resume(checkpointer, booster, curve)
     saved = done
     while done < rounds and not curve.exhausted and booster.grow(done):
         done += 1
         curve.add(done, booster.loss(), booster.figure(), done)
-        if keeper is not None and keeper.due(done):
-            _keep(keeper, booster, curve, done)
+        if checkpointer is not None and checkpointer.due(done):
+            _keep(checkpointer, booster, curve, done)
             saved = done
         if callback is not None:
             callback(curve.history[-1])
-    if keeper is not None and (done > saved or not done):
-        _keep(keeper, booster, curve, done)
+    if checkpointer is not None and (done > saved or not done):
+        _keep(checkpointer, booster, curve, done)
 
 
-def _keep(keeper: Keeper, booster: Booster, curve: Curve, done: int) -> None:
-    keeper.save({"rounds": done, "history": curve.history}, booster.state())
+def _keep(checkpointer: Checkpointer, booster: Booster, curve: Curve, done: int) -> None:
+    checkpointer.save({"rounds": done, "history": curve.history}, booster.state())
 
 
-def _resume(keeper: Keeper, booster: Booster, curve: Curve) -> int:
-    kept = keeper.load()
+def _resume(checkpointer: Checkpointer, booster: Booster, curve: Curve) -> int:
+    kept = checkpointer.load()
     if kept is None:
         return 0
     progress, arrays = kept

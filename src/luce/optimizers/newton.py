@@ -44,13 +44,13 @@ class Convergence:
 
     converged: bool
     gradient: float
-    tolerance: float
+    tol: float
     iterations: int
     products: int = 0
 
     def __str__(self) -> str:
         work = f"{self.iterations} iterations" + (f" and {self.products} products" if self.products else "")
-        end = f"largest gradient {self.gradient:.1e} (tolerance {self.tolerance:.1e})"
+        end = f"largest gradient {self.gradient:.1e} (tolerance {self.tol:.1e})"
         return f"{'converged' if self.converged else 'NOT converged'} after {work}: {end}"
 
 
@@ -59,12 +59,12 @@ def minimise(
     curvature: Callable[[Floats], Curvature],
     start: Floats,
     *,
-    tolerance: float,
-    max_iterations: int,
+    tol: float,
+    max_iter: int,
     direct: bool,
     watch: Watcher | None = None,
 ) -> tuple[Floats, Convergence]:
-    """The point where no entry of the gradient is larger than `tolerance`, and how the search ended.
+    """The point where no entry of the gradient is larger than `tol`, and how the search ended.
 
     `function` gives value and gradient, infinite outside its domain; `curvature(point)` the second derivative there.
     `direct` starts with the direct method. `watch(iteration, value, largest gradient)` is told of every step.
@@ -74,7 +74,7 @@ def minimise(
     ...     diagonal = staticmethod(lambda: np.full(2, 2.0))
     ...     matrix = staticmethod(lambda: 2 * np.eye(2))
     >>> point, end = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), lambda x: Bowl, np.zeros(2),
-    ...     tolerance=1e-9, max_iterations=9, direct=True)
+    ...     tol=1e-9, max_iter=9, direct=True)
     >>> point.round(9), end.iterations
     (array([3., 3.]), 1)
     """
@@ -82,12 +82,12 @@ def minimise(
     value, gradient = function(point)
     norm = first_norm = _largest(gradient)
     iterations = products = 0
-    while norm > tolerance and iterations < max_iterations:
+    while norm > tol and iterations < max_iter:
         here = curvature(point)
         if direct:
             step, count = _direct(here.matrix(), gradient), 0
         else:
-            step, count = _conjugate_gradients(here, gradient, _forcing(norm, first_norm, tolerance))
+            step, count = _conjugate_gradients(here, gradient, _forcing(norm, first_norm, tol))
             direct = count > LONG_SEARCH and len(point) <= LARGEST_MATRIX
         products += count
         found = _search(function, point, value, gradient, step)
@@ -99,16 +99,16 @@ def minimise(
         logger.debug("iteration %d: value %.10g, largest gradient %.2e", iterations, value, norm)
         if watch is not None:
             watch(iterations, value, norm)
-    return point, Convergence(norm <= tolerance, norm, tolerance, iterations, products)
+    return point, Convergence(norm <= tol, norm, tol, iterations, products)
 
 
 def _largest(gradient: Floats) -> float:
     return float(np.abs(gradient).max(initial=0.0))
 
 
-def _forcing(norm: float, first_norm: float, tolerance: float) -> float:
+def _forcing(norm: float, first_norm: float, tol: float) -> float:
     """How far the residual is brought down: more the nearer the end is, but no further than it takes to get there."""
-    return max(min(0.1, norm / max(first_norm, 1e-300)), 0.1 * tolerance / norm, 1e-8)
+    return max(min(0.1, norm / max(first_norm, 1e-300)), 0.1 * tol / norm, 1e-8)
 
 
 def _direct(matrix: Floats, gradient: Floats) -> Floats:

@@ -13,13 +13,13 @@ Function = Callable[[Floats], tuple[float, Floats]]
 Watcher = Callable[[int, float, Floats], bool]
 
 
-def minimise(function: Function, start: Floats, *, max_iterations: int, tolerance: float, watch: Watcher) -> Floats:
-    """The point where `function` (value, gradient) stops falling by more than `tolerance`, relative to its value.
+def minimise(function: Function, start: Floats, *, max_iter: int, tol: float, watch: Watcher) -> Floats:
+    """The point where `function` (value, gradient) stops falling by more than `tol`, relative to its value.
 
     `watch(iteration, value, point)` is called after each iteration and ends the search by returning True.
 
     >>> minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2),
-    ...     max_iterations=50, tolerance=1e-12, watch=lambda *step: False).round(6)
+    ...     max_iter=50, tol=1e-12, watch=lambda *step: False).round(6)
     array([3., 3.])
     """
     from scipy.optimize import minimize
@@ -36,7 +36,7 @@ def minimise(function: Function, start: Floats, *, max_iterations: int, toleranc
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise LuceError(
                 f"The loss is {value} after {iteration} iterations: the search has left the numbers. "
-                "Standardise the features, or raise l2."
+                "Standardize the features, or raise reg_lambda."
             )
         return value, gradient
 
@@ -46,6 +46,6 @@ def minimise(function: Function, start: Floats, *, max_iterations: int, toleranc
         if watch(iteration, float(intermediate_result.fun), intermediate_result.x.copy()):
             raise StopIteration
 
-    settings = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 0.0, "maxfun": 20 * max_iterations}
+    settings = {"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxfun": 20 * max_iter}
     with one_blas_thread():
         return minimize(checked, start, jac=True, method="L-BFGS-B", callback=after, options=settings).x

@@ -24,7 +24,7 @@ def _is_record(step: Any) -> bool:
 class Curve:
     """Records a training step by step and keeps the best state: by the validation figure if any, else the last.
 
-    >>> curve = Curve(patience=2)
+    >>> curve = Curve(early_stopping_rounds=2)
     >>> [curve.add(i, 1.0, value, f"state {i}") for i, value in enumerate([0.5, 0.7, 0.6, 0.6])]
     [False, False, False, True]
     >>> curve.best_iteration, curve.best_state
@@ -32,14 +32,14 @@ class Curve:
     """
 
     higher_is_better: bool = True
-    patience: int | None = None
+    early_stopping_rounds: int | None = None
     history: list[Record] = field(default_factory=list)
     best_iteration: int = 0
     best_value: float = math.nan
     best_state: Any = None
 
     def add(self, iteration: int, loss: float, validation: float | None, state: Any) -> bool:
-        """Take a step into the record; True when `patience` steps have brought nothing better."""
+        """Take a step into the record; True when `early_stopping_rounds` steps have brought nothing better."""
         self.history.append({"iteration": iteration, "loss": loss})
         if validation is not None:
             self.history[-1]["validation"] = validation
@@ -58,10 +58,10 @@ class Curve:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `patience` steps have brought nothing better."""
-        if self.patience is None or not self.history:
+        """Whether `early_stopping_rounds` steps have brought nothing better."""
+        if self.early_stopping_rounds is None or not self.history:
             return False
-        return self.history[-1]["iteration"] - self.best_iteration >= self.patience
+        return self.history[-1]["iteration"] - self.best_iteration >= self.early_stopping_rounds
 
     def improves(self, value: float) -> bool:
         """Whether a validation figure is better than the best so far."""

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from luce.optimisers.convergence import Curve
-from luce.optimisers.gradient_descent import descend
-from luce.optimisers.lbfgs import minimise
+from luce.optimizers.convergence import Curve
+from luce.optimizers.gradient_descent import descend
+from luce.optimizers.lbfgs import minimise
 
 
 def test_finds_the_valley():
@@ -14,8 +14,8 @@ def test_finds_the_valley():
     point = minimise(
         lambda x: (rosen(x), rosen_der(x)),
         np.zeros(5),
-        max_iterations=500,
-        tolerance=1e-15,
+        max_iter=500,
+        tol=1e-15,
         watch=lambda iteration, value, x: seen.append((iteration, value)) or False,
     )
     np.testing.assert_allclose(point, np.ones(5), atol=1e-4)
@@ -27,8 +27,8 @@ def test_the_watcher_ends_it():
     minimise(
         lambda x: (rosen(x), rosen_der(x)),
         np.zeros(5),
-        max_iterations=500,
-        tolerance=0,
+        max_iter=500,
+        tol=0,
         watch=lambda iteration, value, x: seen.append(iteration) or iteration == 3,
     )
     assert seen == [1, 2, 3]
@@ -36,7 +36,7 @@ def test_the_watcher_ends_it():
 
 @pytest.mark.parametrize(("higher", "best"), [(True, 2), (False, 1)])
 def test_best_by_validation(higher, best):
-    curve = Curve(higher_is_better=higher, patience=2)
+    curve = Curve(higher_is_better=higher, early_stopping_rounds=2)
     stops = [curve.add(i, 0.0, value, f"state {i}") for i, value in enumerate([0.5, 0.4, 0.6, 0.5, 0.55])]
     assert curve.best_iteration == best
     assert curve.best_state == f"state {best}"
@@ -44,7 +44,7 @@ def test_best_by_validation(higher, best):
 
 
 def test_without_validation_the_last_is_best():
-    curve = Curve(patience=1)
+    curve = Curve(early_stopping_rounds=1)
     assert not any(curve.add(i, 5.0 - i, None, i) for i in range(5))
     assert curve.best_state == 4
     assert "validation" not in curve.history[-1]
@@ -65,5 +65,5 @@ class Averaging:
 
 def test_the_loss_of_an_epoch_is_the_mean_over_lists_also_with_a_short_last_batch():
     curve = Curve()
-    descend(Averaging(), np.array([0, 1, 2, 3, 10]), curve, epochs=3, lists_per_batch=2, seed=0)
+    descend(Averaging(), np.array([0, 1, 2, 3, 10]), curve, epochs=3, batch_size=2, seed=0)
     assert [record["loss"] for record in curve.history] == pytest.approx([3.2] * 3)

@@ -31,7 +31,7 @@ def maximise(
     *,
     restarts: int,
     max_sweeps: int,
-    tolerance: float,
+    tol: float,
     seed: int,
     watch: Watcher,
     list_weights: Floats | None = None,
@@ -42,13 +42,13 @@ def maximise(
 
     A sweep takes each weight once, in random order, to where the metric is best with the others as they are; a move
     is made only if the metric, measured anew, gets better. A climb ends after a sweep that brings less than
-    `tolerance` of the value, or after `max_sweeps`. The first begins at `start`, `restarts` more at random weights.
+    `tol` of the value, or after `max_sweeps`. The first begins at `start`, `restarts` more at random weights.
     `watch(sweep, value, weights)` is called after each sweep, counted over all climbs, and ends all by returning True.
     `known` are the weights after the first sweeps, where this very search was made before and broken off.
 
     >>> features = np.array([[1, 0], [3, 1], [2, 5]], dtype=np.float32)
     >>> weights = maximise(features, np.array([0.0, 2, 1]), np.array([0, 3]), "ndcg@10", np.array([0.0, 1]),
-    ...     restarts=0, max_sweeps=5, tolerance=0.0, seed=0, watch=lambda *step: False)
+    ...     restarts=0, max_sweeps=5, tol=0.0, seed=0, watch=lambda *step: False)
     >>> (features @ weights).argsort()
     array([0, 2, 1])
     """
@@ -58,7 +58,7 @@ def maximise(
     for climb in range(restarts + 1):
         rng = np.random.default_rng([seed, climb])
         first = best if climb == 0 else task.point(rng.normal(size=len(start)))
-        for point in _climb(task, first, rng, walked, max_sweeps, tolerance):
+        for point in _climb(task, first, rng, walked, max_sweeps, tol):
             sweep += 1
             best = max(best, point, key=lambda one: one.value)
             if watch(sweep, task.sign * point.value, point.weights.copy()):
@@ -75,7 +75,7 @@ class _Point(NamedTuple):
 
 
 def _climb(
-    task: "_Task", point: _Point, rng: np.random.Generator, walked: Iterator[Floats], max_sweeps: int, tolerance: float
+    task: "_Task", point: _Point, rng: np.random.Generator, walked: Iterator[Floats], max_sweeps: int, tol: float
 ) -> Iterator[_Point]:
     """The point after each sweep."""
     for _ in range(max_sweeps):
@@ -86,7 +86,7 @@ def _climb(
             for feature in order:
                 point = task.improve(point, int(feature))
         yield point
-        if point.value - before <= tolerance * abs(point.value):
+        if point.value - before <= tol * abs(point.value):
             return
 
 

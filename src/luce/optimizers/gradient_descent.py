@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from luce.arrays import Integers
 from luce.errors import DataError
-from luce.optimisers.convergence import Curve
+from luce.optimizers.convergence import Curve
 
 Arrays = dict[str, NDArray[Any]]
 PULSE = 0.5
@@ -31,13 +31,13 @@ class Learner(Protocol):
         """A copy of what has been learned."""
 
     def state(self) -> Arrays:
-        """A copy of all that the next step depends on: the parameters, and the optimiser's memory of the past."""
+        """A copy of all that the next step depends on: the parameters, and the optimizer's memory of the past."""
 
     def restore(self, state: Arrays) -> None:
         """Go on from a state."""
 
 
-class Keeper(Protocol):
+class Checkpointer(Protocol):
     """Keeps the state of a training where a crash cannot reach it."""
 
     def load(self) -> tuple[dict[str, Any], Arrays] | None:
@@ -71,19 +71,19 @@ def descend(
     curve: Curve,
     *,
     epochs: int,
-    lists_per_batch: int | None,
+    batch_size: int | None,
     seed: int,
-    keeper: Keeper | None = None,
+    checkpointer: Checkpointer | None = None,
     callback: Callable[[dict[str, float]], None] | None = None,
 ) -> None:
     """Go over the lists `epochs` times in batches, in an order that depends on the seed and the epoch alone.
 
     The curve gets a record after each epoch and may end the training. `callback` gets each record, and while an epoch
-    runs a record whose iteration is a fraction. With a keeper, a training that goes on ends in the same bits.
+    runs a record whose iteration is a fraction. With a checkpointer, a training that goes on ends in the same bits.
     """
-    size = lists_per_batch or len(lists)
+    size = batch_size or len(lists)
     n_batches = math.ceil(len(lists) / size)
-    place = Place() if keeper is None else _resume(keeper, learner, curve, n_batches)
+    place = Place() if checkpointer is None else _resume(checkpointer, learner, curve, n_batches)
     pulse = time.monotonic() + PULSE
     while place.epoch < epochs and not curve.exhausted:
         order = lists[np.random.default_rng((seed, place.epoch)).permutation(len(lists))]
@@ -92,8 +92,8 @@ def descend(
             step = place.epoch * n_batches + batch
             place.loss += learner.step(chosen, place.epoch, step) * len(chosen)
             place.batch = batch + 1
-            if keeper is not None and keeper.due(step + 1):
-                _keep(keeper, learner, curve, place)
+            if checkpointer is not None and checkpointer.due(step + 1):
+                _keep(checkpointer, learner, curve, place)
             if callback is not None and time.monotonic() > pulse and place.batch < n_batches:
                 share = place.batch / n_batches
                 callback({"iteration": place.epoch + share, "loss": place.loss / min(len(lists), place.batch * size)})
@@ -102,19 +102,19 @@ def descend(
         place = Place(place.epoch + 1)
         if callback is not None:
             callback(curve.history[-1])
-    if keeper is not None:
-        _keep(keeper, learner, curve, place)
+    if checkpointer is not None:
+        _keep(checkpointer, learner, curve, place)
 
 
-def _keep(keeper: Keeper, learner: Learner, curve: Curve, place: Place) -> None:
+def _keep(checkpointer: Checkpointer, learner: Learner, curve: Curve, place: Place) -> None:
     arrays = {f"state.{name}": array for name, array in learner.state().items()}
     if curve.best_state is not None:
         arrays |= {f"best.{name}": array for name, array in curve.best_state.items()}
-    keeper.save({"place": asdict(place), "history": curve.history}, arrays)
+    checkpointer.save({"place": asdict(place), "history": curve.history}, arrays)
 
 
-def _resume(keeper: Keeper, learner: Learner, curve: Curve, n_batches: int) -> Place:
-    kept = keeper.load()
+def _resume(checkpointer: Checkpointer, learner: Learner, curve: Curve, n_batches: int) -> Place:
+    kept = checkpointer.load()
     if kept is None:
         return Place()
     progress, arrays = kept
