@@ -16,6 +16,7 @@ import mpmath
 import numpy as np
 
 from luce.kernels.partition_likelihood import partition_likelihood
+from luce.lists import Lists
 
 SIZES = (1, 2, 5, 20, 100, 500, 2_000)
 SPREADS = (0.1, 1.0, 3.0, 10.0)
@@ -34,7 +35,7 @@ DEPTH = 60
 def ours(chosen: np.ndarray, gap: float, tol: float) -> float:
     """log P by the library; the rest is one item with the score `gap`."""
     scores, labels = np.append(chosen, gap).astype(np.float64), np.append(np.ones(len(chosen)), 0)
-    return -partition_likelihood(scores, labels, np.array([0, len(scores)]), tol=tol)[0][0]
+    return -partition_likelihood(Lists(scores, labels, np.array([0, len(scores)])), tol).loss[0]
 
 
 def adaptive(chosen: np.ndarray, gap: float) -> mpmath.mpf:

@@ -113,7 +113,7 @@ def systems(limits: Mapping[str, Any]) -> Iterable[System]:
     }
     yield system(OURS, TreeRanker(**shared))
     for preset in PRESETS.values():
-        if preset.model == "trees" and preset.name not in PEERS:
+        if preset.model == "trees":
             yield system(preset.name, TreeRanker(**{**preset.parameters(), **shared}))
     for leaves in (limits["num_leaves"], USUAL["num_leaves"]):
         yield from peers({**limits, "num_leaves": leaves})

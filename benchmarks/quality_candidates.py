@@ -18,7 +18,7 @@ OBJECTIVES: dict[str, Candidate] = {
     "listmle@10 whole grades": ("listmle", {"depth": 10, "whole_grades": True}, {}),
     "lambdarank": ("lambdarank", {}, {}),
     "lambdaloss": ("lambdaloss", {}, {}),
-    "pl-rank-3": ("pl-rank-3", {}, {}),
+    "pl-rank-2": ("pl-rank-2", {}, {}),
 }
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -50,7 +50,7 @@ CANDIDATES: dict[str, Candidate] = {
     **{
         f"{name}, leaves 7": (goal, options, settings | FEW)
         for name, (goal, options, settings) in OBJECTIVES.items()
-        if name in ("pl-rank-3", "listmle redrawn 1", "listmle@10 redrawn 3", "lambdarank")
+        if name in ("pl-rank-2", "listmle redrawn 1", "listmle@10 redrawn 3", "lambdarank")
     },
     **{
         f"pl-partition, leaves 7, {name}": ("pl-partition", {}, settings | FEW)

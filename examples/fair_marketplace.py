@@ -32,10 +32,10 @@ def small_sellers(ranker: luce.NeuralRanker) -> tuple[float, float]:
 
 train, test = market(400, seed=1), market(400, seed=2)
 settings = {"hidden_layer_sizes": (16,), "learning_rate": 0.02, "epochs": 20, "n_jobs": 1, "device": "cpu"}
-goals = {"relevance alone": "ndcg@3", "some fairness": "ndcg@3 - 3*merit-gap@3", "fair": "ndcg@3 - 10*merit-gap@3"}
+utilities = {"relevance alone": "ndcg@3", "some fairness": "ndcg@3 - 3*merit-gap@3", "fair": "ndcg@3 - 10*merit-gap@3"}
 rankers = {
-    name: luce.NeuralRanker(luce.objective("fair-policy", goal=goal), **settings).fit(train)
-    for name, goal in goals.items()
+    name: luce.NeuralRanker(luce.objective("fair-policy", utility=utility), **settings).fit(train)
+    for name, utility in utilities.items()
 }
 
 merit = small_sellers(rankers["fair"])[0]
@@ -60,6 +60,6 @@ page = write_exposure(
     title="Attention in a marketplace",
     summary=f"Small sellers have {merit:.1%} of the merit and get {after:.1%} of the attention; {before:.1%} before.",
     command="python examples/fair_marketplace.py",
-    settings={"goal": goals["fair"]},
+    settings={"utility": utilities["fair"]},
 )
 print(f"To look at: {page}")

@@ -6,8 +6,8 @@ import luce
 from luce.data.synthetic import web_search
 
 train, test = (web_search(200, n_features=20, mean_length=20, seed=seed).dataset for seed in (1, 2))
-goal = luce.objective("pl-rank-3", metric="ndcg@5", samples=50)
-ranker = luce.LinearRanker(goal, max_iter=60, learning_rate=0.5).fit(train)
+objective = luce.objective("pl-rank-2", metric="ndcg@5", samples=50)
+ranker = luce.LinearRanker(objective, max_iter=60, learning_rate=0.5).fit(train)
 
 
 def ndcg(policy: luce.Policy) -> float:

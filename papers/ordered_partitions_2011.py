@@ -106,8 +106,8 @@ def train_and_test(
 
     train, test = split(_lists(made, seed, folder), (0.9, 0.1), seed=seed)
     # The paper trains all but the sampled methods in the same way.
-    by_search = {"objective": method, **PRESETS["pmop-fd"].settings}
-    parameters = PRESETS[method].parameters() if method in SAMPLED else by_search
+    by_search = {"objective": method, **PRESETS["linear-pmop-fd"].settings}
+    parameters = PRESETS[f"linear-{method}"].parameters() if method in SAMPLED else by_search
     products = [SecondOrder(THRESHOLD if made is None else MADE_THRESHOLD)] if features == "second" else []
     transforms = ["fill", "standardize", *products]
     LinearRanker(**{**parameters, "max_iter": 1}, n_jobs=n_jobs).fit(train)  # compiles

@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "luce"
 FILES = sorted(SOURCE.rglob("*.py"))
 OTHERS = sorted(file for folder in ("papers", "tests") for file in (ROOT / folder).rglob("*.py"))
 LAYERS = [
-    {"errors", "compiled", "arrays", "threads", "randomness", "files"},
+    {"errors", "compiled", "arrays", "threads", "randomness", "files", "lists", "options"},
     {"data", "kernels"},
     {"metrics"},
     {"objectives"},

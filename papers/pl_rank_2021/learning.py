@@ -110,7 +110,7 @@ def goal_of(method: str, samples: int | str, *, fair: Dataset | None = None) -> 
     if fair is not None:
         options = {"estimator": METHODS[method], "samples": drawn, "exposure_samples": 1_000}
         weight = 2.5 / disparity(np.zeros(fair.n_rows), fair)
-        return objective("fair-policy", goal=f"-{weight:.2g}*disparity@5", **options)
+        return objective("fair-policy", utility=f"-{weight:.2g}*disparity@5", **options)
     settings = {"truncation_level": None} if method == "LambdaLoss" else {"metric": "dcg@5"}
     return objective(METHODS[method], samples=drawn, **settings)
 
@@ -135,7 +135,7 @@ class Trainer:
             "n_jobs": 1,
         }
         self.learner = NetworkLearner(self.network, goal, task.features, task.train, figure=lambda _: None, **settings)
-        self.lists = np.flatnonzero(goal.informative(task.train.labels, task.train.offsets))
+        self.lists = np.flatnonzero(goal.has_signal(task.train.labels, task.train.offsets))
         rows = task.train.rows(self.lists[0])
         goal.value_and_gradient(np.zeros(rows.stop - rows.start), task.train.labels[rows], n_jobs=1)  # compiles
 

@@ -19,9 +19,9 @@ from luce.rankers.presets import PRESETS
 from papers.datasets import find
 
 PRESET_OF = {
-    **{f"PLRank(obj={orders})": "plrank" for orders in (1, 3, 6, 9, 15)},
+    **{f"PLRank(obj={orders})": "listmle-trees" for orders in (1, 3, 6, 9, 15)},
     "LambdaMART": "lambdamart",
-    "McRank": "mcrank",
+    "McRank": "mcrank-trees",
     "MART-1": "mart-1",
     "MART-2": "mart-2",
     "c-MART-1": "c-mart-1",

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from luce.objectives import OBJECTIVES as OBJECTIVES
     from luce.objectives import objective as objective
     from luce.objectives.log_prob import log_prob as log_prob
-    from luce.objectives.ranges import Choice as Choice
-    from luce.objectives.ranges import Range as Range
     from luce.objectives.trees_bridge import lightgbm_objective as lightgbm_objective
     from luce.objectives.trees_bridge import xgboost_objective as xgboost_objective
+    from luce.options import Choice as Choice
+    from luce.options import Range as Range
     from luce.policy import Policy as Policy
     from luce.rankers import Checkpoint as Checkpoint
     from luce.rankers import LabelRanker as LabelRanker
@@ -65,7 +65,7 @@ _HOMES = {
     "luce.metrics": ("METRICS", "Results", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
-    "luce.objectives.ranges": ("Choice", "Range"),
+    "luce.options": ("Choice", "Range"),
     "luce.objectives.trees_bridge": ("lightgbm_objective", "xgboost_objective"),
     "luce.policy": ("Policy",),
     "luce.rankers.items": ("Gamma", "ItemScores", "Normal", "PlackettLuce", "Pseudo"),

@@ -164,7 +164,7 @@ def test_evaluate_loads_a_model_once_and_reads_the_data_once(folder, tmp_path, m
 
 def test_train_takes_presets_and_kinds(folder, tmp_path):
     for name, kind, words in (
-        ("pmop-gibbs", "linear", ["--preset", "pmop-gibbs", "--set", "max_iter=5"]),
+        ("pmop-gibbs", "linear", ["--preset", "linear-pmop-gibbs", "--set", "max_iter=5"]),
         (
             "listnet",
             "neural",
@@ -177,8 +177,8 @@ def test_train_takes_presets_and_kinds(folder, tmp_path):
         assert (ranker.kind, ranker.get_params()["objective"].name) == (kind, name)
         assert not (tmp_path / f"{kind}.luce.checkpoint").exists()
     assert ranker.get_params()["hidden_layer_sizes"] == [8]
-    said = call("train", folder / "train.txt", "--preset", "pmop-fd", "--objective", "listmle", fails=True)
-    assert "--preset pmop-fd goes without --objective" in said
+    said = call("train", folder / "train.txt", "--preset", "linear-pmop-fd", "--objective", "listmle", fails=True)
+    assert "--preset linear-pmop-fd goes without --objective" in said
 
 
 def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):

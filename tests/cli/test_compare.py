@@ -141,7 +141,6 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
         (["{made}/train.txt", "--report", "{made}/train.txt"], "is the name of the data"),
         (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "is the name of the data"),
         (["{made}/train.txt", "--report", "a.json", "--results", "a.json"], "another file to write"),
-        (["{made}/train.txt", "--presets", "lightgbm-xendcg", "--peers", "lightgbm-xendcg"], "one of them is enough"),
     ],
 )
 def test_errors_come_before_the_work(words, said, made, tmp_path):

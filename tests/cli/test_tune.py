@@ -11,7 +11,7 @@ import luce
 from luce.cli import app
 from luce.cli.tune import _ranges
 from luce.data.synthetic import tagged_documents, web_search
-from luce.objectives.ranges import Choice, Range
+from luce.options import Choice, Range
 
 QUICK = ["--threads", 1, "--folds", 2, "--set", "n_estimators=5"]
 

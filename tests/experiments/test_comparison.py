@@ -346,7 +346,7 @@ def test_a_fingerprint_sees_all_that_is_learned_from():
     assert fingerprint(named) == fingerprint(Dataset(**full))
 
 
-@pytest.mark.parametrize("name", ["listmle", "pl-partition", "mcrank", "pl-rank-3"])
+@pytest.mark.parametrize("name", ["listmle", "pl-partition", "mcrank", "pl-rank-2"])
 def test_rankers_go_to_other_processes(name):
     options = {"depth": 7} if name == "listmle" else {}
     goal = luce.objective(name, **options)

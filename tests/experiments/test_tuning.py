@@ -17,7 +17,7 @@ from luce.experiments.tuning import tune
 from luce.experiments.tuning_judge import SPAN, Judge, falls_behind
 from luce.experiments.tuning_space import space_of
 from luce.objectives import OBJECTIVES
-from luce.objectives.ranges import Choice, Range
+from luce.options import Choice, Range
 from luce.rankers import RANKERS
 from luce.rankers.search_space import search_space, value_of, with_settings
 
@@ -47,7 +47,9 @@ def told(found):
     return [(trial.state, trial.settings, trial.figures) for trial in found.trials]
 
 
-SEARCH_SPACE = [(kind, name) for kind in RANKERS for name in made(kind).tried]
+SEARCH_SPACE = [
+    (kind, name) for kind in RANKERS for name, spec in made(kind).param_specs.items() if spec.search_space is not None
+]
 
 
 @pytest.mark.parametrize(("kind", "name"), SEARCH_SPACE)
@@ -60,15 +62,21 @@ def test_the_ends_of_every_declared_range_are_accepted_by_fit(kind, name):
         assert np.isfinite(fitted.predict(data_of(ranker))).all()
 
 
-@pytest.mark.parametrize("goal", [goal for goal in OBJECTIVES.values() if any(o.tried for o in goal.choices.values())])
-def test_the_ends_of_every_declared_option_are_accepted_by_its_objective(goal):
-    for name, option in goal.choices.items():
-        if option.tried is None:
-            continue
-        assert option.default in option.tried
-        assert all(name not in kind().get_params() for kind in RANKERS.values()), "one name, one meaning"
-        for end in option.tried.ends:
-            assert goal.with_options(**{name: end}).options[name] == end
+SEARCHED = [
+    (objective, name)
+    for objective in OBJECTIVES.values()
+    for name, spec in objective.option_specs.items()
+    if spec.search_space is not None
+]
+
+
+@pytest.mark.parametrize(("objective", "name"), SEARCHED)
+def test_the_ends_of_every_declared_option_are_accepted_by_its_objective(objective, name):
+    option = objective.option_specs[name]
+    assert option.default in option.search_space
+    assert all(name not in kind().get_params() for kind in RANKERS.values()), "one name, one meaning"
+    for end in option.search_space.ends:
+        assert objective.with_options(**{name: end}).options[name] == end
 
 
 def test_a_range_with_integer_ends_of_a_float_setting_holds_floats():

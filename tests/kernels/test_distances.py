@@ -3,10 +3,21 @@
 import numpy as np
 import pytest
 
-from luce.kernels.distances import cosine, reference, squared
-from luce.kernels.label_targets import Target, label_targets
+from luce.kernels.distances import cpu, reference
+from luce.kernels.label_targets import label_targets, target_arguments
+from luce.lists import Lists, evaluate_kernel
 
-LABELS, UNIT, GAINS = Target("label", "one"), Target("label", "length"), Target("gain", "dcg")
+LABELS, UNIT, GAINS = ("label", "one"), ("label", "length"), ("gain", "dcg")
+
+
+def squared(scores, labels, offsets, target, **given):
+    lists = Lists(scores, labels, offsets, **given)
+    return evaluate_kernel(cpu.squared, lists, lists.weights, *target_arguments(offsets, *target))[:3]
+
+
+def cosine(scores, labels, offsets, target, **given):
+    lists = Lists(scores, labels, offsets, **given)
+    return evaluate_kernel(cpu.cosine, lists, *target_arguments(offsets, *target), has_curvature=False)[:2]
 
 
 def made(n, spread, observed):
@@ -22,7 +33,7 @@ def made(n, spread, observed):
 def test_equal_their_twins(n, observed, spread):
     scores, labels, offsets, weights = made(n, spread, observed)
     for target in (LABELS, UNIT, GAINS):
-        targets = label_targets(labels, offsets, target)
+        targets = label_targets(labels, offsets, *target)
         for w in (None, weights):
             loss, gradient, second = squared(scores, labels, offsets, target, item_weights=w, curvature=True)
             expected = reference.squared(scores, targets, w)

@@ -5,7 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from luce.kernels.grade_choice import grade_choice, reference
+from luce.kernels.grade_choice import cpu, reference
+from luce.lists import Lists, evaluate_kernel
+
+
+def grade_choice(scores, labels, offsets, **given):
+    lists = Lists(scores, labels, offsets, **given)
+    return evaluate_kernel(cpu.grade_choice, lists, lists.weights, scores.shape[1])[:3]
 
 
 @pytest.mark.parametrize("spread", [0.1, 5, 1e4])

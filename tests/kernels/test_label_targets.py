@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from luce.kernels.label_targets import Target, label_targets, reference
+from luce.kernels.label_targets import label_targets, reference
 from luce.kernels.label_targets.cpu import highest
 
 TARGETS = [
@@ -35,7 +35,7 @@ def made(grades):
 @pytest.mark.parametrize("grades", [True, False])
 def test_equal_their_twin(value, norm, grades):
     labels, offsets = made(grades)
-    found = label_targets(labels, offsets, Target(value, norm))
+    found = label_targets(labels, offsets, value, norm)
     for a, b in pairwise(offsets):
         expected = reference.label_targets(labels[a:b], value, norm)
         np.testing.assert_allclose(found[a:b], expected, rtol=2e-15, atol=1e-15)
@@ -43,7 +43,7 @@ def test_equal_their_twin(value, norm, grades):
 
 @pytest.mark.parametrize("shift", [0.0, 700.0, -700.0, 1e4, 1e15])
 def test_exponentials_do_not_overflow(shift):
-    found = label_targets(shift + np.array([1.0, 0, np.nan, 3]), np.array([0, 4]), Target("exponential", "sum"))
+    found = label_targets(shift + np.array([1.0, 0, np.nan, 3]), np.array([0, 4]), "exponential", "sum")
     weights = np.exp([1, 0, np.nan, 3])
     np.testing.assert_allclose(found, weights / np.nansum(weights), rtol=1e-15)
 
@@ -55,7 +55,7 @@ def test_gains_of_any_size(top):
     discounts = 1 / np.log2([2, np.nan, 3, 4, 5, 6, 7])
     sizes = {"sum": np.nansum(gains), "length": np.sqrt(np.nansum(gains**2)), "dcg": np.nansum(gains * discounts)}
     for norm, size in sizes.items():
-        found = label_targets(labels, offsets, Target("gain", norm))
+        found = label_targets(labels, offsets, "gain", norm)
         np.testing.assert_allclose(found, gains / size, rtol=1e-14, atol=1e-307)
 
 
@@ -72,16 +72,16 @@ def test_the_highest_stands_anywhere():
 def test_lengths_and_sums_of_any_size(scale):
     labels, offsets = scale * np.array([3.0, np.nan, 4, 0]), np.array([0, 4])
     tiny = 1e-4 if scale < 1e-300 else 1e-12  # numbers so small have few digits
-    unit = label_targets(labels, offsets, Target("label", "length"))
+    unit = label_targets(labels, offsets, "label", "length")
     np.testing.assert_allclose(unit, [0.6, np.nan, 0.8, 0], rtol=tiny)
-    np.testing.assert_allclose(label_targets(-labels, offsets, Target("label", "length")), -unit, rtol=1e-15)
+    np.testing.assert_allclose(label_targets(-labels, offsets, "label", "length"), -unit, rtol=1e-15)
     if scale < 1e-10:  # gains are then as good as proportional to the labels
-        share = label_targets(labels, offsets, Target("gain", "sum"))
+        share = label_targets(labels, offsets, "gain", "sum")
         np.testing.assert_allclose(share, [3 / 7, np.nan, 4 / 7, 0], rtol=max(tiny, 1e-11))
 
 
 def test_threads_change_nothing():
     rng = np.random.default_rng(0)
     labels, offsets = rng.normal(0, 2, 30_000), np.arange(0, 30_001, 30)
-    one, three = (label_targets(labels, offsets, Target("gain", "dcg"), n_jobs=jobs) for jobs in (1, 3))
+    one, three = (label_targets(labels, offsets, "gain", "dcg", n_jobs=jobs) for jobs in (1, 3))
     np.testing.assert_array_equal(one, three)

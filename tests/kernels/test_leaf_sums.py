@@ -5,14 +5,43 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from luce.kernels import leaf_sums
+from luce.kernels import ordered_likelihood as orders
+from luce.kernels import partition_likelihood as partitions
 from luce.kernels.label_order import sort_by_label
-from luce.kernels.leaf_sums import ordered_leaf_sums, partition_leaf_sums, reference
-from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, ordered_likelihood
+from luce.kernels.leaf_sums import reference
+from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order
 from luce.kernels.ordered_likelihood.reference import halving
-from luce.kernels.partition_likelihood import partition_likelihood
+from luce.lists import Lists
 from luce.randomness import Draw
 
 STEP = 1e-3
+GIVEN = ("item_weights", "draw", "curvature", "n_jobs")
+
+
+def lists_and_settings(scores, labels, offsets, settings):
+    given = {name: settings.pop(name) for name in GIVEN if name in settings}
+    return Lists(scores, labels, offsets, **given), settings
+
+
+def ordered_leaf_sums(scores, labels, offsets, leaves, n_leaves, list_weights=None, **settings):
+    lists, order = lists_and_settings(scores, labels, offsets, settings)
+    return leaf_sums.ordered_leaf_sums(lists, leaves, n_leaves, list_weights, Order(**order))
+
+
+def partition_leaf_sums(scores, labels, offsets, leaves, n_leaves, list_weights=None, **settings):
+    lists, more = lists_and_settings(scores, labels, offsets, settings)
+    return leaf_sums.partition_leaf_sums(lists, leaves, n_leaves, list_weights, **more)
+
+
+def ordered_likelihood(scores, labels, offsets, **settings):
+    lists, order = lists_and_settings(scores, labels, offsets, settings)
+    return orders.ordered_likelihood(lists, Order(**order))[:3]
+
+
+def partition_likelihood(scores, labels, offsets, **settings):
+    lists, more = lists_and_settings(scores, labels, offsets, settings)
+    return partitions.partition_likelihood(lists, **more)[:3]
 
 
 def made(n_lists, seed, spread=2.0, grades=5, n_leaves=7, longest=30):

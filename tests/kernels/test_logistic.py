@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from luce.arrays import offsets_of_sizes
-from luce.kernels.logistic import logistic, reference
+from luce.kernels.logistic import cpu, reference
+from luce.lists import Lists, evaluate_kernel
 
 
 @pytest.mark.parametrize("spread", [0.01, 3.0, 300.0, 1e4])
@@ -18,7 +19,8 @@ def test_equals_the_reference(spread, weighted):
     labels[[3, 20]] = np.nan
     scores[4] = 0.0
     weights = rng.random(offsets[-1]) if weighted else None
-    loss, gradient, _ = logistic(scores, labels, offsets, item_weights=weights)
+    lists = Lists(scores, labels, offsets, weights)
+    loss, gradient, *_ = evaluate_kernel(cpu.logistic, lists, lists.weights)
     for q, (a, b) in enumerate(pairwise(offsets)):
         expected = reference.logistic(scores[a:b], labels[a:b], None if weights is None else weights[a:b])
         assert loss[q] == pytest.approx(expected[0], rel=1e-13, abs=1e-300)

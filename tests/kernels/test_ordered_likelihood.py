@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from luce.kernels.enumeration import consistent_orders, log_probability, orders
-from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, ordered_likelihood, reference
+from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood, reference
+from luce.lists import Lists
 from luce.randomness import Draw
 
 
-def one_list(scores, labels, **settings):
-    loss, gradient, second = ordered_likelihood(
-        np.asarray(scores, dtype=float), np.asarray(labels, dtype=float), np.array([0, len(scores)]), **settings
-    )
+def one_list(scores, labels, item_weights=None, curvature=False, **order):
+    arrays = np.asarray(scores, dtype=float), np.asarray(labels, dtype=float), np.array([0, len(scores)])
+    lists = Lists(*arrays, item_weights, curvature=curvature)
+    loss, gradient, second, _ = ordered_likelihood(lists, Order(**order))
     return (loss[0], gradient, second) if second is not None else (loss[0], gradient)
 
 
@@ -43,7 +44,7 @@ def test_equals_its_twin(depth, spread, weighted, places):
         expected = reference.ordered_likelihood(scores, order, min(depth, n), weights, alpha)
         if len(order) < 2:
             expected = 0.0, np.zeros(n), np.zeros(n)
-        settings = {"halving": True} if places == "halving" else {"place_weights": alpha}
+        settings = {"halving": {"halving": True}, "given": {"place_weights": alpha}, "equal": {}}[places]
         found = one_list(scores, labels, depth=depth, item_weights=weights, curvature=True, **settings)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
@@ -114,13 +115,12 @@ def test_threads_and_batches_change_nothing():
     sizes = rng.integers(0, 200, 300)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     scores, labels = rng.normal(size=offsets[-1]), rng.integers(0, 3, offsets[-1]).astype(float)
-    whole = [ordered_likelihood(scores, labels, offsets, draw=Draw(4, 2), n_jobs=jobs) for jobs in (1, 3)]
+    whole = [ordered_likelihood(Lists(scores, labels, offsets, draw=Draw(4, 2), n_jobs=jobs)) for jobs in (1, 3)]
     np.testing.assert_array_equal(whole[0][0], whole[1][0])
     np.testing.assert_array_equal(whole[0][1], whole[1][1])
     rows = slice(offsets[100], offsets[200])
-    part = ordered_likelihood(
-        scores[rows], labels[rows], offsets[100:201] - offsets[100], draw=Draw(4, 2, np.arange(100, 200))
-    )
+    some = scores[rows], labels[rows], offsets[100:201] - offsets[100]
+    part = ordered_likelihood(Lists(*some, draw=Draw(4, 2, np.arange(100, 200))))
     np.testing.assert_array_equal(part[0], whole[0][0][100:200])
     np.testing.assert_array_equal(part[1], whole[0][1][rows])
 

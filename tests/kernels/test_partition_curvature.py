@@ -6,6 +6,7 @@ from scipy.special import logsumexp
 
 from luce.kernels.partition_curvature import partition_hessian, partition_product, reference
 from luce.kernels.partition_likelihood import partition_likelihood
+from luce.lists import Lists
 
 
 def whole(scores, places):
@@ -33,7 +34,7 @@ def test_a_set_of_sixty():
     matrix, rows = whole(scores, places)
     direction = rng.normal(size=100)
     given = -places.astype(float), np.array([0, 100])
-    above, below = (partition_likelihood(scores + h * direction, *given, tol=1e-13)[1] for h in (1e-5, -1e-5))
+    above, below = (partition_likelihood(Lists(scores + h * direction, *given), 1e-13).gradient for h in (1e-5, -1e-5))
     np.testing.assert_allclose(matrix @ direction, (above - below) / 2e-5, atol=1e-7)
     np.testing.assert_allclose(partition_product(*rows, direction), matrix @ direction, atol=1e-10)
     np.testing.assert_allclose(matrix.sum(axis=1), 0, atol=1e-10)
@@ -59,7 +60,7 @@ def test_the_rest_of_a_pool_as_one_row():
     # The coordinate of the pool is Σ worth over it; its log of a sum is curved itself: slope · (diag π − π πᵀ).
     ours = extended[:6, :6] + np.outer(worths, extended[6, :6]) + np.outer(extended[:6, 6], worths)
     ours += extended[6, 6] * np.outer(worths, worths)
-    slope = weight * partition_likelihood(rows[0], -rows[1].astype(float), rows[2])[1][3]
+    slope = weight * partition_likelihood(Lists(rows[0], -rows[1].astype(float), rows[2])).gradient[3]
     share = np.where(np.arange(6) > 2, worths, 0) / rest
     ours += slope * (np.diag(share) - np.outer(share, share))
     np.testing.assert_allclose(ours, expected, atol=1e-9)

@@ -6,13 +6,19 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from luce.kernels.enumeration import consistent_orders, log_probability
-from luce.kernels.partition_likelihood import partition_likelihood, partition_lower_bound, reference
+from luce.kernels.partition_likelihood import cpu, partition_likelihood, reference
+from luce.lists import Lists, evaluate_kernel
 
 
-def one_list(scores, labels, **settings):
+def one_list(scores, labels, curvature=False, **settings):
     given = np.asarray(scores, dtype=float), np.asarray(labels, dtype=float), np.array([0, len(scores)])
-    loss, gradient, second = partition_likelihood(*given, **settings)
+    loss, gradient, second, _ = partition_likelihood(Lists(*given, curvature=curvature), **settings)
     return loss[0], gradient, second
+
+
+def partition_lower_bound(scores, labels, weights=None):
+    lists = Lists(scores, labels, np.array([0, len(scores)]), weights)
+    return evaluate_kernel(cpu.partition_lower_bound, lists, lists.weights)
 
 
 def chosen_before_rest(chosen, rest, **settings):
@@ -132,8 +138,8 @@ def test_lower_bound():
         scores, labels = rng.normal(0, 3, n), rng.integers(0, 4, n).astype(float)
         weights = rng.uniform(0, 2, n)
         for w in (None, weights):
-            loss, gradient, _ = partition_lower_bound(scores, labels, np.array([0, n]), item_weights=w)
+            loss, gradient, *_ = partition_lower_bound(scores, labels, w)
             expected = reference.lower_bound(scores, labels, w)
             assert loss[0] == pytest.approx(expected[0], abs=1e-12)
             np.testing.assert_allclose(gradient, expected[1], atol=1e-12)
-        assert partition_lower_bound(scores, labels, np.array([0, n]))[0][0] >= one_list(scores, labels)[0] - 1e-9
+        assert partition_lower_bound(scores, labels).loss[0] >= one_list(scores, labels)[0] - 1e-9

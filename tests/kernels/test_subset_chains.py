@@ -6,6 +6,7 @@ from scipy.stats import chisquare
 
 from luce.kernels.enumeration import consistent_orders, subsets
 from luce.kernels.subset_choice import chains, geometric_choice, reference, sampled_choice
+from luce.lists import Lists
 from luce.randomness import Draw
 
 SCORES = np.array([0.5, -1.5, 2.0, 0.0])
@@ -92,9 +93,10 @@ def expected_gradient(chain, steps):
     return result
 
 
-def estimates(gibbs, n_lists=20_000, order=slice(None), **settings):
+def estimates(gibbs, n_lists=20_000, order=slice(None), draw=Draw(), **settings):  # noqa: B008
     scores, labels = np.tile(SCORES_5[order], n_lists), np.tile(LABELS_5[order], n_lists)
-    difference, gradient = sampled_choice(scores, labels, np.arange(n_lists + 1) * 5, gibbs=gibbs, **settings)
+    lists = Lists(scores, labels, np.arange(n_lists + 1) * 5, draw=draw)
+    difference, gradient, *_ = sampled_choice(lists, gibbs=gibbs, **settings)
     gradient = gradient.reshape(n_lists, 5)
     np.testing.assert_allclose(difference, gradient @ SCORES_5[order], atol=1e-12)
     return gradient
@@ -102,7 +104,7 @@ def estimates(gibbs, n_lists=20_000, order=slice(None), **settings):
 
 @pytest.mark.parametrize("chain", ["gibbs", "metropolis"])
 def test_the_bias_of_a_few_steps_falls(chain):
-    exact = geometric_choice(SCORES_5, LABELS_5, np.array([0, 5]))[1]
+    exact = geometric_choice(Lists(SCORES_5, LABELS_5, np.array([0, 5]))).gradient
     bias = [np.abs(expected_gradient(chain, steps) - exact).sum() / np.abs(exact).sum() for steps in (1, 2, 3, 30)]
     print(f"{chain}: relative bias of 1, 2, 3 and 30 steps {np.round(bias, 3)}")
     assert bias[0] > bias[1] > bias[2] > 4 * bias[3] > 0
@@ -115,7 +117,7 @@ def test_the_bias_of_a_few_steps_falls(chain):
 @pytest.mark.parametrize("gibbs", [True, False])
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_long_chains_average_to_the_exact_gradient(gibbs, direction):
-    exact = geometric_choice(SCORES_5, LABELS_5, np.array([0, 5]), direction=direction)[1]
+    exact = geometric_choice(Lists(SCORES_5, LABELS_5, np.array([0, 5])), direction).gradient
     gradient = estimates(gibbs, n_lists=40, steps=3_000, direction=direction)
     error = gradient.std(axis=0) / np.sqrt(len(gradient))
     assert (np.abs(gradient.mean(axis=0) - exact) < 4.5 * error + 0.001).all()
@@ -139,6 +141,6 @@ def test_chains_are_independent_and_averaged(gibbs):
 def test_long_lists_and_far_scores(gibbs):
     rng = np.random.default_rng(0)
     scores, labels = rng.normal(0, 1e4, 3_000), rng.integers(0, 5, 3_000).astype(float)
-    difference, gradient = sampled_choice(scores, labels, np.array([0, 3_000]), gibbs=gibbs, steps=2)
+    difference, gradient, *_ = sampled_choice(Lists(scores, labels, np.array([0, 3_000])), gibbs=gibbs, steps=2)
     assert np.isfinite(difference).all() and np.isfinite(gradient).all()
     assert gradient.sum() == pytest.approx(0, abs=1e-9)

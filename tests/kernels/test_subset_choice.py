@@ -7,6 +7,7 @@ from luce.errors import DataError
 from luce.kernels.enumeration import ordered_partitions, subsets
 from luce.kernels.ordered_likelihood import ordered_likelihood
 from luce.kernels.subset_choice import arithmetic_choice, geometric_choice, log_probability, reference
+from luce.lists import Lists
 
 BOTH = pytest.mark.parametrize("worth", ["arithmetic", "geometric"])
 DIRECTIONS = pytest.mark.parametrize("direction", ["forward", "backward"])
@@ -14,13 +15,13 @@ DIRECTIONS = pytest.mark.parametrize("direction", ["forward", "backward"])
 
 def one_list(choice, scores, labels, **settings):
     offsets = np.array([0, len(scores)])
-    loss, gradient = choice(np.asarray(scores, float), np.asarray(labels, float), offsets, **settings)[:2]
+    loss, gradient = choice(Lists(np.asarray(scores, float), np.asarray(labels, float), offsets), **settings)[:2]
     return loss[0], gradient
 
 
 def log_p(scores, labels, **settings):
     offsets = np.array([0, len(scores)])
-    return log_probability(np.asarray(scores, float), np.asarray(labels, float), offsets, **settings)[0]
+    return log_probability(Lists(np.asarray(scores, float), np.asarray(labels, float), offsets), **settings)[0]
 
 
 @BOTH
@@ -32,7 +33,7 @@ def test_probabilities_of_all_ordered_partitions_sum_to_one(worth, direction, n,
     assert len(partitions) == count
     scores = np.tile(np.random.default_rng(n).normal(0, spread, n), count)
     offsets = np.arange(count + 1) * n
-    logs = log_probability(scores, partitions.ravel(), offsets, worth=worth, direction=direction)
+    logs = log_probability(Lists(scores, partitions.ravel(), offsets), worth, direction)
     assert np.exp(logs).sum() == pytest.approx(1, abs=1e-12)
 
 
@@ -108,7 +109,7 @@ def test_scores_far_from_zero_keep_their_digits(choice):
 def test_full_orders_make_the_arithmetic_choice_plackett_luce():
     rng = np.random.default_rng(0)
     scores, labels, offsets = rng.normal(0, 300, 12), rng.permutation(12).astype(float), np.array([0, 5, 12])
-    ours, theirs = (choice(scores, labels, offsets) for choice in (arithmetic_choice, ordered_likelihood))
+    ours, theirs = (choice(Lists(scores, labels, offsets)) for choice in (arithmetic_choice, ordered_likelihood))
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-13)
     np.testing.assert_allclose(ours[1], theirs[1], atol=1e-13)
 
@@ -148,7 +149,7 @@ def test_too_long_a_list_for_the_exact_sum():
     labels = np.full(1203, np.nan)
     labels[600:1100] = 1
     offsets = np.array([0, 1, 1203])
-    assert geometric_choice(np.zeros(1203), labels, offsets)[0][1] == pytest.approx(500 * np.log(2))
+    assert geometric_choice(Lists(np.zeros(1203), labels, offsets)).loss[1] == pytest.approx(500 * np.log(2))
     labels[599] = 0
     with pytest.raises(DataError, match=r"at most 500 observed items.*List 1 has 501\. Use pmop-gibbs"):
-        geometric_choice(np.zeros(1203), labels, offsets)
+        geometric_choice(Lists(np.zeros(1203), labels, offsets))

@@ -11,7 +11,7 @@ from luce.objectives import Draw, objective
 from luce.objectives.expected import estimate, samples_at
 from luce.objectives.linear_metrics import best_first, linear_gains
 
-NAMES = ("policy-gradient", "placement-policy-gradient", "pl-rank-1", "pl-rank-2", "pl-rank-3")
+NAMES = ("policy-gradient", "pl-rank-1", "pl-rank-2")
 METRICS = ("dcg@3", "dcg", "ndcg@2", "ndcg", "precision@4", "precision", "recall@2", "arp")
 LABELS, OFFSETS = np.array([0.0, 2, 1, 0, 4, 1, 3, np.nan, 0, 0, 1, 1, 5, 2]), np.array([0, 5, 5, 8, 10, 12, 14])
 INFORMATIVE = [True, False, True, False, False, True]
@@ -41,7 +41,7 @@ def test_loss_and_gradient_tend_to_the_exact_ones(metric):
     order, offsets = best_first(labels, np.array([0, 5]))
     gains, discounts = linear_gains(labels[order], offsets, metric)
     value, gradient = reference.exact(scores[order], gains, discounts)
-    goal = objective("pl-rank-3", metric=metric, samples=100_000)
+    goal = objective("pl-rank-2", metric=metric, samples=100_000)
     found, noise = goal.value_and_gradient(scores, labels), estimate(goal, scores, labels)
     assert abs(found.loss[0] + value) < 4 * np.sqrt(noise.value_variance[0]) < 0.02 * abs(value)
     errors = np.sqrt(noise.gradient_variance[order])
@@ -51,11 +51,11 @@ def test_loss_and_gradient_tend_to_the_exact_ones(metric):
 
 def test_a_row_of_discounts():
     scores, row = decided(3), [1.0, 0.0, -0.5]
-    loss = objective("pl-rank-3", metric=row).value_and_gradient(scores, LABELS, OFFSETS).loss
+    loss = objective("pl-rank-2", metric=row).value_and_gradient(scores, LABELS, OFFSETS).loss
     first = np.argsort(-scores[:5])
     assert loss[0] == pytest.approx(-(2 ** LABELS[first][:3] - 1) @ row)
-    same = objective("pl-rank-3", metric=1 / np.log2([2, 3, 4])).value_and_gradient(scores, LABELS, OFFSETS)
-    dcg = objective("pl-rank-3", metric="dcg@3").value_and_gradient(scores, LABELS, OFFSETS)
+    same = objective("pl-rank-2", metric=1 / np.log2([2, 3, 4])).value_and_gradient(scores, LABELS, OFFSETS)
+    dcg = objective("pl-rank-2", metric="dcg@3").value_and_gradient(scores, LABELS, OFFSETS)
     np.testing.assert_allclose(same.loss, dcg.loss)
 
 
@@ -79,10 +79,10 @@ def test_lists_without_a_better_order_take_no_part():
 
 def test_huge_labels():
     for metric in ("ndcg@10", "arp"):
-        found = objective("pl-rank-3", metric=metric).value_and_gradient([0.0, 1, 2], [1e3, 2e3, 0])
+        found = objective("pl-rank-2", metric=metric).value_and_gradient([0.0, 1, 2], [1e3, 2e3, 0])
         assert np.isfinite(found.loss).all() and np.isfinite(found.gradient).all() and found.gradient.any()
     with pytest.raises(DataError, match=r"2\^2000 − 1 is beyond float64"):
-        objective("pl-rank-3", metric="dcg@2").value_and_gradient([0.0, 1, 2], [1e3, 2e3, 0])
+        objective("pl-rank-2", metric="dcg@2").value_and_gradient([0.0, 1, 2], [1e3, 2e3, 0])
 
 
 def test_samples_follow_a_schedule():
@@ -92,8 +92,8 @@ def test_samples_follow_a_schedule():
     scores, labels = rng.normal(size=20), rng.integers(0, 4, 20).astype(float)
     for step, samples in ((0, 10), (20, 55), (90, 100)):
         draw = Draw(2, step)
-        scheduled = objective("pl-rank-3", samples=(10, 100, 40)).value_and_gradient(scores, labels, draw=draw)
-        constant = objective("pl-rank-3", samples=samples).value_and_gradient(scores, labels, draw=draw)
+        scheduled = objective("pl-rank-2", samples=(10, 100, 40)).value_and_gradient(scores, labels, draw=draw)
+        constant = objective("pl-rank-2", samples=samples).value_and_gradient(scores, labels, draw=draw)
         np.testing.assert_array_equal(scheduled.gradient, constant.gradient)
 
 
@@ -124,10 +124,10 @@ def test_following_the_gradient_makes_rankings_better(name):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 15).astype(float)
     goal, scores = objective(name, metric="ndcg@5"), np.zeros(15)
-    start = objective("pl-rank-3", metric="ndcg@5", samples=10_000).value_and_gradient(scores, labels).loss[0]
+    start = objective("pl-rank-2", metric="ndcg@5", samples=10_000).value_and_gradient(scores, labels).loss[0]
     for step in range(150):
         scores -= 5 * goal.value_and_gradient(scores, labels, draw=Draw(0, step)).gradient
-    end = objective("pl-rank-3", metric="ndcg@5", samples=10_000).value_and_gradient(scores, labels).loss[0]
+    end = objective("pl-rank-2", metric="ndcg@5", samples=10_000).value_and_gradient(scores, labels).loss[0]
     assert end < start - 0.3
     assert end < -0.9
 
@@ -158,7 +158,7 @@ def test_stochastic_lambdaloss_is_the_mean_over_noise():
         ({"metric": "arp@3"}, "'metric' option"),
         ({"metric": []}, "'metric' option"),
         ({"metric": [1.0, np.inf]}, "'metric' option"),
-        ({"samples": 0}, "'samples' option of pl-rank-3 must be an integer ≥ 1, 'auto' or three of them"),
+        ({"samples": 0}, "'samples' option of pl-rank-2 must be an integer ≥ 1, 'auto' or three of them"),
         ({"samples": True}, "'samples' option"),
         ({"samples": "many"}, "'samples' option"),
         ({"samples": (1, 2)}, "'samples' option"),
@@ -168,7 +168,7 @@ def test_stochastic_lambdaloss_is_the_mean_over_noise():
 )
 def test_bad_options_are_named(options, words):
     with pytest.raises(OptionError, match=words):
-        objective("pl-rank-3", **options)
+        objective("pl-rank-2", **options)
 
 
 def test_the_baseline_knows_no_auto():
@@ -177,6 +177,6 @@ def test_the_baseline_knows_no_auto():
 
 
 def test_item_weights_stay_with_their_items():
-    goal = objective("pl-rank-3", metric="dcg@3", gain="linear", samples=2)
+    goal = objective("pl-rank-2", metric="dcg@3", gain="linear", samples=2)
     found = goal.value_and_gradient([3e4, 2e4, 1e4], [1.0, 0, 2], item_weights=[5.0, 7, 11])
     assert found.loss[0] == pytest.approx(-(5 * 1 + 11 * 2 / np.log2(4)))

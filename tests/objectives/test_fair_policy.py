@@ -49,7 +49,7 @@ def finite_differences(function, point):
 def estimates(goal, **options):
     """Loss and gradient of the same list, drawn many times."""
     scores, labels, groups = (np.tile(each, COPIES) for each in (SCORES, LABELS, GROUPS))
-    chosen = objective("fair-policy", goal=goal, **{"samples": 2, "exposure_samples": 4, **options})
+    chosen = objective("fair-policy", utility=goal, **{"samples": 2, "exposure_samples": 4, **options})
     found = chosen.value_and_gradient(scores, labels, np.arange(COPIES + 1) * 5, draw=Draw(1), groups=groups)
     return found.loss, found.gradient.reshape(COPIES, 5)
 
@@ -118,7 +118,7 @@ def test_terms_add_up():
     groups, weights = rng.integers(0, 3, 30), rng.uniform(0, 2, 30)
 
     def found(goal):
-        chosen = objective("fair-policy", goal=goal, **settings)
+        chosen = objective("fair-policy", utility=goal, **settings)
         return chosen.value_and_gradient(scores, labels, offsets, groups=groups, item_weights=weights)
 
     whole, alone = found(parts), {name: found({name: 1}) for name in parts}
@@ -129,21 +129,23 @@ def test_terms_add_up():
 def test_relevance_has_the_sign_of_its_metric():
     scores, labels, offsets = 1e4 * np.array([0.0, 2, 1, 3, 5, 4]), np.array([2.0, 0, 1, 3, 0, 1]), np.array([0, 4, 6])
     terms = {"dcg@2": 0.5, "ndcg@3": 1.0, "precision@2": 2.0, "recall@1": -1.0, "arp": -0.1}
-    found = objective("fair-policy", goal=terms, samples=2).value_and_gradient(scores, labels, offsets)
+    found = objective("fair-policy", utility=terms, samples=2).value_and_gradient(scores, labels, offsets)
     values = luce.metrics.measure(scores, labels, offsets, list(terms))
     np.testing.assert_allclose(found.loss, -sum(w * values[name] for name, w in terms.items()), atol=1e-12)
 
 
 def test_zero_merit_is_defined():
     for goal in ("-disparity", "ndcg - merit-gap"):
-        found = objective("fair-policy", goal=goal).value_and_gradient([1.0, 0, 2], [0, 0, -1], groups=[0, 1, 1])
+        found = objective("fair-policy", utility=goal).value_and_gradient([1.0, 0, 2], [0, 0, -1], groups=[0, 1, 1])
         assert found.loss[0] == 0 and not found.gradient.any()
-    parity = objective("fair-policy", goal="-parity-gap").value_and_gradient([1.0, 0, 2], [0, 0, 0], groups=[0, 1, 1])
+    parity = objective("fair-policy", utility="-parity-gap").value_and_gradient(
+        [1.0, 0, 2], [0, 0, 0], groups=[0, 1, 1]
+    )
     assert parity.loss[0] > 0 and parity.gradient.any()
 
 
 def test_equal_merits_must_be_seen_equally():
-    found = objective("fair-policy", goal="-disparity").value_and_gradient([2.0, 0, 0], [1, 1, 1])
+    found = objective("fair-policy", utility="-disparity").value_and_gradient([2.0, 0, 0], [1, 1, 1])
     assert found.loss[0] > 0 and found.gradient[0] > 0 > found.gradient[1]
 
 
@@ -163,12 +165,12 @@ def test_bad_options_are_named(options, words):
 
 
 def test_bad_data_are_named():
-    goal = objective("fair-policy", goal="ndcg - merit-gap")
+    goal = objective("fair-policy", utility="ndcg - merit-gap")
     with pytest.raises(DataError, match=r"merit-gap needs the group of each item.*groups= to Dataset"):
         goal.value_and_gradient([1.0, 0], [1, 0])
     with pytest.raises(DataError, match="groups must have 2 entries"):
         goal.value_and_gradient([1.0, 0], [1, 0], groups=[1])
-    broken = objective("fair-policy", goal={lambda e, m, g: (np.nan, e): 1.0})
+    broken = objective("fair-policy", utility={lambda e, m, g: (np.nan, e): 1.0})
     with pytest.raises(OptionError, match=r"function .* must give finite numbers"):
         broken.value_and_gradient([1.0, 0], [1, 0])
 
@@ -191,8 +193,8 @@ def test_training_lowers_unfairness_on_held_out_lists(kind, metric):
         "neural": {"hidden_layer_sizes": (8,), "learning_rate": 0.03, "epochs": 15},
     }[kind]
     ranker = {"linear": luce.LinearRanker, "neural": luce.NeuralRanker}[kind]
-    goal = objective("fair-policy", goal=f"0.01*dcg@4 - {metric}", samples=20, exposure_samples=20)
-    greedy, fair = (ranker(goal, **settings).fit(train).predict(test) for goal in ("pl-rank-3", goal))
+    goal = objective("fair-policy", utility=f"0.01*dcg@4 - {metric}", samples=20, exposure_samples=20)
+    greedy, fair = (ranker(goal, **settings).fit(train).predict(test) for goal in ("pl-rank-2", goal))
     untrained = np.random.default_rng(0).normal(size=test.n_rows)
     values = [luce.evaluate(scores, test, metric, n_bootstrap=0).values[metric] for scores in (greedy, untrained, fair)]
     for before in values[1 if metric == "merit-gap@4" else 0 : 2]:  # a relevant ranking is fair to merit as it is
@@ -208,11 +210,11 @@ def test_validation_by_fairness():
 def test_a_ranker_with_a_formula_is_stored_and_one_with_a_function_says_why_not(tmp_path):
     train = made(1)
     formula = luce.NeuralRanker(
-        objective("fair-policy", goal="ndcg@5 - disparity@5"), hidden_layer_sizes=(4,), epochs=1
+        objective("fair-policy", utility="ndcg@5 - disparity@5"), hidden_layer_sizes=(4,), epochs=1
     ).fit(train)
     formula.save(tmp_path / "model.luce")
-    assert luce.load(tmp_path / "model.luce").objective.options["goal"] == "ndcg@5 - disparity@5"
-    own = objective("fair-policy", goal={"ndcg@5": 1.0, entropy_like: -1.0}, samples=2, exposure_samples=2)
+    assert luce.load(tmp_path / "model.luce").objective.options["utility"] == "ndcg@5 - disparity@5"
+    own = objective("fair-policy", utility={"ndcg@5": 1.0, entropy_like: -1.0}, samples=2, exposure_samples=2)
     ranker = luce.NeuralRanker(own, hidden_layer_sizes=(4,), epochs=1).fit(train)
     with pytest.raises(LuceError, match="function"):
         ranker.save(tmp_path / "own.luce")

@@ -182,8 +182,8 @@ def test_lists_without_information_give_zero(name):
         evaluation = evaluate(name, scores, labels)
         np.testing.assert_allclose(evaluation.loss, [0], atol=1e-15)
         np.testing.assert_allclose(evaluation.gradient, np.zeros(scores.shape), atol=1e-15)
-        assert not objective(name).informative(labels, [0, len(labels)]).any()
-    assert objective(name).informative([0, 1], [0, 2]).all()
+        assert not objective(name).has_signal(labels, [0, len(labels)]).any()
+    assert objective(name).has_signal([0, 1], [0, 2]).all()
 
 
 @WEIGHTED
@@ -228,8 +228,8 @@ def test_records_speak_for_themselves(name):
     assert record.name == name
     assert record.summary.endswith(".")
     assert record.family and record.formula and record.paper and record.cost
-    for option, choice in record.choices.items():
-        assert choice.accepts(choice.default) and choice.summary
+    for option, spec in record.option_specs.items():
+        assert spec.accepts(spec.default) and spec.summary
         with pytest.raises(OptionError, match=f"'{option}' option of {name} must be"):
             objective(name, **{option: object()})
     if not record.curvature:
@@ -265,10 +265,10 @@ def test_unknown_names():
         objective("listmel")
     with pytest.raises(OptionError, match="Did you mean 'depth'"):
         objective("listmle", dept=3)
-    with pytest.raises(OptionError, match=r"must be an integer ≥ 1 or None\. Got 0\."):
+    with pytest.raises(OptionError, match=r"must be an integer ≥ 1, or None\. Got 0\."):
         objective("listmle", depth=0)
 
 
 def test_only_pointwise_objectives_learn_from_a_list_of_one_item():
     for name, one in (("squared-label", True), ("listmle", False)):
-        assert objective(name).informative([1, 0, 2, np.nan], [0, 1, 3, 4]).tolist() == [one, True, False]
+        assert objective(name).has_signal([1, 0, 2, np.nan], [0, 1, 3, 4]).tolist() == [one, True, False]

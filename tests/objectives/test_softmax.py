@@ -69,7 +69,7 @@ def test_mcrank():
     np.testing.assert_allclose(expected_grade(np.log([[1.0, 1, 2], [1, 0.0001, 1e-9]])), [1.25, 0.0001], atol=1e-4)
     assert objective("mcrank").ranking_score is expected_grade
     for wrong in (0.5, 3, -1):
-        with pytest.raises(DataError, match=f"whole grades from 0 to 2, one for each output. Got {wrong} at row 1"):
+        with pytest.raises(DataError, match=f"integer grades from 0 to 2, one for each output. Got {wrong} at row 1"):
             loss("mcrank", scores, [np.nan, wrong, 0])
     with pytest.raises(DataError, match=r"takes scores \(rows, grades\)"):
         loss("mcrank", SCORES, LABELS)

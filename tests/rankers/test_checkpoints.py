@@ -33,7 +33,7 @@ def rankers():
     few = {"n_estimators": 7, "num_leaves": 4, "min_child_samples": 5, "n_jobs": 1}
     return {
         "trees": TreeRanker(**few),
-        "trees of samples": TreeRanker("pl-rank-3", subsample=0.5, colsample_bytree=0.3, **few),
+        "trees of samples": TreeRanker("pl-rank-2", subsample=0.5, colsample_bytree=0.3, **few),
         "trees of random splits": TreeRanker(
             lightgbm_params={"extra_trees": True, "feature_fraction_bynode": 0.5}, **few
         ),

@@ -61,7 +61,7 @@ CHANGES = [
     ("linear", {"parameters.colour": 1}, "colour"),
     ("linear", {"parameters.optimizer": "newton"}, "no optimizer 'newton'"),
     ("linear", {"parameters.n_jobs": 10**9}, "n_jobs must be from 1 to 1,024"),
-    ("linear", {"objective.options.depth": "x"}, "'depth' option of listmle must be an integer ≥ 1 or None. Got 'x'"),
+    ("linear", {"objective.options.depth": "x"}, "'depth' option of listmle must be an integer ≥ 1, or None. Got 'x'"),
     ("linear", {"objective.name": "listmel"}, "Did you mean 'listmle'"),
     ("linear", {"features.count": 5}, "transform fill was fitted on 4 features. Got 5"),
     ("linear", {"features.count": 10**18}, "transform fill was fitted on 4 features"),

@@ -22,7 +22,7 @@ def data():
 
 
 def teaching(dataset):
-    return luce.objective("listmle").informative(dataset.labels, dataset.offsets)
+    return luce.objective("listmle").has_signal(dataset.labels, dataset.offsets)
 
 
 def fitted(data, settings, sizes=(20,), checkpoint=None, **more):

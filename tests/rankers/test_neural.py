@@ -228,7 +228,7 @@ def test_sparse_features_and_lists_that_teach_nothing(data):
         ({"epochs": 0}, "epochs must be an integer ≥ 1. Got 0"),
         ({"batch_size": 2.5}, "batch_size must be an integer"),
         ({"hidden_layer_sizes": (8, 0)}, "hidden_layer_sizes must be widths"),
-        ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
+        ({"dropout": 1.0}, "dropout must be a number ≥ 0 and < 1"),
         ({"learning_rate": 0}, "learning_rate must be a number > 0"),
         ({"context": "attention", "hidden_layer_sizes": (15,)}, "multiple of attention_heads = 2"),
         ({"device": "cuda:17"}, "cannot use the device 'cuda:17'"),

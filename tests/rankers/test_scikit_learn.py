@@ -250,7 +250,7 @@ def test_tags_tell_what_the_transforms_allow(data, kind):
         ("linear", {"n_jobs": 0}, "n_jobs must be from 1"),
         ("linear", {"metric": 10}, "metric must be a name. Got 10"),
         ("neural", {"hidden_layer_sizes": 8}, "hidden_layer_sizes must be widths, integers ≥ 1. Got 8"),
-        ("neural", {"dropout": "half"}, "dropout must be at least 0 and below 1. Got 'half'"),
+        ("neural", {"dropout": "half"}, "dropout must be a number ≥ 0 and < 1. Got 'half'"),
         ("neural", {"learning_rate": "fast"}, "learning_rate must be a number > 0, or several. Got 'fast'"),
         ("neural", {"early_stopping_rounds": True}, "early_stopping_rounds must be an integer ≥ 1. Got True"),
     ],

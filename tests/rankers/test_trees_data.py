@@ -170,7 +170,7 @@ def test_trees_that_can_grow_no_more_end_the_training():
         ({"learning_rate": -1}, "learning_rate must be a number > 0"),
         ({"leaf": "newton"}, "leaf must be 'exact' or 'diagonal', or None. Got 'newton'"),
         ({"split": None}, "split must be 'ones' or 'diagonal'"),
-        ({"subsample": 0}, "subsample must be above 0 and at most 1"),
+        ({"subsample": 0}, "subsample must be a number > 0 and ≤ 1"),
         ({"monotone_constraints": [2]}, "monotone_constraints must be −1, 0 or 1 for each feature"),
         ({"categorical_feature": "kind"}, "categorical_feature must be columns"),
         ({"lightgbm_objective": "regression"}, "lightgbm_objective must be 'lambdarank' or 'rank_xendcg', or None"),
@@ -220,7 +220,7 @@ def test_the_loss_of_a_round_is_weighted(data):
     ranker = quick("pl-partition", n_estimators=2).fit(weighted)
     goal = luce.objective("pl-partition")
     losses = goal.value_and_gradient(ranker.predict(weighted), train.labels, train.offsets).loss
-    taught = goal.informative(train.labels, train.offsets)
+    taught = goal.has_signal(train.labels, train.offsets)
     assert ranker.history_[-1]["loss"] == pytest.approx((weights * losses)[taught].sum() / taught.sum())
 
 

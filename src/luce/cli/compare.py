@@ -101,7 +101,7 @@ def compare(
 
     Example: luce compare MSLR-WEB10K/Fold1 --models trees,neural --peers lightgbm-lambdarank,xgboost --seeds 5
 
-    Example: luce compare train.txt --validation vali.txt --test test.txt --presets plrank,lambdamart
+    Example: luce compare train.txt --validation vali.txt --test test.txt --presets listmle-trees,lambdamart
 
     Example: luce compare MQ2008/ --presets coordinate-ascent,l-listmle --set transforms=fill,standardize,second-order
     """

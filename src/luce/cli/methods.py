@@ -33,9 +33,6 @@ def methods_of(
     hidden = ("random_state", "n_jobs")
     known = {name: {k: v for k, v in PEERS[name]().get_params().items() if k not in hidden} for name in others}
     settings = settings_of(setting, list(dict.fromkeys(used)), known)
-    twice = next((name for name in systems if name in others), None)
-    if twice is not None:
-        raise OptionError(f"{twice} is among the presets and among the peers: one of them is enough.")
     rows = {f"{kind} {goal}": _ranker(kind, goal, settings[kind], threads) for kind, goal in ours}
     rows |= {name: make_preset(name, settings[_model_of(name)], 0, threads) for name in systems}
     return rows | {name: peer(name, **settings[name], n_jobs=threads) for name in others}

@@ -48,7 +48,9 @@ def _show(facts: list[dict[str, Any]], all_of_them: bool, json: bool) -> None:
     if json:
         show_json(facts if all_of_them else facts[0])
     elif all_of_them:
-        show_table(None, ["name", "what it is"], [[fact["name"], fact["summary"]] for fact in facts], numeric=2)
+        names = [", ".join(filter(None, (fact["name"], fact.get("also called")))) for fact in facts]
+        rows = [[name, fact["summary"]] for name, fact in zip(names, facts, strict=True)]
+        show_table(None, ["name", "what it is"], rows, numeric=2)
     else:
         options = facts[0].pop("options", {})
         rows = [[key, _word(value)] for key, value in facts[0].items()]

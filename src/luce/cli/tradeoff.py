@@ -61,22 +61,22 @@ def tradeoff(
     settings = TRAINING[model] | settings_of(setting, [model])[model]
     train, held_out = split(read_data(data, read), (1 - HELD_OUT, HELD_OUT), seed)
     _check_merit(train, held_out, fairness)
-    goals, values = [], []
+    utilities, values = [], []
     mixes = [step / (steps - 1) for step in range(steps)]
     with progress("Training") as told:
         unit = 1.0
         for step, mix in enumerate(mixes):
-            goals.append(goal_of(mix, unit, relevance, fairness))
+            utilities.append(utility_of(mix, unit, relevance, fairness))
             found = []
             for number in range(seeds):
-                told((step + number / seeds) / steps, goals[-1])
-                options = [f"goal={goals[-1]}", f"gain={gain}"]
+                told((step + number / seeds) / steps, utilities[-1])
+                options = [f"utility={utilities[-1]}", f"gain={gain}"]
                 ranker = make_ranker(model, "fair-policy", options, settings, seed + number, threads).fit(train)
                 found.append(_measured(ranker.predict(held_out), held_out, relevance, fairness, gain, threads))
                 if step == number == 0:
                     unit = _unit(_measured(ranker.predict(train), train, relevance, fairness, gain, threads)[1])
             values.append([sum(each) / seeds for each in zip(*found, strict=True)])
-    points = _points(mixes, goals, values)
+    points = _points(mixes, utilities, values)
     rows = [point._asdict() for point in points]
     if csv is not None:
         write_csv(rows, csv)
@@ -89,10 +89,10 @@ def tradeoff(
         _write(report, points, relevance, fairness, data, {"ranker": repr(ranker), "unit of fairness": f"{unit:.6g}"})
 
 
-def goal_of(mix: float, unit: float, relevance: str, fairness: str) -> str:
+def utility_of(mix: float, unit: float, relevance: str, fairness: str) -> str:
     """The formula of a mix; the unit is what counts as one of fairness.
 
-    >>> goal_of(0.25, 2.0, "ndcg@10", "disparity@10"), goal_of(1.0, 2.0, "ndcg@10", "disparity@10")
+    >>> utility_of(0.25, 2.0, "ndcg@10", "disparity@10"), utility_of(1.0, 2.0, "ndcg@10", "disparity@10")
     ('0.75*ndcg@10 - 0.125*disparity@10', '-0.5*disparity@10')
     """
     parts = [f"{1 - mix:.6g}*{relevance}"] if mix < 1 else []
@@ -106,11 +106,11 @@ def _check(relevance: str, fairness: str, model: str) -> None:
     from luce.errors import unknown_name
     from luce.metrics import metric
     from luce.metrics.fairness import FAIRNESS
-    from luce.objectives.goals import parse_goal
+    from luce.objectives.utility import parse_utility
 
     if model not in TRAINING:
         raise unknown_name("model of a tradeoff", model, TRAINING)
-    parse_goal({relevance: 1.0, fairness: -1.0})
+    parse_utility({relevance: 1.0, fairness: -1.0})
     if metric(fairness).name not in FAIRNESS:
         raise unknown_name("measure of fairness", fairness, FAIRNESS)
     if metric(relevance).name in FAIRNESS or not metric(relevance).higher_is_better:
@@ -141,11 +141,11 @@ def _measured(
     from luce.objectives import objective
 
     labels, offsets = dataset.labels, dataset.offsets
-    goal = objective("pl-rank-3", metric=relevance, gain=gain, samples=SAMPLES)
-    good = -goal.value_and_gradient(scores, labels, offsets, n_jobs=threads).loss
+    chosen = objective("pl-rank-2", metric=relevance, gain=gain, samples=SAMPLES)
+    good = -chosen.value_and_gradient(scores, labels, offsets, n_jobs=threads).loss
     settings: dict[str, Any] = {"gain": gain, "groups": dataset.group_numbers(), "n_jobs": threads}
     (unfair,) = measure(scores, labels, offsets, fairness, **settings).values()
-    return np.where(goal.informative(labels, offsets), good, np.nan), unfair
+    return np.where(chosen.has_signal(labels, offsets), good, np.nan), unfair
 
 
 def _unit(unfairness: Any) -> float:
@@ -156,7 +156,7 @@ def _unit(unfairness: Any) -> float:
     return mean if mean > 0 else 1.0
 
 
-def _points(mixes: list[float], goals: list[str], values: list[Any]) -> list[Any]:
+def _points(mixes: list[float], utilities: list[str], values: list[Any]) -> list[Any]:
     """Means over lists. Their errors are those of differences between mixes: how lists differ as such is taken off."""
     import numpy as np
 
@@ -171,7 +171,7 @@ def _points(mixes: list[float], goals: list[str], values: list[Any]) -> list[Any
         within = table - table.mean(axis=0)
         spread = within.std(axis=1) * np.sqrt(len(mixes) / (len(mixes) - 1))
         columns += [table.mean(axis=1), spread / np.sqrt(max(table.shape[1] - 1, 1))]
-    return [Point(*row) for row in zip(mixes, goals, *(column.tolist() for column in columns), strict=True)]
+    return [Point(*row) for row in zip(mixes, utilities, *(column.tolist() for column in columns), strict=True)]
 
 
 def _print(points: list[Any], relevance: str, fairness: str, title: str) -> None:

@@ -35,7 +35,8 @@ Options = Annotated[
 Presets = Annotated[
     str | None,
     typer.Option(
-        "--preset", help="System of a paper instead: plrank, lambdamart, l-listmle, …; `luce presets` lists them."
+        "--preset",
+        help="System of a paper instead: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
     ),
 ]
 Background = Annotated[
@@ -86,7 +87,7 @@ def train(
 
     Example: luce train train.txt --validation vali.txt --objective listmle --option depth=10 -o model.luce
 
-    Example: luce train train.txt --validation vali.txt --model trees --preset plrank --option permutations=6
+    Example: luce train train.txt --validation vali.txt --model trees --preset listmle-trees --option permutations=6
 
     Example: luce train train.txt --model neural --set hidden_layer_sizes=128,64 --set learning-rate=1e-3
 

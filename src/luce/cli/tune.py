@@ -128,7 +128,7 @@ def tune(
 
 def _ranges(given: list[str] | None, ranker: Any) -> dict[str, Any]:
     """What `--vary` says: KEY=LOW:HIGH, KEY=LOW:HIGH:log, or KEY=A/B/… with choices."""
-    from luce.objectives.ranges import Choice, Range
+    from luce.options import Choice, Range
 
     ranges: dict[str, Any] = {}
     for word in given or []:
@@ -153,13 +153,14 @@ def _sequence(value: Any) -> tuple[Any, ...]:
 
 
 def _tell(found: Any, output: Path, kept: Path, json: bool) -> None:
-    from luce.objectives.ranges import text_of
+    from luce.options import text_of
     from luce.report.tuning import summary_of
 
     if json:
         summary = {"model": str(output), "storage": str(kept), "metric": found.metric}
         best = {"trial": found.best.number, "value": found.best.value, "settings": found.best.settings}
-        rounds = {found.best_ranker.limit: found.best_ranker.get_params(deep=False)[found.best_ranker.limit]}
+        limit = found.best_ranker.max_iter_param
+        rounds = {limit: found.best_ranker.get_params(deep=False)[limit]}
         trials = [trial._asdict() for trial in found.trials]
         show_json({**summary, "best": best | rounds, "importance": found.importance, "trials": trials})
         return
@@ -173,7 +174,7 @@ def _tell(found: Any, output: Path, kept: Path, json: bool) -> None:
 
 
 def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> None:
-    from luce.objectives.ranges import text_of
+    from luce.options import text_of
     from luce.report.tuning import write_tuning
 
     usual, own = (one.get_params(deep=False) for one in (type(ranker)(), found.best_ranker))

@@ -22,7 +22,7 @@ from luce.experiments.outcome import RankerComparison, outcome
 from luce.experiments.schedule import Progress, Schedule
 from luce.experiments.workers import Task, work_apart, work_here
 from luce.metrics import evaluate, parse_metrics
-from luce.rankers.settings import is_integer
+from luce.options import is_integer
 
 METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
 Lists = Dataset | Iterable[tuple[Dataset, Dataset | None, Dataset]]

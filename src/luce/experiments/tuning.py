@@ -16,10 +16,9 @@ from luce.experiments.tuning_judge import SPAN, Judge, Watch, falls_behind, step
 from luce.experiments.tuning_space import own_values, space_of
 from luce.experiments.tuning_study import Study, mark_of, open_study, quiet_optuna
 from luce.experiments.tuning_trials import Trial, Tuned, best_of
-from luce.objectives.ranges import Tried, text_of
+from luce.options import Choice, Range, is_integer, is_number, text_of
 from luce.rankers.ranker import Ranker
 from luce.rankers.search_space import value_of
-from luce.rankers.settings import is_integer, is_number
 
 FAILURES = 3
 """Trials that may fail before one is complete: after that the data or what is fixed must be at fault."""
@@ -49,7 +48,7 @@ def tune(
     folds: int = 3,
     trials: int = 50,
     minutes: float | None = None,
-    vary: Mapping[str, Tried] | None = None,
+    vary: Mapping[str, Range | Choice] | None = None,
     fixed: Iterable[str] = (),
     pruning: bool = True,
     storage: str | os.PathLike[str] | None = None,
@@ -189,7 +188,7 @@ class _Search:
         self.tell(Progress(1.0, f"fitting the best settings, {self.judge.ranker.round_name} {record['iteration']:.4g}"))
 
 
-def _described(judge: Judge, space: Mapping[str, Tried]) -> dict[str, Any]:
+def _described(judge: Judge, space: Mapping[str, Range | Choice]) -> dict[str, Any]:
     """What must be the same for a study to go on."""
     ranker, validated = judge.ranker, judge.validation is not None
     settings = ranker._described(("n_jobs", *ranker.machine_specific_params))

@@ -86,7 +86,7 @@ class Judge:
         ranker = with_settings(self.ranker, settings)
         if self.validation is not None:
             return ranker.fit(self.data, validation=self.validation, callback=callback)
-        return ranker.set_params(**{ranker.limit: rounds}).fit(self.data, callback=callback)
+        return ranker.set_params(**{ranker.max_iter_param: rounds}).fit(self.data, callback=callback)
 
 
 def step_of(fold: int, share: float, ended: bool) -> int:

@@ -4,21 +4,23 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from luce.errors import OptionError, unknown_name
-from luce.objectives.ranges import Choice, Range, Tried, text_of
+from luce.options import Choice, Range, text_of
 from luce.rankers.ranker import Ranker
 from luce.rankers.search_space import search_space, value_of, with_settings
 
 
-def space_of(ranker: Ranker, vary: Mapping[str, Tried] | None = None, fixed: Iterable[str] = ()) -> dict[str, Tried]:
+def space_of(
+    ranker: Ranker, vary: Mapping[str, Range | Choice] | None = None, fixed: Iterable[str] = ()
+) -> dict[str, Range | Choice]:
     """What the ranker declares worth trying, with other ranges where `vary` has them and without what is `fixed`.
 
     >>> from luce.rankers import TreeRanker
     >>> space = space_of(TreeRanker(), {"num_leaves": Range(4, 16)}, ["reg_lambda", "subsample", "colsample_bytree"])
     >>> {name: str(tried) for name, tried in space.items()}
-    {'num_leaves': '4 to 16', 'min_child_samples': '1 to 200, by ratio', 'learning_rate': '0.02 to 0.3, by ratio'}
+    {'num_leaves': '4 to 16', 'min_child_samples': '1 to 200, log scale', 'learning_rate': '0.02 to 0.3, log scale'}
     """
     settings = [name for name in ranker.get_params(deep=False) if name not in ("objective", "metric", "n_jobs")]
-    known, fixed = {*settings, *ranker._objective().choices}, set(fixed)
+    known, fixed = {*settings, *ranker._objective().option_specs}, set(fixed)
     wanted = {name: _fitting(ranker, name, tried) for name, tried in (vary or {}).items() if name in known}
     for name in [*(vary or {}), *fixed]:
         if name not in known:
@@ -38,7 +40,7 @@ def space_of(ranker: Ranker, vary: Mapping[str, Tried] | None = None, fixed: Ite
     return space
 
 
-def _fitting(ranker: Ranker, name: str, tried: Tried) -> Tried:
+def _fitting(ranker: Ranker, name: str, tried: Range | Choice) -> Range | Choice:
     """The range in the kind of number that the setting is, its ends in order."""
     if not isinstance(tried, Range | Choice):
         raise OptionError(f"To vary {name} takes a luce.Range or a luce.Choice. Got {tried!r}.")
@@ -47,18 +49,18 @@ def _fitting(ranker: Ranker, name: str, tried: Tried) -> Tried:
             raise OptionError(f"To vary {name} takes at least two choices, each once. Got {tried}.")
         return tried
     if not tried.low < tried.high or (tried.log and not tried.low > 0):
-        above = " and, by ratio, above 0" if tried.log else ""
+        above = " and, on a log scale, above 0" if tried.log else ""
         raise OptionError(f"The range of {name} must go from a lower to a higher number{above}. Got {tried}.")
     if isinstance(value_of(ranker, name), float):
         return Range(float(tried.low), float(tried.high), tried.log)
     return tried
 
 
-def distributions(space: Mapping[str, Tried]) -> dict[str, Any]:
+def distributions(space: Mapping[str, Range | Choice]) -> dict[str, Any]:
     """The space in Optuna's words; choices by their text, which any storage can hold."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    def one(tried: Tried) -> Any:
+    def one(tried: Range | Choice) -> Any:
         if isinstance(tried, Choice):
             return CategoricalDistribution([text_of(value) for value in tried.values])
         kind: Any = IntDistribution if tried.is_integer else FloatDistribution
@@ -67,7 +69,7 @@ def distributions(space: Mapping[str, Tried]) -> dict[str, Any]:
     return {name: one(tried) for name, tried in space.items()}
 
 
-def settings_of(space: Mapping[str, Tried], values: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(space: Mapping[str, Range | Choice], values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a trial of Optuna stands for.
 
     >>> settings_of({"hidden_layer_sizes": Choice(((8,), (8, 4)))}, {"hidden_layer_sizes": "8,4"})
@@ -81,7 +83,7 @@ def _of_text(choice: Choice, text: str) -> Any:
     return next(value for value in choice.values if text_of(value) == text)
 
 
-def own_values(ranker: Ranker, space: Mapping[str, Tried]) -> dict[str, Any]:
+def own_values(ranker: Ranker, space: Mapping[str, Range | Choice]) -> dict[str, Any]:
     """What the ranker has now of what is varied, where that is in the range, as a trial of Optuna stands for it."""
     now = {name: value_of(ranker, name) for name in space}
     return {name: text_of(value) if isinstance(space[name], Choice) else value

@@ -18,8 +18,7 @@ from luce.experiments.kept import fingerprint
 from luce.experiments.tuning_space import distributions, settings_of
 from luce.experiments.tuning_trials import Trial
 from luce.files import alone
-from luce.objectives.ranges import Tried
-from luce.rankers.settings import is_integer, is_number
+from luce.options import Choice, Range, is_integer, is_number
 
 NAME = "luce"
 STARTUP = 10
@@ -51,7 +50,7 @@ def mark_of(data: Dataset | TaggedData) -> str:
 class Study:
     """The trials of one tuning, described by what must be the same when it goes on."""
 
-    def __init__(self, study: Any, space: Mapping[str, Tried], seed: int):
+    def __init__(self, study: Any, space: Mapping[str, Range | Choice], seed: int):
         self.study, self.space, self.seed = study, space, seed
 
     def check(self) -> None:
@@ -139,7 +138,7 @@ def _has_ended(trial: Any) -> bool:
 def open_study(
     path: str | os.PathLike[str] | None,
     description: Mapping[str, Any],
-    space: Mapping[str, Tried],
+    space: Mapping[str, Range | Choice],
     *,
     higher_is_better: bool,
     seed: int,

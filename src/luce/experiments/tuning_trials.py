@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from luce.objectives.ranges import Tried, text_of
+from luce.options import Choice, Range, text_of
 from luce.rankers.ranker import Ranker
 
 
@@ -53,7 +53,7 @@ class Tuned:
     best_ranker: Ranker
     best: Trial
     trials: tuple[Trial, ...]
-    space: Mapping[str, Tried]
+    space: Mapping[str, Range | Choice]
     metric: str
     higher_is_better: bool
     importance: Mapping[str, float]

@@ -6,19 +6,24 @@ import warnings
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from luce.errors import LuceWarning
+from luce.randomness import Draw
+
+if TYPE_CHECKING:
+    import torch
 
 
 @cache
-def device_kernels(room: str, device: str, fits: bool = True) -> ModuleType:
-    """The module `gpu` of a room of the kernels, or `plain`, on a CPU or where the work does not fit the first.
+def device_kernels(folder: str, device: str, fits: bool = True) -> ModuleType:
+    """The module `gpu` of a folder of kernels; `plain` on a CPU, or where the work does not fit a program of the first.
 
     >>> device_kernels("ordered_likelihood", "cpu").__name__
     'luce.kernels.ordered_likelihood.plain'
     """
     on_gpu = device == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
-    return importlib.import_module(f"luce.kernels.{room}.{'gpu' if on_gpu and fits and _has_triton() else 'plain'}")
+    return importlib.import_module(f"luce.kernels.{folder}.{'gpu' if on_gpu and fits and _has_triton() else 'plain'}")
 
 
 @cache
@@ -27,3 +32,10 @@ def _has_triton() -> bool:
     if not found:
         warnings.warn("Triton is not installed: the GPU runs plain PyTorch, slower. pip install triton", LuceWarning, 2)
     return found
+
+
+def list_numbers(draw: Draw, device: "torch.device") -> "torch.Tensor | None":
+    """The dataset-wide numbers of the lists, on the device; None = 0, 1, 2 …"""
+    import torch
+
+    return None if draw.lists is None else torch.as_tensor(draw.lists, device=device)

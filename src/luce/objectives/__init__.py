@@ -3,56 +3,54 @@
 from typing import Any
 
 from luce.errors import unknown_name
-from luce.objectives.distances import c_cosine, c_squared, cosine, rankcosine, squared_gain, squared_label
-from luce.objectives.expected import (
-    pl_rank_1,
-    pl_rank_2,
-    pl_rank_3,
-    placement_policy_gradient,
-    policy_gradient,
-    stochastic_lambdaloss,
+from luce.lists import Evaluation
+from luce.objectives import (
+    distances,
+    expected,
+    fair_policy,
+    grades,
+    likelihood,
+    logistic,
+    ordered_partitions,
+    pairwise,
+    softmax,
 )
-from luce.objectives.fair_policy import fair_policy
-from luce.objectives.grades import mcrank
-from luce.objectives.likelihood import listmle, p_listmle, pl_lb, pl_partition, pl_topk
-from luce.objectives.logistic import bce
-from luce.objectives.objective import Evaluation, Objective
-from luce.objectives.options import Option
-from luce.objectives.ordered_partitions import pmop_exact, pmop_fd, pmop_gibbs, pmop_mh
-from luce.objectives.pairwise import (
-    lambdaloss,
-    lambdarank,
-    pairties_davidson,
-    pairties_rao_kupper,
-    ranknet,
-    rankregress,
-    ranksvm,
-)
-from luce.objectives.softmax import attrank, c_kl, kl, listnet, softmax
+from luce.objectives.objective import Objective
 from luce.randomness import Draw
 
-_TABLE = (
-    *(listmle, p_listmle, pl_partition, pl_lb, pl_topk),
-    *(pmop_fd, pmop_exact, pmop_gibbs, pmop_mh),
-    *(listnet, attrank, kl, c_kl, softmax),
-    *(rankcosine, cosine, c_cosine),
-    *(squared_gain, squared_label, c_squared, mcrank, bce),
-    *(ranknet, ranksvm, rankregress, pairties_davidson, pairties_rao_kupper, lambdarank, lambdaloss),
-    *(policy_gradient, placement_policy_gradient, pl_rank_1, pl_rank_2, pl_rank_3, stochastic_lambdaloss),
-    *(fair_policy,),
-)
-OBJECTIVES: dict[str, Objective] = {entry.name: entry for entry in _TABLE}
+_FAMILIES = likelihood, ordered_partitions, softmax, distances, grades, logistic, pairwise, expected, fair_policy
+OBJECTIVES: dict[str, Objective] = {
+    entry.name: entry for family in _FAMILIES for entry in vars(family).values() if isinstance(entry, Objective)
+}
+SYNONYMS: dict[str, str] = {synonym: entry.name for entry in OBJECTIVES.values() for synonym in entry.synonyms}
+"""Other names of objectives, as papers have them."""
 
 
 def objective(name: str | Objective, **options: Any) -> Objective:
     """An objective of the table with options set.
 
-    >>> print(objective("listmle", depth=10))
-    listmle(depth=10)
+    Parameters
+    ----------
+    name : str or Objective
+        A name or synonym of the table, or an objective, whose other options stay as they are.
+    **options
+        Options of the objective; `luce objectives NAME` lists them.
+
+    Returns
+    -------
+    Objective
+
+    Examples
+    --------
+    >>> print(objective("listmle", depth=10), objective("pl-rank-3"))
+    listmle(depth=10) pl-rank-2
     """
-    if isinstance(name, str) and name not in OBJECTIVES:
-        raise unknown_name("objective", name, OBJECTIVES)
-    return (OBJECTIVES[name] if isinstance(name, str) else name).with_options(**options)
+    if isinstance(name, str):
+        main = SYNONYMS.get(name, name)
+        if main not in OBJECTIVES:
+            raise unknown_name("objective", name, [*OBJECTIVES, *SYNONYMS])
+        name = OBJECTIVES[main]
+    return name.with_options(**options)
 
 
-__all__ = ["OBJECTIVES", "Draw", "Evaluation", "Objective", "Option", "objective"]
+__all__ = ["OBJECTIVES", "SYNONYMS", "Draw", "Evaluation", "Objective", "objective"]

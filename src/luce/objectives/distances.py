@@ -3,31 +3,21 @@
 import numpy as np
 
 from luce.errors import DataError
-from luce.kernels.distances import cosine as cosine_distance
-from luce.kernels.distances import squared
-from luce.kernels.label_targets import Target
-from luce.objectives.objective import Evaluation, Lists, record
+from luce.kernels.distances import cpu
+from luce.kernels.label_targets import target_arguments
+from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.objectives.objective import record
 
 WHOLE_LIST = "the cosine is a property of the whole list, not a sum over its items."
 
 
-def _angle(lists: Lists, value: str, norm: str) -> Evaluation:
-    target = Target(value, norm)
-    return Evaluation(*cosine_distance(lists.scores, lists.labels, lists.offsets, target, n_jobs=lists.n_jobs))
+def _cosine(lists: Lists, value: str, norm: str) -> Evaluation:
+    targets = target_arguments(lists.offsets, value, norm)
+    return evaluate_kernel(cpu.cosine, lists, *targets, has_curvature=False)
 
 
-def _square(lists: Lists, value: str, norm: str) -> Evaluation:
-    return Evaluation(
-        *squared(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            Target(value, norm),
-            item_weights=lists.item_weights,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-        )
-    )
+def _squared(lists: Lists, value: str, norm: str) -> Evaluation:
+    return evaluate_kernel(cpu.squared, lists, lists.weights, *target_arguments(lists.offsets, value, norm))
 
 
 @record(
@@ -43,7 +33,7 @@ def _square(lists: Lists, value: str, norm: str) -> Evaluation:
 )
 def rankcosine(lists: Lists) -> Evaluation:
     """The angle between labels and scores."""
-    return _angle(lists, "label", "length")
+    return _cosine(lists, "label", "length")
 
 
 @record(
@@ -59,7 +49,7 @@ def rankcosine(lists: Lists) -> Evaluation:
 )
 def cosine(lists: Lists) -> Evaluation:
     """The angle between gains and scores; lists without gain give nothing."""
-    return _angle(lists, "gain", "length")
+    return _cosine(lists, "gain", "length")
 
 
 @record(
@@ -76,7 +66,7 @@ def cosine(lists: Lists) -> Evaluation:
 )
 def c_cosine(lists: Lists) -> Evaluation:
     """The cosine with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
-    return _angle(lists, "gain", "dcg")
+    return _cosine(lists, "gain", "dcg")
 
 
 @record(
@@ -92,7 +82,7 @@ def c_cosine(lists: Lists) -> Evaluation:
 )
 def squared_gain(lists: Lists) -> Evaluation:
     """Regression on the gains."""
-    evaluation = _square(lists, "gain", "one")
+    evaluation = _squared(lists, "gain", "one")
     if not np.isfinite(evaluation.loss).all() and (lists.labels >= 1024).any():
         row = int(np.flatnonzero(lists.labels >= 1024)[0])
         raise DataError(
@@ -114,7 +104,7 @@ def squared_gain(lists: Lists) -> Evaluation:
 )
 def squared_label(lists: Lists) -> Evaluation:
     """Regression on the labels."""
-    return _square(lists, "label", "one")
+    return _squared(lists, "label", "one")
 
 
 @record(
@@ -130,4 +120,4 @@ def squared_label(lists: Lists) -> Evaluation:
 )
 def c_squared(lists: Lists) -> Evaluation:
     """Regression on the gains divided by the ideal DCG, consistent with NDCG; lists without gain give nothing."""
-    return _square(lists, "gain", "dcg")
+    return _squared(lists, "gain", "dcg")

@@ -1,20 +1,36 @@
 """The expected metric of a Plackett-Luce policy: the scores are to make rankings drawn from them good on average."""
 
-from typing import Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from luce.arrays import Floats
 from luce.errors import OptionError
-from luce.kernels.expected_gain import AUTO, ESTIMATORS, Estimate, expected_gain
+from luce.kernels.device import device_kernels, list_numbers
+from luce.kernels.expected_gain import AUTO, ESTIMATORS, LONGEST_ON_GPU, Estimate, expected_gain
 from luce.kernels.sampled_rankings import gumbel_scores
+from luce.lists import DeviceLists, Evaluation, Lists
 from luce.metrics.gains import GAINS
-from luce.objectives.linear_metrics import best_first, is_linear_metric, linear_gains
-from luce.objectives.objective import Evaluation, Lists, Objective, record
-from luce.objectives.options import Option, one_of
+from luce.objectives.linear_metrics import (
+    ARP,
+    NDCG,
+    PRECISION,
+    RECALL,
+    best_first,
+    is_linear_metric,
+    linear_gains,
+    parts_of,
+)
+from luce.objectives.objective import Objective, record
 from luce.objectives.pairwise import lambdaloss
+from luce.options import Option, is_integer, one_of
 from luce.randomness import Draw
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 FAMILY = "expected metric"
 PAPER = "Oosterhuis 2021"
@@ -25,23 +41,19 @@ EXPECTED = (
 )
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
-
-
 def _samples(default: int, auto: bool) -> Option:
     """How many samples: a number, a schedule, or the word "auto"."""
 
     def accepts(value: Any) -> bool:
         if isinstance(value, list | tuple):
-            return len(value) == 3 and all(map(_is_count, value))
-        return (auto and isinstance(value, str) and value == "auto") or _is_count(value)
+            return len(value) == 3 and all(is_integer(each) and each >= 1 for each in value)
+        return (auto and isinstance(value, str) and value == "auto") or (is_integer(value) and bool(value >= 1))
 
     allowed = f"an integer ≥ 1, {'auto'!r} " if auto else "an integer ≥ 1 "
     summary = "rankings drawn a list; (10, 100, 40), the paper's, goes from 10 to 100 over the first 40 steps (epochs)"
     if auto:
         summary += "; 'auto': as many as make the signal as strong as the noise, from 16 to 1,024 for each list"
-    return Option(default, allowed + "or three of them (first, last, steps)", accepts, summary)
+    return Option(allowed + "or three of them (first, last, steps)", accepts, default, summary)
 
 
 def samples_at(samples: Any, step: int) -> int:
@@ -58,109 +70,24 @@ def samples_at(samples: Any, step: int) -> int:
     return round(first + (last - first) * min(step / steps, 1.0))
 
 
-CHOICES = {
+OPTIONS = {
     "metric": Option(
-        "ndcg@10",
         "dcg, ndcg, precision or recall, with or without a cutoff, arp, or a row of discounts",
         is_linear_metric,
+        "ndcg@10",
         "what is to be high on average (arp: low); a row of discounts, one a rank, takes the gains of dcg",
     ),
-    "gain": one_of("exponential", GAINS, "gain of a grade in dcg and ndcg: 2^y − 1, or y; labels below 0 count as 0"),
+    "gain": one_of(
+        *GAINS,
+        default="exponential",
+        summary="gain of a grade in dcg and ndcg: 2^y − 1, or y; labels below 0 count as 0",
+    ),
     "samples": _samples(100, auto=True),
 }
-COST = "n log n + samples · ranks of the metric"
-TRAITS: dict[str, Any] = {"family": FAMILY, "cost": COST, "choices": CHOICES, "random": True, "gradient_only": True}
-
-
-@record(
-    "policy-gradient",
-    formula=EXPECTED.format("R ∂ log π(y)"),
-    paper=f"{PAPER}, Eq. 10; Williams 1992; Singh and Joachims 2019",
-    **TRAITS,
-)
-def policy_gradient(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
-    """The expected metric by REINFORCE: the whole reward of a ranking for each of its placements."""
-    return _evaluation(lists, "policy-gradient", metric, gain, samples)
-
-
-@record(
-    "placement-policy-gradient",
-    formula=EXPECTED.format("Σ_k ∂ log π(y_k | y_1 … y_{k−1}) Σ_{x≥k} θ_x ρ(y_x)"),
-    paper=f"{PAPER}, Eq. 14",
-    **TRAITS,
-)
-def placement_policy_gradient(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
-    """The expected metric by rewarding a placement for what follows; the same numbers as pl-rank-1."""
-    return _evaluation(lists, "placement-policy-gradient", metric, gain, samples)
-
-
-@record(
-    "pl-rank-1",
-    formula=EXPECTED.format(
-        "ω_r − Σ_{k≤r} π(d | y_1 … y_{k−1}) ω_k, r = rank of d, at most K, ω_k = Σ_{x≥k} θ_x ρ(y_x)"
-    ),
-    paper=f"{PAPER}, Eq. 20",
-    **TRAITS,
-)
-def pl_rank_1(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
-    """The expected metric by what follows an item's placement, minus what it puts at risk before."""
-    return _evaluation(lists, "pl-rank-1", metric, gain, samples)
-
-
-@record(
-    "pl-rank-2",
-    formula=EXPECTED.format("ω_{r+1} + Σ_{k≤r} π(d | y_1 … y_{k−1}) (θ_k ρ_d − ω_k), r and ω as in pl-rank-1"),
-    paper=f"{PAPER}, Eq. 23",
-    **TRAITS,
-)
-def pl_rank_2(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
-    """As pl-rank-1, an item's own reward being expected rather than observed, which is less noisy."""
-    return _evaluation(lists, "pl-rank-2", metric, gain, samples)
-
-
-@record(
-    "pl-rank-3",
-    formula=EXPECTED.format("ω_{r+1} + e^{s_d} (ρ_d Σ_{k≤r} θ_k / D_k − Σ_{k≤r} ω_k / D_k), D_k = Σ e^s before k"),
-    paper="Oosterhuis 2022; sampling in O(n + samples × K) a list",
-    **TRAITS,
-)
-def pl_rank_3(lists: Lists, *, metric: Any, gain: str, samples: Any) -> Evaluation:
-    """The numbers of pl-rank-2 from running sums in O(n + samples × K) a list; so are all of this family found here."""
-    return _evaluation(lists, "pl-rank-3", metric, gain, samples)
-
-
-def estimate(
-    goal: Objective,
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike | None = None,
-    *,
-    item_weights: ArrayLike | None = None,
-    draw: Draw | None = None,
-    n_jobs: int | None = None,
-) -> Estimate:
-    """The expected metric and its gradient as an objective of this family estimates them, with their variances.
-
-    What the objective gives is minus this; for arp, where lower is better, the value is minus the metric.
-
-    >>> from luce.objectives import objective
-    >>> found = estimate(objective("pl-rank-3", metric="dcg@1", samples=10_000), [0.0, 0.0], [1, 0])
-    >>> np.abs(found.gradient - [0.25, -0.25]).max() < 4 * np.sqrt(found.gradient_variance.max()) < 0.02
-    np.True_
-    """
-    if goal.name not in ESTIMATORS:
-        raise OptionError(f"Only {', '.join(ESTIMATORS)} estimate an expected metric. Got {goal.name}.")
-    lists = goal.lists(scores, labels, offsets, item_weights, None, draw, False, n_jobs)
-    return _estimate(lists, goal.name, variance=True, **goal.options)
-
-
-def _evaluation(lists: Lists, estimator: str, metric: Any, gain: str, samples: Any) -> Evaluation:
-    found = _estimate(lists, estimator, metric=metric, gain=gain, samples=samples)
-    return Evaluation(-found.value, -found.gradient)
 
 
 def _estimate(
-    lists: Lists, estimator: str, *, metric: Any, gain: str, samples: Any, variance: bool = False
+    estimator: str, lists: Lists, *, metric: Any, gain: str, samples: Any, variance: bool = False
 ) -> Estimate:
     # Items stand from the highest label down, so that the order of the rows changes no draw.
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
@@ -183,6 +110,125 @@ def _estimate(
     )
 
 
+def _on_device(estimator: str, lists: DeviceLists, *, metric: Any, gain: str, samples: Any) -> "tuple[Tensor, Tensor]":
+    scores, labels, offsets, longest, draw, factor = lists
+    n_samples = samples_at(samples, draw.step)
+    if n_samples == AUTO:
+        raise OptionError(f"On a GPU the 'samples' option of {estimator} must be a number or a schedule. Got 'auto'.")
+    named = metric if isinstance(metric, str) else tuple(np.asarray(metric).tolist())
+    discounts, *settings = gains_on_device(named, gain == "linear", longest, scores.device)
+    kernels = device_kernels("expected_gain", scores.device.type, longest <= LONGEST_ON_GPU)
+    values, gradient = kernels.expected_gain_lists(
+        scores,
+        kernels.list_gains(labels, offsets, discounts, longest, *settings),
+        offsets,
+        discounts,
+        list_numbers(draw, offsets.device),
+        longest,
+        samples=n_samples,
+        estimator=ESTIMATORS[estimator],
+        seed=draw.seed,
+        step=draw.step,
+        factor=-factor,
+    )
+    return -values, gradient
+
+
+@lru_cache(64)
+def gains_on_device(
+    metric: Any, linear: bool, longest: int, device: "torch.device"
+) -> "tuple[Tensor, int, int, float]":
+    """The discounts of a metric on a device, and which gains they go with: kind, norm and scale."""
+    import torch
+
+    from luce.kernels.expected_gain.plain import AS_GIVEN, BINARY, COUNT, EXPONENTIAL, IDEAL, LINEAR, SUM
+
+    kind, weights = parts_of(metric, longest)
+    discounts = torch.as_tensor(weights, dtype=torch.float32, device=device)
+    gain = BINARY if kind in (PRECISION, RECALL) else LINEAR if linear or kind == ARP else EXPONENTIAL
+    norm = {NDCG: IDEAL, RECALL: SUM, ARP: SUM, PRECISION: AS_GIVEN if "@" in metric else COUNT}.get(kind, AS_GIVEN)
+    return discounts, gain, norm, float(len(weights)) if kind == PRECISION else 1.0
+
+
+def _estimated(name: str, **record_fields: Any) -> Any:
+    """A record of this family: it is the estimator of its name."""
+    return record(
+        name,
+        family=FAMILY,
+        cost="n log n + samples · ranks of the metric",
+        option_specs=OPTIONS,
+        random=True,
+        gradient_only=True,
+        estimate=partial(_estimate, name),
+        device_lists=partial(_on_device, name),
+        **record_fields,
+    )
+
+
+def _evaluation(found: Estimate) -> Evaluation:
+    return Evaluation(-found.value, -found.gradient)
+
+
+@_estimated(
+    "policy-gradient",
+    formula=EXPECTED.format("R ∂ log π(y)"),
+    paper=f"{PAPER}, Eq. 10; Williams 1992; Singh and Joachims 2019",
+)
+def policy_gradient(lists: Lists, **options: Any) -> Evaluation:
+    """The expected metric by REINFORCE: the whole reward of a ranking for each of its placements."""
+    return _evaluation(_estimate("policy-gradient", lists, **options))
+
+
+@_estimated(
+    "pl-rank-1",
+    synonyms=("placement-policy-gradient",),
+    formula=EXPECTED.format(
+        "ω_r − Σ_{k≤r} π(d | y_1 … y_{k−1}) ω_k, r = rank of d, at most K, ω_k = Σ_{x≥k} θ_x ρ(y_x)"
+    ),
+    paper=f"{PAPER}, Eq. 20; the same numbers as its placement policy gradient, Eq. 14",
+)
+def pl_rank_1(lists: Lists, **options: Any) -> Evaluation:
+    """The expected metric by what follows an item's placement, minus what it puts at risk before."""
+    return _evaluation(_estimate("pl-rank-1", lists, **options))
+
+
+@_estimated(
+    "pl-rank-2",
+    synonyms=("pl-rank-3",),
+    formula=EXPECTED.format("ω_{r+1} + Σ_{k≤r} π(d | y_1 … y_{k−1}) (θ_k ρ_d − ω_k), r and ω as in pl-rank-1"),
+    paper=f"{PAPER}, Eq. 23; computed as PL-Rank-3 of Oosterhuis 2022, from running sums: the same numbers",
+)
+def pl_rank_2(lists: Lists, **options: Any) -> Evaluation:
+    """As pl-rank-1, an item's own reward being expected rather than observed, which is less noisy."""
+    return _evaluation(_estimate("pl-rank-2", lists, **options))
+
+
+def estimate(
+    objective: Objective,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike | None = None,
+    *,
+    item_weights: ArrayLike | None = None,
+    draw: Draw | None = None,
+    n_jobs: int | None = None,
+) -> Estimate:
+    """The expected metric and its gradient as an objective of this family estimates them, with their variances.
+
+    What the objective gives is minus this; for arp, where lower is better, the value is minus the metric.
+
+    >>> from luce.objectives import objective
+    >>> found = estimate(objective("pl-rank-2", metric="dcg@1", samples=10_000), [0.0, 0.0], [1, 0])
+    >>> np.abs(found.gradient - [0.25, -0.25]).max() < 4 * np.sqrt(found.gradient_variance.max()) < 0.02
+    np.True_
+    """
+    if objective.estimate is None:
+        raise OptionError(f"Only {', '.join(ESTIMATORS)} estimate an expected metric. Got {objective.name}.")
+    lists = objective.lists(scores, labels, offsets, item_weights, None, draw, False, n_jobs)
+    found: Estimate = objective.estimate(lists, variance=True, **objective.options)
+    return found
+
+
 def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     """The values at these rows, 0 elsewhere."""
     result = np.zeros(len(like))
@@ -196,7 +242,7 @@ def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     formula="the mean of lambdaloss at s + Gumbel noise over samples, ranks and noise held in the derivatives",
     paper=f"{PAPER}, baseline; Bruch et al. 2020; Wang et al. 2018",
     cost="(n log n + n · truncation_level) · samples",
-    choices={**lambdaloss.choices, "samples": _samples(10, auto=False)},
+    option_specs={**lambdaloss.option_specs, "samples": _samples(10, auto=False)},
     random=True,
     curvature=True,
     gradient_only=True,

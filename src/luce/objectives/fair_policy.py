@@ -8,15 +8,17 @@ import numpy as np
 from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import OptionError
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
+from luce.lists import Evaluation, Lists
 from luce.metrics.exposure import check_groups, draw_exposures, merits_of, without_noise
 from luce.metrics.fairness import FAIRNESS, Sloped, sums
+from luce.metrics.gains import GAINS
 from luce.metrics.gains import discounts as logarithmic
 from luce.metrics.metric import Metric
-from luce.objectives.expected import CHOICES, FAMILY, PAPER, at_rows, samples_at
-from luce.objectives.goals import Function, Term, is_goal, parse_goal
+from luce.objectives.expected import FAMILY, OPTIONS, PAPER, at_rows, samples_at
 from luce.objectives.linear_metrics import best_first, linear_gains
-from luce.objectives.objective import Evaluation, Lists, record
-from luce.objectives.options import Option, one_of, whole
+from luce.objectives.objective import record
+from luce.objectives.utility import Function, Term, is_utility, parse_utility
+from luce.options import Option, integer, one_of
 
 
 def _is_row(value: Any) -> bool:
@@ -40,12 +42,12 @@ class Items(NamedTuple):
     groups: Integers | None
 
 
-class Part(NamedTuple):
+class DiscountGroup(NamedTuple):
     """What the terms with the same discounts add up to: gains (N,), and functions of exposures with their weights."""
 
     discounts: Floats
     gains: Floats
-    unfair: list[tuple[float, Any]]
+    fairness: list[tuple[float, Any]]
 
 
 @record(
@@ -55,36 +57,38 @@ class Part(NamedTuple):
     "gradient: minus that of the estimator with Σ w ρ + Σ w ∂F/∂E for gains, ∂F/∂E at exposures from rankings of their "
     "own: the same rankings for both would bias it. Loss and gradient are estimates",
     paper=f"{PAPER}, Eq. 26 to 31; Singh and Joachims 2018, 2019",
-    cost="n log n + (samples + exposure_samples) · ranks of the goal",
-    choices={
-        "goal": Option(
-            "ndcg@10 - disparity@10",
+    cost="n log n + (samples + exposure_samples) · ranks of the utility",
+    option_specs={
+        "utility": Option(
             "a sum such as '0.7*ndcg@10 - 0.3*disparity@10', or a mapping from names and functions to weights",
-            is_goal,
+            is_utility,
+            "ndcg@10 - disparity@10",
             "what is to be high: dcg, ndcg, precision, recall, with a minus arp, disparity, parity-gap, merit-gap, and "
-            "functions (exposures, merits, groups) of one list → value and slope in the exposures",
+            "functions (exposures, merits, groups) of one list → value and gradient in the exposures",
         ),
         "gain": one_of(
-            "exponential",
-            ("exponential", "linear"),
-            "gain of a grade, and merit of an item: 2^y − 1, or y; labels below 0 count as 0",
+            *GAINS,
+            default="exponential",
+            summary="gain of a grade, and merit of an item: 2^y − 1, or y; labels below 0 count as 0",
         ),
         "discounts": Option(
-            None,
             "None or a row of numbers ≥ 0, one a rank",
             _is_row,
+            None,
             "how much each place is seen, for terms of fairness without a cutoff; None: 1 / log2(1 + rank)",
         ),
-        "samples": CHOICES["samples"],
-        "exposure_samples": whole(200, 2, "rankings drawn a list, beside the samples, to estimate exposures"),
-        "estimator": one_of("pl-rank-3", tuple(ESTIMATORS), "how the gradient is estimated"),
+        "samples": OPTIONS["samples"],
+        "exposure_samples": integer(
+            2, default=200, summary="rankings drawn a list, beside the samples, to estimate exposures"
+        ),
+        "estimator": one_of(*ESTIMATORS, default="pl-rank-2", summary="how the gradient is estimated"),
     },
     random=True,
     gradient_only=True,
     uses_ties=True,
 )
 def fair_policy(
-    lists: Lists, *, goal: Any, gain: str, discounts: Any, samples: Any, exposure_samples: int, estimator: str
+    lists: Lists, *, utility: Any, gain: str, discounts: Any, samples: Any, exposure_samples: int, estimator: str
 ) -> Evaluation:
     """Any linear mix of relevance and fairness of exposure that rankings drawn from the policy have on average."""
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
@@ -93,42 +97,44 @@ def fair_policy(
     groups = None if lists.groups is None else lists.groups[order]
     items = Items(lists.scores[order], labels, offsets, merits, weights, groups)
     value, gradient = np.zeros(len(offsets) - 1), np.zeros(len(order))
-    for part in _parts(parse_goal(goal), items, gain, discounts, lists.n_jobs):
-        gains, worth = _linearised(part, items, exposure_samples, lists)
+    for group in _groups(parse_utility(utility), items, gain, discounts, lists.n_jobs):
+        gains, exact = _linearized(group, items, exposure_samples, lists)
         found = expected_gain(
             items.scores,
             gains,
             offsets,
-            part.discounts,
+            group.discounts,
             samples=samples_at(samples, lists.draw.step),
             estimator=estimator,
             draw=lists.draw,
             first_sample=exposure_samples,
             n_jobs=lists.n_jobs,
         )
-        value += found.value if worth is None else worth
+        value += found.value if exact is None else exact
         gradient += found.gradient
     return Evaluation(-value, -at_rows(order, gradient, lists.scores))
 
 
-def _parts(terms: tuple[Term, ...], items: Items, gain: str, discounts: Any, n_jobs: int | None) -> list[Part]:
+def _groups(
+    terms: tuple[Term, ...], items: Items, gain: str, discounts: Any, n_jobs: int | None
+) -> list[DiscountGroup]:
     """The terms by their discounts: those with the same share their rankings."""
-    parts: dict[bytes, Part] = {}
+    groups: dict[bytes, DiscountGroup] = {}
     longest = int(np.diff(items.offsets).max(initial=0))
     for weight, what in terms:
         if isinstance(what, Metric) and not what.is_stochastic:
             gains, seen = linear_gains(items.labels, items.offsets, str(what), gain, n_jobs)
             gains = gains * (weight if what.higher_is_better else -weight)
-            unfair = []
+            fairness = []
         else:
             cutoff = what.cutoff if isinstance(what, Metric) else None
             row = None if cutoff is not None or discounts is None else np.asarray(discounts, dtype=np.float64)
             seen = logarithmic(cutoff or longest) if row is None else row
-            gains, unfair = np.zeros(len(items.scores)), [(weight, _measure(what, items.groups))]
-        part = parts.setdefault(seen.tobytes(), Part(seen, np.zeros(len(items.scores)), []))
-        part.gains[:] += gains if items.weights is None else gains * items.weights
-        part.unfair.extend(unfair)
-    return list(parts.values())
+            gains, fairness = np.zeros(len(items.scores)), [(weight, _measure(what, items.groups))]
+        group = groups.setdefault(seen.tobytes(), DiscountGroup(seen, np.zeros(len(items.scores)), []))
+        group.gains[:] += gains if items.weights is None else gains * items.weights
+        group.fairness.extend(fairness)
+    return list(groups.values())
 
 
 def _measure(what: Metric | Function, groups: Integers | None) -> Any:
@@ -139,30 +145,32 @@ def _measure(what: Metric | Function, groups: Integers | None) -> Any:
         return FAIRNESS[what.name].measure
 
     def list_by_list(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> Sloped:
-        value, slope = np.zeros(len(offsets) - 1), np.zeros(len(exposures))
+        value, gradient = np.zeros(len(offsets) - 1), np.zeros(len(exposures))
         for q, (a, b) in enumerate(pairwise(offsets)):
             if a < b:
-                value[q], slope[a:b] = what(exposures[a:b], merits[a:b], None if groups is None else groups[a:b])
-        if not (np.isfinite(value).all() and np.isfinite(slope).all()):
-            raise OptionError(f"The function {what!r} of a goal must give finite numbers: a value and a slope an item.")
-        return value, slope
+                value[q], gradient[a:b] = what(exposures[a:b], merits[a:b], None if groups is None else groups[a:b])
+        if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
+            raise OptionError(f"The function {what!r} of a utility must give a finite value and a finite gradient.")
+        return value, gradient
 
     return list_by_list
 
 
-def _linearised(part: Part, items: Items, exposure_samples: int, lists: Lists) -> tuple[Floats, Floats | None]:
-    """Gains whose expectation has the slope of the part, and the worth (Q,) of the part where it needs exposures."""
-    if not part.unfair:
-        return part.gains, None
-    drawn = draw_exposures(items.scores, items.offsets, part.discounts, exposure_samples, lists.draw, lists.n_jobs)
+def _linearized(
+    group: DiscountGroup, items: Items, exposure_samples: int, lists: Lists
+) -> tuple[Floats, Floats | None]:
+    """Gains whose expectation has the gradient of the group, and its value (Q,) where that needs exposures."""
+    if not group.fairness:
+        return group.gains, None
+    drawn = draw_exposures(items.scores, items.offsets, group.discounts, exposure_samples, lists.draw, lists.n_jobs)
 
     def function(exposures: Floats) -> Sloped:
-        value = sums(list_of_row(items.offsets), part.gains * exposures, len(items.offsets) - 1)
-        slope = part.gains.copy()
-        for weight, measure in part.unfair:
-            one, its_slope = measure(exposures, items.merits, items.groups, items.offsets)
-            value, slope = value + weight * one, slope + weight * its_slope
-        return value, slope
+        value = sums(list_of_row(items.offsets), group.gains * exposures, len(items.offsets) - 1)
+        gradient = group.gains.copy()
+        for weight, measure in group.fairness:
+            one, its_gradient = measure(exposures, items.merits, items.groups, items.offsets)
+            value, gradient = value + weight * one, gradient + weight * its_gradient
+        return value, gradient
 
-    worth, gains = without_noise(function, drawn)
-    return gains, worth
+    exact, gains = without_noise(function, drawn)
+    return gains, exact

@@ -5,8 +5,9 @@ from scipy.special import softmax
 
 from luce.arrays import Floats
 from luce.errors import DataError
-from luce.kernels.grade_choice import grade_choice
-from luce.objectives.objective import Evaluation, Lists, record
+from luce.kernels.grade_choice import cpu
+from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.objectives.objective import record
 
 
 def expected_grade(scores: Floats) -> Floats:
@@ -31,13 +32,8 @@ def expected_grade(scores: Floats) -> Floats:
     ranking_score=expected_grade,
 )
 def mcrank(lists: Lists) -> Evaluation:
-    """Classification of each item into its grade, a whole number from 0; the score is the expected grade."""
-    weights, curvature = lists.item_weights, lists.curvature
-    evaluation = Evaluation(
-        *grade_choice(
-            lists.scores, lists.labels, lists.offsets, item_weights=weights, curvature=curvature, n_jobs=lists.n_jobs
-        )
-    )
+    """Classification of each item into its grade, an integer from 0; the score is the expected grade."""
+    evaluation = evaluate_kernel(cpu.grade_choice, lists, lists.weights, lists.scores.shape[1])
     if np.isnan(evaluation.loss).any():
         _check_grades(lists.labels, lists.scores.shape[1])
     return evaluation
@@ -48,6 +44,6 @@ def _check_grades(labels: Floats, n_grades: int) -> None:
     rows = np.flatnonzero(wrong & ~np.isnan(labels))
     if rows.size:
         raise DataError(
-            f"mcrank needs whole grades from 0 to {n_grades - 1}, one for each output. "
+            f"mcrank needs integer grades from 0 to {n_grades - 1}, one for each output. "
             f"Got {labels[rows[0]]:g} at row {rows[0]}."
         )

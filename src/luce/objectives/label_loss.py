@@ -9,7 +9,8 @@ from torch.autograd.function import once_differentiable
 
 from luce.arrays import Floats, check_offsets, list_of_row
 from luce.errors import DataError, OptionError
-from luce.objectives import Objective, objective
+from luce.objectives import Objective
+from luce.objectives import objective as objective_of
 from luce.objectives.label_rows import row_loss, row_value_and_gradient
 from luce.objectives.relevant import Relevant, one_device, reduced
 from luce.randomness import Draw
@@ -19,25 +20,25 @@ class _LabelLoss(torch.autograd.Function):
     """Per-row losses (B,); the forward pass has already computed the gradient."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, relevant: Relevant, goal: Objective, given: dict[str, Any]) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, relevant: Relevant, objective: Objective, given: dict[str, Any]) -> Tensor:
         rows, n_labels = scores.shape
         offsets = check_offsets(relevant.offsets.numpy(), len(relevant.labels))
-        evaluation = goal.value_and_gradient(
+        evaluation = objective.value_and_gradient(
             scores.detach().to(torch.float64).numpy().ravel(),
             _grades(relevant, offsets, rows, n_labels),
             np.arange(rows + 1) * n_labels,
             **given,
         )
-        teaching = torch.from_numpy(np.diff(offsets) > 0)
+        has_relevant = torch.from_numpy(np.diff(offsets) > 0)
         gradient = torch.from_numpy(evaluation.gradient).view(rows, n_labels).to(scores.dtype)
-        ctx.save_for_backward(gradient, teaching)
-        return torch.from_numpy(evaluation.loss).to(scores.dtype) * teaching
+        ctx.save_for_backward(gradient, has_relevant)
+        return torch.from_numpy(evaluation.loss).to(scores.dtype) * has_relevant
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        gradient, teaching = ctx.saved_tensors
-        return gradient * (upstream * teaching)[:, None], None, None, None
+        gradient, has_relevant = ctx.saved_tensors
+        return gradient * (upstream * has_relevant)[:, None], None, None, None
 
 
 def _grades(relevant: Relevant, offsets: np.ndarray, rows: int, n_labels: int) -> Floats:
@@ -63,11 +64,31 @@ def label_loss(
     n_jobs: int | None = None,
     **options: Any,
 ) -> Tensor:
-    """The loss of an objective for scores (B, N) of N labels in B rows, differentiable in the scores.
+    """The loss of an objective for scores of N labels in B rows, differentiable in the scores.
 
     Each row is a list whose relevant labels have the grades of `relevant` and whose others have grade 0; a row without
-    relevant labels gives loss 0. `reduction` "mean" is over rows; "none" gives (B,).
+    relevant labels gives loss 0.
 
+    Parameters
+    ----------
+    name : str or Objective
+    scores : Tensor of shape (B, N)
+    relevant : Relevant
+    draw : Draw, optional
+        For a random objective give a new one each step.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        Over rows; "none" gives (B,).
+    n_jobs : int, optional
+        Threads on a CPU.
+    **options
+        Options of the objective.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
     >>> scores = torch.zeros(2, 4, requires_grad=True)
     >>> relevant = Relevant(torch.tensor([0, 1]), torch.tensor([0, 2, 2]))
     >>> value = label_loss("pl-partition", scores, relevant, reduction="sum")
@@ -75,36 +96,48 @@ def label_loss(
     >>> value.neg().exp(), scores.grad[0]  # two of four equal labels: 1 in 6
     (tensor(0.1667, grad_fn=<ExpBackward0>), tensor([-0.5833, -0.5833,  0.5833,  0.5833]))
     """
-    goal = objective(name, **options)
-    check_goal(goal)
+    objective = objective_of(name, **options)
+    check_one_score_per_label(objective)
     if scores.ndim != 2:
         raise DataError(f"scores must be two-dimensional, rows by labels. Got shape {tuple(scores.shape)}.")
     if one_device(scores, relevant.labels, relevant.offsets, relevant.grades) != "cpu":
-        return row_loss(goal, scores, relevant, reduction)
-    return reduced(_LabelLoss.apply(scores, relevant, goal, {"draw": draw, "n_jobs": n_jobs}), reduction)
+        return row_loss(objective, scores, relevant, reduction)
+    return reduced(_LabelLoss.apply(scores, relevant, objective, {"draw": draw, "n_jobs": n_jobs}), reduction)
 
 
 def label_value_and_gradient(
     name: str | Objective, scores: Tensor, relevant: Relevant, *, reduction: str = "mean", **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """What `label_loss` gives, and its gradient (B, N) in the scores, without a word to autograd.
+    """What `label_loss` gives, and its gradient in the scores, without autograd.
 
     Training goes on with `scores.backward(gradient)`, which on a GPU spares the way back through Python.
 
+    Parameters
+    ----------
+    name, scores, relevant, reduction, **options
+        As in `label_loss`.
+
+    Returns
+    -------
+    value : Tensor
+    gradient : Tensor of shape (B, N)
+
+    Examples
+    --------
     >>> relevant = Relevant(torch.tensor([0, 1]), torch.tensor([0, 2]))
     >>> label_value_and_gradient("pl-partition", torch.zeros(1, 4), relevant)[1]
     tensor([[-0.5833, -0.5833,  0.5833,  0.5833]])
     """
     if one_device(scores, relevant.labels, relevant.offsets, relevant.grades) != "cpu":
-        return row_value_and_gradient(objective(name, **options), scores, relevant, reduction)
+        return row_value_and_gradient(objective_of(name, **options), scores, relevant, reduction)
     leaf = scores.detach().requires_grad_()
     value = label_loss(name, leaf, relevant, reduction=reduction, **options)
     (gradient,) = torch.autograd.grad(value.sum(), leaf)
     return value.detach(), gradient
 
 
-def check_goal(goal: Objective) -> None:
-    """An error for an objective that cannot train a score a label."""
-    if goal.one_output_per_grade or goal.nuisance:
-        why = "takes one output a grade" if goal.one_output_per_grade else "learns parameters beside the scores"
-        raise OptionError(f"{goal.name} {why}: it does not go with a score a label. Use pl-partition or bce.")
+def check_one_score_per_label(objective: Objective) -> None:
+    """An error for an objective that cannot train one score for each label."""
+    if objective.one_output_per_grade or objective.nuisance:
+        why = "takes one output a grade" if objective.one_output_per_grade else "learns parameters beside the scores"
+        raise OptionError(f"{objective.name} {why}: it does not go with a score a label. Use pl-partition or bce.")

@@ -8,15 +8,16 @@ from torch.autograd.function import once_differentiable
 
 from luce.errors import DataError, LuceError
 from luce.kernels.device import device_kernels
-from luce.kernels.partition_likelihood.plain import ATTENTION, BOUND, PARTITION, WIDTH, Room
-from luce.objectives import Objective, objective
-from luce.objectives.relevant import Relevant, one_device, reduced
+from luce.kernels.partition_likelihood import BOUND
+from luce.kernels.partition_likelihood.plain import WIDTH, Room
+from luce.objectives import OBJECTIVES, Objective
+from luce.objectives import objective as objective_of
+from luce.objectives.relevant import Relevant, factor_of, one_device, reduced
 
-ROWS = {"pl-partition": PARTITION, "pl-lb": BOUND, "attrank": ATTENTION}
 LARGEST_SET = 8_192
 """Relevant labels of a row that a program holds; more go the plain way."""
 
-ROOM = 2**25
+BUFFER = 2**25
 """Scores that the fused loss holds at a time."""
 
 
@@ -99,17 +100,17 @@ class Problem(NamedTuple):
         return reduced(losses if self.constant is None else losses - self.constant, self.reduction)
 
     def factor(self, rows: Tensor) -> float:
-        """What the mean makes of every row's slope."""
-        return 1.0 / max(len(rows), 1) if self.reduction == "mean" else 1.0
+        """What the reduction multiplies the gradient of a row by."""
+        return factor_of(self.reduction, len(rows))
 
 
 def _chunks(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
-    """The scores of some labels after the other, and which is the first; each takes the room of the last."""
-    width = max(ROOM // max(len(hidden), 1) // WIDTH, 1) * WIDTH
-    room = hidden.new_empty(len(hidden) * min(width, len(weight)))
+    """The scores of some labels after the other, and which is the first; each overwrites the last."""
+    width = max(BUFFER // max(len(hidden), 1) // WIDTH, 1) * WIDTH
+    buffer = hidden.new_empty(len(hidden) * min(width, len(weight)))
     for first in range(0, len(weight), width):
         some = weight[first : first + width]
-        scores = room[: len(hidden) * len(some)].view(len(hidden), len(some))
+        scores = buffer[: len(hidden) * len(some)].view(len(hidden), len(some))
         if bias is None:
             torch.mm(hidden, some.t(), out=scores)
         else:
@@ -117,45 +118,37 @@ def _chunks(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
         yield first, scores
 
 
-def has_row_kernel(goal: Objective, graded: bool) -> bool:
-    """Whether rows of labels can be worked on where they are, on a GPU.
-
-    >>> has_row_kernel(objective("pl-partition"), False), has_row_kernel(objective("ranknet"), False)
-    (True, False)
-    """
-    return goal.name in ROWS and not graded
-
-
-def row_loss(goal: Objective, scores: Tensor, relevant: Relevant, reduction: str) -> Tensor:
+def row_loss(objective: Objective, scores: Tensor, relevant: Relevant, reduction: str) -> Tensor:
     """The loss of rows of scores (B, N), differentiable, on their device; values are not checked there."""
-    found: Tensor = _RowLoss.apply(scores, _problem(goal, relevant, scores.shape[1], reduction))
+    found: Tensor = _RowLoss.apply(scores, _problem(objective, relevant, scores.shape[1], reduction))
     return found
 
 
 def row_value_and_gradient(
-    goal: Objective, scores: Tensor, relevant: Relevant, reduction: str
+    objective: Objective, scores: Tensor, relevant: Relevant, reduction: str
 ) -> tuple[Tensor, Tensor]:
     """The loss of rows and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
-    problem, values = _problem(goal, relevant, scores.shape[1], reduction), scores.detach().contiguous()
+    problem, values = _problem(objective, relevant, scores.shape[1], reduction), scores.detach().contiguous()
     room, gradient = Room.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
     work = problem.labels, problem.starts, problem.longest, problem.kind, room, problem.factor(values)
     problem.kernels(values).losses_and_slopes(values, *work, gradient)
     return problem.reduced(room.losses).to(scores.dtype), gradient
 
 
-def _problem(goal: Objective, relevant: Relevant, n_labels: int, reduction: str) -> Problem:
-    if goal.name not in ROWS:
-        known = ", ".join(ROWS)
-        raise LuceError(f"On a GPU rows of labels have {known}, not {goal.name}: move its tensors with .cpu().")
+def _problem(objective: Objective, relevant: Relevant, n_labels: int, reduction: str) -> Problem:
+    kind = objective.label_rows
+    if kind is None:
+        known = ", ".join(name for name, each in OBJECTIVES.items() if each.label_rows is not None)
+        raise LuceError(f"On a GPU rows of labels have {known}, not {objective.name}: move its tensors with .cpu().")
     if relevant.grades is not None:
         raise LuceError("On a GPU relevant labels have no grades. Move the tensors with .cpu().")
     longest, constant = relevant.longest, None
     if longest is None:
         longest = int(relevant.offsets.diff().max()) if len(relevant.offsets) > 1 else 0
-    if goal.name == "pl-lb":
+    if kind == BOUND:
         counts = relevant.offsets.diff()
         constant = torch.where(counts < n_labels, torch.lgamma(counts + 1.0), 0.0)
-    return Problem(relevant.labels.int(), relevant.offsets, longest, ROWS[goal.name], constant, reduction)
+    return Problem(relevant.labels.int(), relevant.offsets, longest, kind, constant, reduction)
 
 
 def fused_linear_loss(
@@ -168,17 +161,38 @@ def fused_linear_loss(
     reduction: str = "mean",
     **options: Any,
 ) -> Tensor:
-    """The loss of scores hidden · weightᵀ + bias, which never exist all at once: last layer and loss together.
+    """The last layer and the loss together: the scores hidden · weightᵀ + bias never exist all at once.
 
-    hidden: (B, H). weight: (N, H). bias: (N,) or None. Differentiable in all three. The scores are made twice, some
-    labels at a time, so that millions of labels take the room of the weights and their gradient.
+    They are computed twice, some labels at a time, so that millions of labels take no more memory than the weights and
+    their gradient.
 
+    Parameters
+    ----------
+    hidden : Tensor of shape (B, H)
+    weight : Tensor of shape (N, H)
+    bias : Tensor of shape (N,) or None
+    relevant : Relevant
+        The labels that are relevant to each row, without grades.
+    name : str or Objective, default="pl-partition"
+        pl-partition, pl-lb or attrank.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        Over rows.
+    **options
+        Options of the objective.
+
+    Returns
+    -------
+    Tensor
+        Differentiable in hidden, weight and bias; of shape (B,) where nothing is reduced.
+
+    Examples
+    --------
     >>> hidden, weight = torch.zeros(1, 2, requires_grad=True), torch.zeros(4, 2)
     >>> value = fused_linear_loss(hidden, weight, None, Relevant(torch.tensor([0, 1]), torch.tensor([0, 2])))
     >>> value.neg().exp()  # two of four equal labels: 1 in 6
     tensor(0.1667, grad_fn=<ExpBackward0>)
     """
-    goal = objective(name, **options)
+    objective = objective_of(name, **options)
     shapes = hidden.ndim == weight.ndim == 2 and hidden.shape[1] == weight.shape[1]
     if not shapes or (bias is not None and bias.shape != weight.shape[:1]):
         given = f"{tuple(hidden.shape)}, {tuple(weight.shape)}, {None if bias is None else tuple(bias.shape)}"
@@ -186,5 +200,5 @@ def fused_linear_loss(
     if len(relevant.offsets) != len(hidden) + 1:
         raise DataError(f"relevant.offsets must bound {len(hidden)} rows. Got {len(relevant.offsets) - 1}.")
     one_device(hidden, weight, bias, relevant.labels, relevant.offsets)
-    found: Tensor = _FusedLoss.apply(hidden, weight, bias, _problem(goal, relevant, len(weight), reduction))
+    found: Tensor = _FusedLoss.apply(hidden, weight, bias, _problem(objective, relevant, len(weight), reduction))
     return found

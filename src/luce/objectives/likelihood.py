@@ -1,34 +1,41 @@
 """The Plackett-Luce likelihoods: of orders, to a depth or weighted by place, and of ordered partitions."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row
-from luce.errors import DataError
-from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, ordered_likelihood
-from luce.kernels.partition_likelihood import partition_likelihood, partition_lower_bound
-from luce.objectives.objective import Evaluation, Lists, record
-from luce.objectives.options import Option, between, switch, whole
-from luce.objectives.ranges import Choice
+from luce.errors import DataError, OptionError
+from luce.kernels import ordered_likelihood as orders
+from luce.kernels import partition_likelihood as partitions
+from luce.kernels.device import device_kernels, list_numbers
+from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sums
+from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood
+from luce.kernels.partition_likelihood import BOUND, PARTITION, partition_likelihood
+from luce.lists import DeviceLists, Evaluation, Lists, evaluate_kernel
+from luce.objectives.objective import record
+from luce.options import Choice, Option, boolean, integer, number, or_none
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FAMILY = "Plackett-Luce likelihood"
 PLACE_WEIGHTS = ("halving", "dcg", "reciprocal")
+PERMUTATIONS = integer(1, default=1, summary="over how many shuffles of equal labels to average")
 
 
-def _ordered(lists: Lists, **settings: Any) -> Evaluation:
-    return Evaluation(
-        *ordered_likelihood(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            item_weights=lists.item_weights,
-            draw=lists.draw,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-            **settings,
-        )
-    )
+def _leaf_sums_of(order_of: Callable[..., Order]) -> Callable[..., Floats]:
+    """The leaf sums of an objective whose options mean this order."""
+
+    def leaf_sums(lists: Lists, leaves: Leaves, n_leaves: int, list_weights: Floats | None, **options: Any) -> Floats:
+        return ordered_leaf_sums(lists, leaves, n_leaves, list_weights, order_of(lists, **options))
+
+    return leaf_sums
+
+
+def _listmle_order(lists: Lists, *, depth: int | None, whole_grades: bool, permutations: int) -> Order:
+    return Order(depth or ALL, whole_grades, permutations)
 
 
 def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
@@ -42,27 +49,72 @@ def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
             f"List {q[:-1][tied][0]} has equal labels, so it has no single order. "
             "Use pl-partition, which sums over the orders of equal labels."
         )
-    return -_ordered(lists, depth=depth or ALL).loss
+    return -ordered_likelihood(lists, Order(depth or ALL)).loss
+
+
+def _listmle_on_device(
+    lists: DeviceLists, *, depth: int | None, whole_grades: bool, permutations: int
+) -> "tuple[Tensor, Tensor]":
+    if whole_grades:
+        raise OptionError("On a GPU listmle knows no 'whole_grades'. Move its tensors with .cpu().")
+    return _orders_on_device(lists, permutations, depth=depth or lists.longest)
+
+
+def _p_listmle_on_device(lists: DeviceLists, *, alpha: Any, permutations: int) -> "tuple[Tensor, Tensor]":
+    import torch
+
+    if isinstance(alpha, str) and alpha == "halving":
+        return _orders_on_device(lists, permutations, depth=lists.longest, halving=True)
+    if isinstance(alpha, str):
+        places = torch.arange(1, lists.longest + 1, device=lists.scores.device)
+        weights = 1 / torch.log2(1.0 + places) if alpha == "dcg" else 1.0 / places
+    else:
+        weights = torch.as_tensor(alpha, device=lists.scores.device)
+    return _orders_on_device(lists, permutations, depth=lists.longest, place_weights=weights)
+
+
+def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "tuple[Tensor, Tensor]":
+    import torch
+
+    scores, labels, offsets, longest, draw, factor = lists
+    kernels = device_kernels("ordered_likelihood", scores.device.type, longest <= orders.LONGEST_ON_GPU)
+    given = scores, labels, offsets, list_numbers(draw, offsets.device), longest
+    settings = {"seed": draw.seed, "step": draw.step, "factor": factor, **order}
+    found = [kernels.ordered_lists(*given, sample=sample, **settings) for sample in range(permutations)]
+    if permutations == 1:
+        return found[0]
+    losses, gradient = (torch.stack(each).mean(0) for each in zip(*found, strict=True))
+    return losses, gradient
 
 
 @record(
     "listmle",
     family=FAMILY,
     formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from place j on in the order of the labels",
-    paper="Xia et al. 2008; Lan et al. 2014; PLRank 2019 (l-ListMLE: depth 10)",
+    paper="Xia et al. 2008; Lan et al. 2014; Xia, Zhai and Wang 2019 (l-ListMLE: depth 10)",
     cost="n log n + n · permutations",
-    choices={
-        "depth": whole(None, 1, "how many places of the order count; None = all", Choice((None, 5, 10, 20))),
-        "whole_grades": switch(False, "go on to the end of the grade that depth cuts, instead of cutting it at random"),
-        "permutations": whole(1, 1, "over how many shuffles of equal labels to average"),
+    option_specs={
+        "depth": or_none(
+            integer(
+                1,
+                summary="how many places of the order count; None = all",
+                search_space=Choice((None, 5, 10, 20)),
+            )
+        ),
+        "whole_grades": boolean(
+            default=False, summary="go on to the end of the grade that depth cuts, instead of cutting it at random"
+        ),
+        "permutations": PERMUTATIONS,
     },
     random=True,
     curvature=True,
     log_probability=_strict_order,
+    leaf_sums=_leaf_sums_of(_listmle_order),
+    device_lists=_listmle_on_device,
 )
-def listmle(lists: Lists, *, depth: int | None, whole_grades: bool, permutations: int) -> Evaluation:
+def listmle(lists: Lists, **options: Any) -> Evaluation:
     """Minus the log-likelihood of the order that the labels give, equal labels in a seeded random order."""
-    return _ordered(lists, depth=depth or ALL, whole_grades=whole_grades, permutations=permutations)
+    return ordered_likelihood(lists, _listmle_order(lists, **options))
 
 
 def _is_place_weights(value: Any) -> bool:
@@ -75,18 +127,18 @@ def _is_place_weights(value: Any) -> bool:
     return array.ndim == 1 and array.size > 0 and bool(np.isfinite(array).all()) and bool(array.min() >= 0)
 
 
-def weights_of_places(alpha: Any, offsets: Integers) -> dict[str, Any]:
-    """The option `alpha` of p-listmle, as the kernels take it.
-
-    >>> weights_of_places("reciprocal", np.array([0, 2, 5]))
-    {'place_weights': array([1. , 0.5 , 0.33333333])}
-    """
+def _p_listmle_order(lists: Lists, *, alpha: Any, permutations: int) -> Order:
     if isinstance(alpha, str) and alpha == "halving":
-        return {"halving": True}
+        return Order(permutations=permutations, halving=True)
+    return Order(permutations=permutations, place_weights=_weights_of_places(alpha, lists.offsets))
+
+
+def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
+    """The weight of each place, of any but halving weights."""
     if not isinstance(alpha, str):
-        return {"place_weights": np.asarray(alpha, dtype=np.float64)}
+        return np.asarray(alpha, dtype=np.float64)
     places = np.arange(1, np.diff(offsets).max(initial=0) + 1)
-    return {"place_weights": 1 / (np.log2(1 + places) if alpha == "dcg" else places)}
+    return 1 / (np.log2(1 + places) if alpha == "dcg" else places)
 
 
 @record(
@@ -95,22 +147,24 @@ def weights_of_places(alpha: Any, offsets: Integers) -> dict[str, Any]:
     formula="Σ_j α_j (lse(C_j) − s_(j)); α_j = (2^(n−j) − 1) / (2^(n−1) − 1), 1 / log2(1 + j), 1 / j, or given",
     paper="Lan et al. 2014",
     cost="n log n + n · permutations",
-    choices={
+    option_specs={
         "alpha": Option(
-            "halving",
             "'halving', 'dcg', 'reciprocal' or a row of weights ≥ 0",
             _is_place_weights,
+            "halving",
             "weight of each place; halving is the paper's 2^(n−j) − 1 as a ratio to the first; a row ends in zeros",
-            Choice(("halving", "dcg", "reciprocal")),
+            Choice(PLACE_WEIGHTS),
         ),
-        "permutations": whole(1, 1, "over how many shuffles of equal labels to average"),
+        "permutations": PERMUTATIONS,
     },
     random=True,
     curvature=True,
+    leaf_sums=_leaf_sums_of(_p_listmle_order),
+    device_lists=_p_listmle_on_device,
 )
-def p_listmle(lists: Lists, *, alpha: Any, permutations: int) -> Evaluation:
+def p_listmle(lists: Lists, **options: Any) -> Evaluation:
     """ListMLE with a weight for each place, so that errors at the top of the list cost most."""
-    return _ordered(lists, **weights_of_places(alpha, lists.offsets), permutations=permutations)
+    return ordered_likelihood(lists, _p_listmle_order(lists, **options))
 
 
 @record(
@@ -121,10 +175,11 @@ def p_listmle(lists: Lists, *, alpha: Any, permutations: int) -> Evaluation:
     cost="n log n",
     curvature=True,
     loss_is_log_probability=True,
+    leaf_sums=_leaf_sums_of(lambda lists: Order(TO_THE_LOWEST)),
 )
 def pl_topk(lists: Lists) -> Evaluation:
     """Minus the log-likelihood of a known order at the top; the lowest label is the unordered rest."""
-    evaluation = _ordered(lists, depth=TO_THE_LOWEST)
+    evaluation = ordered_likelihood(lists, Order(TO_THE_LOWEST))
     tied = np.flatnonzero(np.isnan(evaluation.loss))
     if tied.size:
         raise DataError(
@@ -134,30 +189,37 @@ def pl_topk(lists: Lists) -> Evaluation:
     return evaluation
 
 
+def _partition_leaf_sums(
+    lists: Lists, leaves: Leaves, n_leaves: int, list_weights: Floats | None, *, tol: float
+) -> Floats:
+    return partition_leaf_sums(lists, leaves, n_leaves, list_weights, tol)
+
+
+def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Tensor]":
+    scores, labels, offsets, longest, _, factor = lists
+    kernels = device_kernels("partition_likelihood", scores.device.type, longest <= partitions.LONGEST_ON_GPU)
+    found: tuple[Tensor, Tensor] = kernels.partition_lists(scores, labels, offsets, longest, factor)
+    return found
+
+
 @record(
     "pl-partition",
     family=FAMILY,
     formula="−Σ_{m<M} log P(S_m > R_{m+1}), P(S > R) = ∫ e^{−t} Π_{i∈S} (1 − e^{−t a_i}) dt, a_i = e^{s_i − lse(R)}",
     paper="Ma et al. 2020",
     cost="n log n",
-    choices={"tol": between(1e-9, 1e-14, 1e-3, "largest error of a log-probability")},
+    option_specs={"tol": number(1e-14, 1e-3, default=1e-9, summary="largest error of a log-probability")},
     curvature=True,
     loss_is_log_probability=True,
     item_weights=False,
     no_item_weights="the likelihood of a set is one number, not a sum over its items.",
+    leaf_sums=_partition_leaf_sums,
+    device_lists=_partition_on_device,
+    label_rows=PARTITION,
 )
 def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
     """Minus the exact log-likelihood of the ordered grades, the order inside a grade being unknown."""
-    return Evaluation(
-        *partition_likelihood(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            tol=tol,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-        )
-    )
+    return partition_likelihood(lists, tol)
 
 
 @record(
@@ -167,16 +229,8 @@ def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
     paper="Ma et al. 2020, the bound it compares with",
     cost="n log n",
     curvature=True,
+    label_rows=BOUND,
 )
 def pl_lb(lists: Lists) -> Evaluation:
     """Minus a lower bound of the likelihood of the ordered grades, in closed form."""
-    return Evaluation(
-        *partition_lower_bound(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            item_weights=lists.item_weights,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-        )
-    )
+    return evaluate_kernel(partitions.cpu.partition_lower_bound, lists, lists.weights)

@@ -1,4 +1,4 @@
-"""Log-probabilities of what was observed, under the models that have them; always normalised."""
+"""Log-probabilities of what was observed, under the models that have them; always normalized."""
 
 from typing import Any
 
@@ -12,23 +12,41 @@ from luce.objectives import OBJECTIVES, objective
 def log_prob(
     scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike | None = None, model: str = "pl-partition", **options: Any
 ) -> Floats:
-    """log P of each list (Q,) under a likelihood objective; without offsets all rows are one list.
+    """log P of each list under a likelihood objective.
 
-    `listmle` is the probability of a full order, or of its first `depth` places; `pl-topk` of a known order above the
-    lowest label; `pl-partition` of ordered grades. What the labels leave out of a probability they must not hold: ties
-    in a full order are an error.
+    Parameters
+    ----------
+    scores, labels : array-like of shape (N,)
+    offsets : array-like of shape (Q + 1,), optional
+        List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
+    model : str, default="pl-partition"
+        An objective with a probability. `listmle` is that of a full order, or of its first `depth` places; `pl-topk` of
+        a known order above the lowest label; `pl-partition` of ordered grades.
+    **options
+        Options of the objective.
 
+    Returns
+    -------
+    ndarray of shape (Q,)
+
+    Raises
+    ------
+    DataError
+        Where labels do not say what the probability is of: ties in a full order.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> np.exp(log_prob([0.0, 0.0, 0.0], [1, 1, 0]))  # which of three equal items is last: 1 in 3
     array([0.33333333])
     """
-    goal = objective(model, **options)
-    lists = goal.lists(scores, labels, offsets)
-    if goal.log_probability is not None:
-        return goal.log_probability(lists, **goal.options)
-    if goal.loss_is_log_probability:
-        return -goal.compute(lists, **goal.options).loss
+    chosen = objective(model, **options)
+    lists = chosen.lists(scores, labels, offsets)
+    if chosen.log_probability is not None:
+        return chosen.log_probability(lists, **chosen.options)
+    if chosen.loss_is_log_probability:
+        return -chosen.compute(lists, **chosen.options).loss
     names = ", ".join(
         name for name, entry in OBJECTIVES.items() if entry.loss_is_log_probability or entry.log_probability
     )
-    raise OptionError(f"{model} gives no probability. These do: {names}.")
+    raise OptionError(f"{chosen.name} gives no probability. These do: {names}.")

@@ -1,7 +1,8 @@
 """The logistic loss of each item alone: binary cross-entropy."""
 
-from luce.kernels.logistic import logistic
-from luce.objectives.objective import Evaluation, Lists, record
+from luce.kernels.logistic import cpu
+from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.objectives.objective import record
 
 
 @record(
@@ -17,13 +18,4 @@ from luce.objectives.objective import Evaluation, Lists, record
 )
 def bce(lists: Lists) -> Evaluation:
     """Binary cross-entropy of whether an item is relevant, its label above 0, whatever the rest of the list."""
-    return Evaluation(
-        *logistic(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            item_weights=lists.item_weights,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-        )
-    )
+    return evaluate_kernel(cpu.logistic, lists, lists.weights)

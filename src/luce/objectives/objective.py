@@ -3,68 +3,72 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, Integers, check_offsets, check_rows, frozen, numbers
+from luce.arrays import Floats, check_offsets, check_rows, frozen, numbers
 from luce.compiled import compiled
 from luce.errors import DataError, NumericalError, OptionError, unknown_name
-from luce.objectives.options import Option
+from luce.lists import Evaluation, Lists
+from luce.options import Option
 from luce.randomness import Draw
 
 EXPONENT = 0x7FF0_0000_0000_0000
 """The bits of the exponent of a float64."""
 
 
-class Evaluation(NamedTuple):
-    """What an objective gives; nothing is summed or averaged over lists.
-
-    loss: (Q,). gradient: (N,), or (N, outputs). curvature: the diagonal of the second derivative in the shape of the
-    gradient, where asked for and declared. nuisance_gradient: (Q, P) for P nuisance parameters.
-    """
-
-    loss: Floats
-    gradient: Floats
-    curvature: Floats | None = None
-    nuisance_gradient: Floats | None = None
-
-
-class Lists(NamedTuple):
-    """What an objective works on, checked: the scores and labels of ragged lists, and how to go about it."""
-
-    scores: Floats
-    labels: Floats
-    offsets: Integers
-    item_weights: Floats | None
-    nuisance: Floats
-    draw: Draw
-    curvature: bool
-    n_jobs: int | None
-    groups: Integers | None = None
-
-
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """An objective of the table with its options set; `luce.objective(name, **options)` makes one.
+    """An objective with its options set: `luce.objective(name, **options)` makes one of the table.
 
-    Attributes:
-        name, family, summary, formula, paper: what it is, for people.
-        cost: how the time for a list grows with the number n of its items.
-        compute: (lists, **options) → Evaluation.
-        choices: the options it knows; `options`: as they are set.
-        random: it draws; the same `draw` gives the same numbers.
-        curvature: it has a diagonal second derivative.
-        nuisance: parameters learned with the model, by name, and where they start.
-        one_output_per_grade: scores are (N, grades), and `ranking_score` makes one number of them.
-        pointwise: every observed item informs it, also alone in its list.
-        uses_ties: lists whose labels are all equal inform it.
-        item_weights: it takes a weight for each item; `no_item_weights` says why not.
-        shift_invariant: adding a number to all scores of a list changes nothing.
-        loss_is_log_probability: the loss is minus the log of a normalised probability; `log_probability`: where the
-            model has one and the loss is not that, (lists, **options) → (Q,).
-        gradient_only: the loss is not what the gradient is the slope of; the formula says what it is.
+    Attributes
+    ----------
+    name, family, summary, formula, paper : str
+        What it is, for people.
+    cost : str
+        How the time for a list grows with the number n of its items.
+    compute : callable
+        (lists, **options) → Evaluation.
+    synonyms : tuple of str
+        Other names of the same thing in papers; `luce.objective` takes them too.
+    option_specs : mapping of str to Option
+        The options it has.
+    options : mapping of str to object
+        The options as they are set.
+    random : bool
+        It draws; the same `draw` gives the same numbers.
+    curvature : bool
+        It has a diagonal second derivative.
+    nuisance : mapping of str to float
+        Parameters learned with the model, by name, and where they start.
+    one_output_per_grade : bool
+        Scores are (N, grades), and `ranking_score` makes one number of them.
+    pointwise : bool
+        Every observed item has signal for it, also alone in its list.
+    uses_ties : bool
+        Lists whose labels are all equal have signal for it.
+    item_weights : bool
+        It takes a weight for each item; `no_item_weights` says why not.
+    shift_invariant : bool
+        Adding a number to all scores of a list changes nothing.
+    loss_is_log_probability : bool
+        The loss is minus the log of a normalized probability.
+    log_probability : callable or None
+        Where the model has a probability and the loss is not minus its log: (lists, **options) → (Q,).
+    gradient_only : bool
+        The gradient is not the derivative of the loss; the formula says what the loss is.
+    estimate : callable or None
+        Where it is an estimate from samples whose variance is known: (lists, *, variance, **options) → Estimate.
+    leaf_sums : callable or None
+        Where the second derivative along the leaves of a tree is known exactly: (lists, leaves, n_leaves,
+        list_weights, **options) → (2, leaves), the pull on each leaf and the second derivative.
+    device_lists : callable or None
+        Where it runs on a GPU: (DeviceLists, **options) → losses (Q,) and gradient (N,), tensors.
+    label_rows : int or None
+        Where rows of labels run on a GPU, fused with the last layer if wanted: the loss of a row, one of the kinds
+        of `luce.kernels.partition_likelihood`.
     """
 
     name: str
@@ -74,7 +78,8 @@ class Objective:
     paper: str
     cost: str
     compute: Callable[..., Evaluation]
-    choices: Mapping[str, Option] = field(default_factory=dict)
+    synonyms: tuple[str, ...] = ()
+    option_specs: Mapping[str, Option] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     random: bool = False
     curvature: bool = False
@@ -89,17 +94,19 @@ class Objective:
     loss_is_log_probability: bool = False
     log_probability: Callable[..., Floats] | None = None
     gradient_only: bool = False
+    estimate: Callable[..., Any] | None = None
+    leaf_sums: Callable[..., Floats] | None = None
+    device_lists: Callable[..., Any] | None = None
+    label_rows: int | None = None
 
     def with_options(self, **options: Any) -> "Objective":
         """The same objective with these options, each checked."""
         if not options:
             return self
         for name, value in options.items():
-            if name not in self.choices:
-                raise unknown_name(f"option of {self.name}", name, self.choices)
-            choice = self.choices[name]
-            if not choice.accepts(value):
-                raise OptionError(f"The {name!r} option of {self.name} must be {choice.allowed}. Got {value!r}.")
+            if name not in self.option_specs:
+                raise unknown_name(f"option of {self.name}", name, self.option_specs)
+            self.option_specs[name].check(f"The {name!r} option of {self.name}", value)
         return replace(self, options={**self.options, **options})
 
     def value_and_gradient(
@@ -115,11 +122,33 @@ class Objective:
         n_jobs: int | None = None,
         groups: ArrayLike | None = None,
     ) -> Evaluation:
-        """The loss (Q,) of each list and the gradient (N,); without offsets all rows are one list.
+        """The loss of each list and its gradient in the scores.
 
-        A label of NaN means not observed: the item is left out of its list and gets gradient 0. `groups` (N,) are
-        integers that tell whose each item is, where fairness to groups is a goal.
+        Parameters
+        ----------
+        scores : array-like of shape (N,), or (N, grades) where there is one output per grade
+        labels : array-like of shape (N,)
+            NaN means not observed: the item is left out of its list and gets gradient 0.
+        offsets : array-like of shape (Q + 1,), optional
+            List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
+        item_weights : array-like of shape (N,), optional
+        nuisance : array-like of shape (P,), optional
+            Values of the nuisance parameters; where they start by default.
+        draw : Draw, optional
+            Names the randomness of a random objective.
+        curvature : bool, default=False
+            Also compute the diagonal of the second derivative.
+        n_jobs : int, optional
+            Threads; LUCE_THREADS, or all cores, by default.
+        groups : array-like of shape (N,), optional
+            Integers that tell whose each item is, for fairness to groups.
 
+        Returns
+        -------
+        Evaluation
+
+        Examples
+        --------
         >>> from luce.objectives import objective
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
@@ -163,11 +192,11 @@ class Objective:
         members = None if groups is None else check_rows("groups", groups, len(s)).astype(np.int64)
         return Lists(s, y, bounds, weights, extra, draw, curvature, n_jobs, members)
 
-    def informative(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
-        """For each list whether it teaches this objective anything: (Q,) booleans.
+    def has_signal(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
+        """Which lists this objective can learn from: (Q,) booleans.
 
         >>> from luce.objectives import objective
-        >>> objective("listmle").informative([1, 0, 2, 2, 1], [0, 2, 4, 5])
+        >>> objective("listmle").has_signal([1, 0, 2, 2, 1], [0, 2, 4, 5])
         array([ True, False, False])
         """
         y = numbers("labels", labels)
@@ -202,11 +231,13 @@ class Objective:
     def facts(self) -> dict[str, Any]:
         """What the record says, ready for JSON: the source of the command line's and the documentation's words."""
         options = {
-            name: {"default": choice.default, "allowed": choice.allowed, "meaning": choice.summary}
-            for name, choice in self.choices.items()
+            name: {"default": spec.default, "allowed": spec.allowed, "meaning": spec.summary}
+            for name, spec in self.option_specs.items()
         }
+        kernels = {"lists": self.device_lists, "rows of labels": self.label_rows}
         return {
             "name": self.name,
+            **({"also called": ", ".join(self.synonyms)} if self.synonyms else {}),
             "family": self.family,
             "summary": self.summary,
             "formula": self.formula,
@@ -219,6 +250,8 @@ class Objective:
             "uses ties": self.uses_ties,
             "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
             "log-probability": self.loss_is_log_probability or self.log_probability is not None,
+            "exact leaves of trees": self.leaf_sums is not None,
+            "on a GPU": " and ".join(name for name, kernel in kernels.items() if kernel is not None) or "no",
             "options": options,
         }
 
@@ -232,7 +265,7 @@ class Objective:
 
     @property
     def _changed(self) -> dict[str, Any]:
-        return {k: v for k, v in self.options.items() if v is not self.choices[k].default}
+        return {k: v for k, v in self.options.items() if v is not self.option_specs[k].default}
 
     def __str__(self) -> str:
         changed = ", ".join(f"{k}={v!r}" for k, v in self._changed.items())
@@ -263,11 +296,6 @@ def _of_table(name: str, options: dict[str, Any]) -> Objective:
     return objective(name, **options)
 
 
-def relevance(labels: Floats) -> Floats:
-    """1 where a label is above 0, else 0; NaN where it is not observed."""
-    return np.where(np.isnan(labels), np.nan, labels > 0)
-
-
 def record(
     name: str,
     *,
@@ -275,15 +303,16 @@ def record(
     formula: str,
     paper: str,
     cost: str,
-    choices: Mapping[str, Option] | None = None,
+    option_specs: Mapping[str, Option] | None = None,
+    synonyms: tuple[str, ...] = (),
     **traits: Any,
 ) -> Any:
     """Make the decorated function an objective; the first line of its docstring is the summary."""
 
     def make(compute: Callable[..., Evaluation]) -> Objective:
         summary = (inspect.getdoc(compute) or "").partition("\n")[0]
-        known = dict(choices or {})
-        defaults = {key: option.default for key, option in known.items()}
-        return Objective(name, family, summary, formula, paper, cost, compute, known, defaults, **traits)
+        specs = dict(option_specs or {})
+        defaults = {key: spec.default for key, spec in specs.items()}
+        return Objective(name, family, summary, formula, paper, cost, compute, synonyms, specs, defaults, **traits)
 
     return make

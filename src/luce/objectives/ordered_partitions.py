@@ -2,8 +2,9 @@
 
 from luce.arrays import Floats
 from luce.kernels.subset_choice import arithmetic_choice, geometric_choice, log_probability, sampled_choice
-from luce.objectives.objective import Evaluation, Lists, record
-from luce.objectives.options import one_of, switch, whole
+from luce.lists import Evaluation, Lists
+from luce.objectives.objective import record
+from luce.options import Choice, boolean, integer, one_of
 
 FAMILY = "ordered partitions"
 PAPER = "Tran, Phung and Venkatesh 2011"
@@ -14,17 +15,17 @@ SAMPLED = (
 )
 DIRECTION = one_of(
     "forward",
-    ("forward", "backward"),
-    "choose the best subset first, or eliminate the worst first: the model of −s",
-    tried=True,
+    "backward",
+    default="forward",
+    summary="choose the best subset first, or eliminate the worst first: the model of −s",
+    search_space=Choice(("forward", "backward")),
 )
-CHAINS = whole(1, 1, "over how many chains to average")
+CHAINS = integer(1, default=1, summary="over how many chains to average")
 
 
 def _with_constants(lists: Lists, *, direction: str) -> Floats:
     """log P with the constants log(C_k n_k), C_k = (2^{N_k} − 1) / N_k, that the loss leaves out."""
-    given = lists.scores, lists.labels, lists.offsets
-    return log_probability(*given, worth="arithmetic", direction=direction, n_jobs=lists.n_jobs)
+    return log_probability(lists, "arithmetic", direction)
 
 
 @record(
@@ -33,7 +34,7 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
     formula="Σ_k lse(R_k) − lse(S_k), R_k = S_k ∪ … ∪ S_K; worth of a subset = mean of e^s",
     paper=f"{PAPER}, full decomposition",
     cost="n log n",
-    choices={"direction": DIRECTION},
+    option_specs={"direction": DIRECTION},
     curvature=True,
     log_probability=_with_constants,
     item_weights=False,
@@ -41,25 +42,16 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
 )
 def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
     """Minus the log-likelihood of choosing grade after grade, a subset being worth the mean of its items' worths."""
-    return Evaluation(
-        *arithmetic_choice(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            direction=direction,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-        )
-    )
+    return arithmetic_choice(lists, direction)
 
 
 @record(
     "pmop-exact",
     family=FAMILY,
     formula="Σ_k log(Σ_{∅ ≠ S ⊆ R_k} e^{mean of s over S}) − mean of s over S_k; lists of at most 500 observed items",
-    paper=f"{PAPER}, general model; normaliser by elementary symmetric polynomials",
+    paper=f"{PAPER}, general model; normalizer by elementary symmetric polynomials",
     cost="n³",
-    choices={"direction": DIRECTION},
+    option_specs={"direction": DIRECTION},
     loss_is_log_probability=True,
     uses_ties=True,
     item_weights=False,
@@ -67,9 +59,7 @@ def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
 )
 def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
     """Minus the exact log-likelihood of choosing grade after grade, a subset being worth e to its mean score."""
-    return Evaluation(
-        *geometric_choice(lists.scores, lists.labels, lists.offsets, direction=direction, n_jobs=lists.n_jobs)
-    )
+    return geometric_choice(lists, direction)
 
 
 @record(
@@ -78,8 +68,8 @@ def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
     formula=SAMPLED.format(chain="Gibbs sampling"),
     paper=f"{PAPER}, Algorithm 1",
     cost="n · grades · steps · chains",
-    choices={
-        "steps": whole(1, 1, "sweeps over the items that are left, at each stage"),
+    option_specs={
+        "steps": integer(1, default=1, summary="sweeps over the items that are left, at each stage"),
         "chains": CHAINS,
         "direction": DIRECTION,
     },
@@ -91,7 +81,7 @@ def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
 )
 def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Evaluation:
     """The gradient of pmop-exact estimated by a few Gibbs sweeps from the observed subset, for lists of any length."""
-    return _sampled(lists, gibbs=True, corrected=True, steps=steps, chains=chains, direction=direction)
+    return sampled_choice(lists, steps=steps, chains=chains, direction=direction)
 
 
 @record(
@@ -100,10 +90,12 @@ def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Eval
     formula=SAMPLED.format(chain="a Metropolis-Hastings chain"),
     paper=f"{PAPER}, Algorithm 1",
     cost="n · grades · steps · chains",
-    choices={
-        "steps": whole(3, 1, "proposals at each stage"),
+    option_specs={
+        "steps": integer(1, default=3, summary="proposals at each stage"),
         "chains": CHAINS,
-        "corrected": switch(True, "accept so that the chain tends to the model; False: as printed, which does not"),
+        "corrected": boolean(
+            default=True, summary="accept so that the chain tends to the model; False: as printed, which does not"
+        ),
         "direction": DIRECTION,
     },
     random=True,
@@ -114,21 +106,4 @@ def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Eval
 )
 def pmop_mh(lists: Lists, *, steps: int, chains: int, corrected: bool, direction: str) -> Evaluation:
     """The gradient of pmop-exact estimated by a few Metropolis-Hastings steps from the observed subset."""
-    return _sampled(lists, gibbs=False, corrected=corrected, steps=steps, chains=chains, direction=direction)
-
-
-def _sampled(lists: Lists, *, gibbs: bool, corrected: bool, steps: int, chains: int, direction: str) -> Evaluation:
-    return Evaluation(
-        *sampled_choice(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            gibbs=gibbs,
-            corrected=corrected,
-            steps=steps,
-            chains=chains,
-            direction=direction,
-            draw=lists.draw,
-            n_jobs=lists.n_jobs,
-        )
-    )
+    return sampled_choice(lists, gibbs=False, corrected=corrected, steps=steps, chains=chains, direction=direction)

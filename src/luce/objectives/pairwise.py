@@ -5,13 +5,12 @@ Sums, not means, as the papers have them; w are the item weights, 1 where none a
 
 import numpy as np
 
-from luce.arrays import Floats
 from luce.errors import OptionError
-from luce.kernels.label_targets import Target, label_targets
-from luce.kernels.pairs import pair_hinges, pair_outcomes, pair_squares, pair_swaps
-from luce.objectives.objective import Evaluation, Lists, record
-from luce.objectives.options import between, one_of, whole
-from luce.objectives.ranges import Choice, Range
+from luce.kernels.label_targets import label_targets
+from luce.kernels.pairs import hinges, pair_outcomes, pair_swaps, squares
+from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.objectives.objective import record
+from luce.options import Choice, Range, integer, number, one_of, or_none
 
 FAMILY = "pairwise"
 TIES = "pairwise with ties"
@@ -22,13 +21,14 @@ HELD = (
     "loss is the sum as it stands, and jumps when ranks change. Equal scores share their ranks: a pair's weight is its "
     "mean over their orders"
 )
-TRUNCATION = whole(
-    30,
-    1,
-    "pairs count where at least one of the two items is among so many first by the present scores, as with "
-    "LightGBM's lambdarank_truncation_level; None = all pairs",
-    Choice((10, 30, 100, None)),
-    optional=True,
+TRUNCATION = or_none(
+    integer(
+        1,
+        default=30,
+        summary="pairs count where at least one of the two items is among so many first by the present scores, as with "
+        "LightGBM's lambdarank_truncation_level; None = all pairs",
+        search_space=Choice((10, 30, 100, None)),
+    )
 )
 HIGHEST_PARAMETER = 700.0
 
@@ -43,21 +43,19 @@ HIGHEST_PARAMETER = 700.0
 )
 def ranknet(lists: Lists) -> Evaluation:
     """Minus the log-likelihood of every pair with different labels under Bradley-Terry: the logistic loss."""
-    return Evaluation(*_outcomes(lists, "none")[:3])
+    return pair_outcomes(lists)._replace(nuisance_gradient=None)
 
 
 @record(
     "ranksvm",
     family=FAMILY,
-    formula="Σ_{y_i > y_j} w_i w_j max(0, 1 − δ), δ = s_i − s_j; slope 0 where δ = 1",
+    formula="Σ_{y_i > y_j} w_i w_j max(0, 1 − δ), δ = s_i − s_j; derivative 0 where δ = 1",
     paper="Joachims 2002; Tran, Phung and Venkatesh 2011",
     cost="n log n",
 )
 def ranksvm(lists: Lists) -> Evaluation:
     """The hinge loss: pairs with different labels should be at least 1 apart."""
-    return Evaluation(
-        *pair_hinges(lists.scores, lists.labels, lists.offsets, item_weights=lists.item_weights, n_jobs=lists.n_jobs)
-    )
+    return evaluate_kernel(hinges.pair_hinges, lists, lists.weights, has_curvature=False)
 
 
 @record(
@@ -70,16 +68,7 @@ def ranksvm(lists: Lists) -> Evaluation:
 )
 def rankregress(lists: Lists) -> Evaluation:
     """The quadratic loss: pairs with different labels should be 1 apart, whatever the labels."""
-    return Evaluation(
-        *pair_squares(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            item_weights=lists.item_weights,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-        )
-    )
+    return evaluate_kernel(squares.pair_squares, lists, lists.weights)
 
 
 @record(
@@ -95,7 +84,7 @@ def rankregress(lists: Lists) -> Evaluation:
 )
 def pairties_davidson(lists: Lists) -> Evaluation:
     """Minus the log-likelihood of all pairs, equal labels being draws of Davidson's model; at first ν = 1."""
-    return Evaluation(*_outcomes(lists, "davidson"))
+    return _with_ties(lists, "davidson")
 
 
 @record(
@@ -111,7 +100,7 @@ def pairties_davidson(lists: Lists) -> Evaluation:
 )
 def pairties_rao_kupper(lists: Lists) -> Evaluation:
     """Minus the log-likelihood of all pairs, equal labels being draws of Rao and Kupper's model; at first θ = 2."""
-    return Evaluation(*_outcomes(lists, "rao-kupper"))
+    return _with_ties(lists, "rao-kupper")
 
 
 @record(
@@ -121,7 +110,7 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
     "a pair counts by what swapping it does to NDCG; " + HELD,
     paper="Burges et al. 2006, Burges 2010; the trees of PLRank 2019",
     cost="n log n + n · truncation_level",
-    choices={"truncation_level": TRUNCATION},
+    option_specs={"truncation_level": TRUNCATION},
     curvature=True,
     gradient_only=True,
 )
@@ -138,10 +127,22 @@ def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
     + HELD,
     paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of PL-Rank 2021",
     cost="n log n + n · truncation_level",
-    choices={
+    option_specs={
         "truncation_level": TRUNCATION,
-        "variant": one_of("2", ("2", "2++"), "NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight", tried=True),
-        "mu": between(10.0, 0.0, 1e6, "what NDCG-Loss2's weight counts for in 2++", Range(0.1, 100.0, log=True)),
+        "variant": one_of(
+            "2",
+            "2++",
+            default="2",
+            summary="NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight",
+            search_space=Choice(("2", "2++")),
+        ),
+        "mu": number(
+            0,
+            1e6,
+            default=10.0,
+            summary="what NDCG-Loss2's weight counts for in 2++",
+            search_space=Range(0.1, 100.0, log=True),
+        ),
     },
     curvature=True,
     gradient_only=True,
@@ -154,35 +155,13 @@ def lambdaloss(lists: Lists, *, truncation_level: int | None, variant: str, mu: 
     return _swaps(lists, truncation_level, change=bits, gap=mu * bits)
 
 
-def _outcomes(lists: Lists, draws: str) -> tuple[Floats, Floats, Floats | None, Floats]:
-    parameter = float(lists.nuisance[0]) if len(lists.nuisance) else 0.0
+def _with_ties(lists: Lists, draws: str) -> Evaluation:
+    parameter = float(lists.nuisance[0])
     if parameter > HIGHEST_PARAMETER:
         raise OptionError(f"The tie parameter must be at most {HIGHEST_PARAMETER:g}. Got {parameter}.")
-    loss, gradient, second, slope = pair_outcomes(
-        lists.scores,
-        lists.labels,
-        lists.offsets,
-        draws=draws,
-        parameter=parameter,
-        item_weights=lists.item_weights,
-        curvature=lists.curvature,
-        n_jobs=lists.n_jobs,
-    )
-    return loss, gradient, second, slope[:, None]
+    return pair_outcomes(lists, draws, parameter)
 
 
-def _swaps(lists: Lists, truncation_level: int | None, *, change: float = 1.0, gap: float = 0.0) -> Evaluation:
-    return Evaluation(
-        *pair_swaps(
-            lists.scores,
-            lists.labels,
-            label_targets(lists.labels, lists.offsets, Target("gain", "sum"), n_jobs=lists.n_jobs),
-            lists.offsets,
-            truncation_level=truncation_level,
-            change=change,
-            gap=gap,
-            item_weights=lists.item_weights,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-        )
-    )
+def _swaps(lists: Lists, truncation_level: int | None, **weights: float) -> Evaluation:
+    gains = label_targets(lists.labels, lists.offsets, "gain", "sum", n_jobs=lists.n_jobs)
+    return pair_swaps(lists, gains, truncation_level, **weights)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from luce.errors import LuceError, OptionError
+from luce.errors import DataError, LuceError, OptionError
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -12,8 +12,16 @@ REDUCTIONS = ("mean", "sum", "none")
 class Relevant(NamedTuple):
     """The labels that are relevant to each row; all others have grade 0.
 
-    labels: (E,), row after row, rising within a row, each once. offsets: int64 (B+1,). grades: (E,) > 0; None = all 1.
-    longest: the most labels of a row, where it is known, which saves a wait for the GPU.
+    Attributes
+    ----------
+    labels : Tensor of shape (E,)
+        Row after row, rising within a row, each once.
+    offsets : int64 Tensor of shape (B + 1,)
+        Row b owns labels[offsets[b]:offsets[b + 1]].
+    grades : Tensor of shape (E,), optional
+        Above 0; all 1 by default.
+    longest : int, optional
+        The most labels of a row, where it is known, which saves a wait for the GPU.
     """
 
     labels: Tensor
@@ -22,16 +30,39 @@ class Relevant(NamedTuple):
     longest: int | None = None
 
 
-def reduced(losses: Tensor, reduction: str) -> Tensor:
-    """The mean, the sum, or each of the losses (B,).
+def reduced(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Tensor:
+    """The mean, weighted by `weights`, the sum, or each of the losses (Q,).
 
     >>> import torch
-    >>> reduced(torch.tensor([1.0, 3.0]), "mean")
-    tensor(2.)
+    >>> losses = torch.tensor([1.0, 3.0])
+    >>> reduced(losses, "mean"), reduced(losses, "mean", torch.tensor([3.0, 1.0]))
+    (tensor(2.), tensor(1.5000))
     """
+    _check_reduction(reduction)
+    if weights is None:
+        return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
+    if weights.shape != losses.shape or bool((weights < 0).any()):
+        raise DataError(f"list_weights must be {len(losses)} numbers ≥ 0. Got {weights}.")
+    weights = weights.to(losses.dtype)
+    losses = losses * weights
+    if reduction == "none":
+        return losses
+    return losses.sum() / weights.sum() if reduction == "mean" else losses.sum()
+
+
+def factor_of(reduction: str, n_lists: int) -> float:
+    """What the reduction multiplies the gradient of each list by.
+
+    >>> factor_of("mean", 4), factor_of("sum", 4)
+    (0.25, 1.0)
+    """
+    _check_reduction(reduction)
+    return 1.0 / max(n_lists, 1) if reduction == "mean" else 1.0
+
+
+def _check_reduction(reduction: str) -> None:
     if reduction not in REDUCTIONS:
         raise OptionError(f"reduction must be 'mean', 'sum' or 'none'. Got {reduction!r}.")
-    return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
 
 
 def one_device(*tensors: Tensor | None) -> str:

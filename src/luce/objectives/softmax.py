@@ -1,23 +1,18 @@
 """Cross-entropies between a distribution made of the labels and the softmax of the scores."""
 
-from luce.kernels.cross_entropy import cross_entropy
-from luce.kernels.label_targets import Target
-from luce.objectives.objective import Evaluation, Lists, record, relevance
+import numpy as np
+
+from luce.kernels.cross_entropy import cpu
+from luce.kernels.label_targets import target_arguments
+from luce.kernels.partition_likelihood import ATTENTION
+from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.objectives.objective import record
 
 
-def _against(lists: Lists, value: str, norm: str) -> Evaluation:
+def _cross_entropy(lists: Lists, value: str, norm: str) -> Evaluation:
     """Cross-entropy with these targets, each multiplied by the weight of its item."""
-    return Evaluation(
-        *cross_entropy(
-            lists.scores,
-            lists.labels,
-            lists.offsets,
-            Target(value, norm),
-            item_weights=lists.item_weights,
-            curvature=lists.curvature,
-            n_jobs=lists.n_jobs,
-        )
-    )
+    targets = target_arguments(lists.offsets, value, norm)
+    return evaluate_kernel(cpu.cross_entropy, lists, lists.weights, *targets)
 
 
 @record(
@@ -31,7 +26,7 @@ def _against(lists: Lists, value: str, norm: str) -> Evaluation:
 )
 def listnet(lists: Lists) -> Evaluation:
     """Cross-entropy of the top-one probabilities that labels and scores give."""
-    return _against(lists, "exponential", "sum")
+    return _cross_entropy(lists, "exponential", "sum")
 
 
 @record(
@@ -42,10 +37,11 @@ def listnet(lists: Lists) -> Evaluation:
     cost="n",
     curvature=True,
     uses_ties=True,
+    label_rows=ATTENTION,
 )
 def attrank(lists: Lists) -> Evaluation:
     """Cross-entropy with the attention that labels above zero give; lists without any give nothing."""
-    return _against(lists, "attention", "sum")
+    return _cross_entropy(lists, "attention", "sum")
 
 
 @record(
@@ -59,7 +55,7 @@ def attrank(lists: Lists) -> Evaluation:
 )
 def kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the gains as a distribution; lists without gain give nothing."""
-    return _against(lists, "gain", "sum")
+    return _cross_entropy(lists, "gain", "sum")
 
 
 @record(
@@ -73,7 +69,7 @@ def kl(lists: Lists) -> Evaluation:
 )
 def c_kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
-    return _against(lists, "gain", "dcg")
+    return _cross_entropy(lists, "gain", "dcg")
 
 
 @record(
@@ -87,4 +83,5 @@ def c_kl(lists: Lists) -> Evaluation:
 )
 def softmax(lists: Lists) -> Evaluation:
     """Minus the log of the probability that each relevant item would be picked first."""
-    return _against(lists._replace(labels=relevance(lists.labels)), "label", "one")
+    relevant = np.where(np.isnan(lists.labels), np.nan, lists.labels > 0)
+    return _cross_entropy(lists._replace(labels=relevant), "label", "one")

@@ -7,8 +7,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from luce.errors import DataError, OptionError
-from luce.objectives import Objective, objective
-from luce.objectives.relevant import one_device
+from luce.objectives import Objective
+from luce.objectives import objective as objective_of
+from luce.objectives.relevant import one_device, reduced
 from luce.objectives.torch_device import list_loss, list_value_and_gradient
 from luce.randomness import Draw
 
@@ -17,10 +18,10 @@ class _ListLoss(torch.autograd.Function):
     """Per-list losses (Q,); the forward pass has already computed the gradient."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, goal: Objective, given: dict[str, Any]) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, objective: Objective, given: dict[str, Any]) -> Tensor:
         values = scores.detach().to(torch.float64).numpy()
         extra = nuisance.detach().to(torch.float64).numpy()
-        evaluation = goal.value_and_gradient(values, **given, nuisance=extra)
+        evaluation = objective.value_and_gradient(values, **given, nuisance=extra)
         ctx.save_for_backward(torch.from_numpy(evaluation.gradient))
         ctx.sizes = torch.from_numpy(given["offsets"]).diff()
         ctx.nuisance = evaluation.nuisance_gradient
@@ -33,9 +34,9 @@ class _ListLoss(torch.autograd.Function):
         (gradient,) = ctx.saved_tensors
         by_list = upstream.to(torch.float64)
         by_row = by_list.repeat_interleave(ctx.sizes)
-        slope = gradient * (by_row[:, None] if gradient.ndim == 2 else by_row)
+        by_score = gradient * (by_row[:, None] if gradient.ndim == 2 else by_row)
         extra = None if ctx.nuisance is None else (by_list @ torch.from_numpy(ctx.nuisance)).to(ctx.dtypes[1])
-        return slope.to(ctx.dtypes[0]), extra, None, None
+        return by_score.to(ctx.dtypes[0]), extra, None, None
 
 
 def loss(
@@ -56,39 +57,56 @@ def loss(
 ) -> Tensor:
     """The loss of an objective, differentiable in the scores and in the nuisance parameters.
 
-    Scores are flat, (N,) with `offsets` (Q+1,), or a padded batch (Q, longest) with a `mask` that is True at items;
-    padding changes nothing. With one output a grade they have one more dimension. `reduction` "mean" is over lists,
-    weighted by `list_weights`; "none" gives (Q,). For a random objective give a new `draw` each step.
+    Tensors on a GPU stay there, where the objective has kernels for it (`luce objectives NAME` says so); these give
+    float32 and do not look for NaN.
 
-    Tensors on a GPU stay there: listmle, p-listmle, pl-partition and the expected metrics have kernels for it, which
-    give float32 and do not look for NaN. There `longest`, the size of the longest list, saves a wait for the GPU.
+    Parameters
+    ----------
+    name : str or Objective
+    scores, labels : Tensor of shape (N,) with offsets, or (Q, longest) with a mask
+        With one output a grade scores have one more dimension.
+    offsets : Tensor of shape (Q + 1,), optional
+        List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
+    mask : bool Tensor of shape (Q, longest), optional
+        True at items of a padded batch; padding changes nothing.
+    item_weights : Tensor in the shape of the labels, optional
+    list_weights : Tensor of shape (Q,), optional
+    nuisance : Tensor of shape (P,), optional
+        Parameters that the objective learns beside the scores.
+    draw : Draw, optional
+        For a random objective give a new one each step.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        "mean" is over lists, weighted by `list_weights`; "none" gives (Q,).
+    longest : int, optional
+        The size of the longest list, which saves a wait for the GPU.
+    n_jobs : int, optional
+        Threads on a CPU.
+    **options
+        Options of the objective.
 
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
     >>> scores = torch.tensor([20.0, 0.0, -1.0], requires_grad=True)
     >>> loss("listmle", scores, torch.tensor([2.0, 1.0, 0.0])).backward()
     >>> scores.grad.numpy().round(4).tolist()
     [-0.0, -0.2689..., 0.2689...]
     """
-    goal = objective(name, **options)
-    if reduction not in ("mean", "sum", "none"):
-        raise OptionError(f"reduction must be 'mean', 'sum' or 'none'. Got {reduction!r}.")
+    objective = objective_of(name, **options)
     if mask is not None:
         scores, labels, offsets, item_weights = _unpadded(scores, labels, offsets, mask, item_weights)
     elif offsets is None:
         offsets = torch.tensor([0, len(scores)], device=scores.device)
     if one_device(scores, labels, offsets, item_weights, list_weights, nuisance) == "cpu":
-        losses = _on_cpu(goal, scores, labels, offsets, item_weights, nuisance, draw, n_jobs)
-    else:
-        whole = reduction if list_weights is None else "none"
-        losses = list_loss(goal, scores, labels, offsets, item_weights, draw, whole, longest)
-        if list_weights is None:
-            return losses
-    weights = torch.ones_like(losses) if list_weights is None else list_weights.to(losses.dtype)
-    if weights.shape != losses.shape or bool((weights < 0).any()):
-        raise DataError(f"list_weights must be {len(losses)} numbers ≥ 0. Got {list_weights}.")
-    losses = losses * weights
-    if reduction == "none":
-        return losses
-    return losses.sum() / weights.sum() if reduction == "mean" else losses.sum()
+        losses = _on_cpu(objective, scores, labels, offsets, item_weights, nuisance, draw, n_jobs)
+        return reduced(losses, reduction, list_weights)
+    if list_weights is None:
+        return list_loss(objective, scores, labels, offsets, item_weights, draw, reduction, longest)
+    losses = list_loss(objective, scores, labels, offsets, item_weights, draw, "none", longest)
+    return reduced(losses, reduction, list_weights)
 
 
 def value_and_gradient(
@@ -102,17 +120,28 @@ def value_and_gradient(
     longest: int | None = None,
     **options: Any,
 ) -> tuple[Tensor, Tensor]:
-    """What `loss` gives for flat lists, and its gradient (N,) in the scores, without a word to autograd.
+    """What `loss` gives for flat lists, and its gradient in the scores, without autograd.
 
     Training goes on with `scores.backward(gradient)`, which on a GPU spares the way back through Python.
 
+    Parameters
+    ----------
+    name, scores, labels, offsets, draw, reduction, longest, **options
+        As in `loss`.
+
+    Returns
+    -------
+    value : Tensor
+    gradient : Tensor of shape (N,)
+
+    Examples
+    --------
     >>> scores, labels = torch.tensor([20.0, 0.0, -1.0]), torch.tensor([2.0, 1.0, 0.0])
     >>> value_and_gradient("listmle", scores, labels, torch.tensor([0, 3]))[1]
     tensor([-2...e-09, -2.6894e-01,  2.6894e-01])
     """
     if one_device(scores, labels, offsets) != "cpu":
-        goal = objective(name, **options)
-        return list_value_and_gradient(goal, scores, labels, offsets, draw, reduction, longest)
+        return list_value_and_gradient(objective_of(name, **options), scores, labels, offsets, draw, reduction, longest)
     leaf = scores.detach().requires_grad_()
     value = loss(name, leaf, labels, offsets, draw=draw, reduction=reduction, **options)
     (gradient,) = torch.autograd.grad(value.sum(), leaf)
@@ -120,7 +149,7 @@ def value_and_gradient(
 
 
 def _on_cpu(
-    goal: Objective,
+    objective: Objective,
     scores: Tensor,
     labels: Tensor,
     offsets: Tensor,
@@ -134,8 +163,8 @@ def _on_cpu(
     given |= {"draw": draw, "n_jobs": n_jobs}
     if item_weights is not None:
         given["item_weights"] = item_weights.detach().numpy()
-    extra = scores.new_tensor(list(goal.nuisance.values())) if nuisance is None else nuisance
-    return _ListLoss.apply(scores, extra, goal, given)
+    extra = scores.new_tensor(list(objective.nuisance.values())) if nuisance is None else nuisance
+    return _ListLoss.apply(scores, extra, objective, given)
 
 
 def _unpadded(

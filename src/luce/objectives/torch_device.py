@@ -1,48 +1,38 @@
 """Objectives on a GPU: loss and gradient of lists and of rows of labels where the scores are, nothing copied."""
 
-from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from luce.errors import LuceError, OptionError
-from luce.kernels.device import device_kernels
-from luce.kernels.expected_gain import AUTO, ESTIMATORS
-from luce.kernels.expected_gain.plain import AS_GIVEN, BINARY, COUNT, EXPONENTIAL, IDEAL, LINEAR, SUM
-from luce.objectives.expected import samples_at
-from luce.objectives.linear_metrics import ARP, NDCG, PRECISION, RECALL, parts_of
-from luce.objectives.objective import Objective
-from luce.objectives.relevant import reduced
+from luce.lists import DeviceLists
+from luce.objectives import OBJECTIVES, Objective
+from luce.objectives.relevant import factor_of, reduced
 from luce.randomness import Draw
 
-LISTS = ("listmle", "p-listmle", "pl-partition", *ESTIMATORS)
-LONGEST = {"partition_likelihood": 16_384, "ordered_likelihood": 8_192, "expected_gain": 16_384}
-"""Items of a list that a program holds; longer ones go the plain way."""
 
-
-class _Sloped(torch.autograd.Function):
-    """The losses (Q,) of lists, or their sum times a factor that the slopes (N,) have in them already."""
+class _WithGradient(torch.autograd.Function):
+    """The losses (Q,) of lists, or their sum times a factor that the gradient (N,) has in it already."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, losses: Tensor, slopes: Tensor, offsets: Tensor, total: float) -> Tensor:
-        ctx.save_for_backward(slopes, offsets)
+    def forward(ctx: Any, scores: Tensor, losses: Tensor, gradient: Tensor, offsets: Tensor, total: float) -> Tensor:
+        ctx.save_for_backward(gradient, offsets)
         ctx.dtype = scores.dtype
         return (losses.sum() * total if total else losses).to(scores.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        slopes, offsets = ctx.saved_tensors
+        gradient, offsets = ctx.saved_tensors
         if upstream.ndim:
-            upstream = upstream.to(slopes.dtype).repeat_interleave(offsets.diff(), output_size=len(slopes))
-        return (upstream * slopes).to(ctx.dtype), None, None, None, None
+            upstream = upstream.to(gradient.dtype).repeat_interleave(offsets.diff(), output_size=len(gradient))
+        return (upstream * gradient).to(ctx.dtype), None, None, None, None
 
 
 def list_loss(
-    goal: Objective,
+    objective: Objective,
     scores: Tensor,
     labels: Tensor,
     offsets: Tensor,
@@ -52,13 +42,14 @@ def list_loss(
     longest: int | None,
 ) -> Tensor:
     """The loss of lists, differentiable, by kernels of the device; values are not checked there."""
-    losses, slopes, factor = _losses_and_slopes(goal, scores, labels, offsets, item_weights, draw, reduction, longest)
-    found: Tensor = _Sloped.apply(scores, losses, slopes, offsets, 0.0 if reduction == "none" else factor)
+    lists = _device_lists(objective, scores, labels, offsets, item_weights, draw, reduction, longest)
+    losses, gradient = objective.device_lists(lists, **objective.options)  # type: ignore[misc]
+    found: Tensor = _WithGradient.apply(scores, losses, gradient, offsets, 0.0 if reduction == "none" else lists.factor)
     return found
 
 
 def list_value_and_gradient(
-    goal: Objective,
+    objective: Objective,
     scores: Tensor,
     labels: Tensor,
     offsets: Tensor,
@@ -67,12 +58,13 @@ def list_value_and_gradient(
     longest: int | None,
 ) -> tuple[Tensor, Tensor]:
     """The loss of lists and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
-    losses, slopes, _ = _losses_and_slopes(goal, scores, labels, offsets, None, draw, reduction, longest)
-    return reduced(losses, reduction).to(scores.dtype), slopes.to(scores.dtype)
+    lists = _device_lists(objective, scores, labels, offsets, None, draw, reduction, longest)
+    losses, gradient = objective.device_lists(lists, **objective.options)  # type: ignore[misc]
+    return reduced(losses, reduction).to(scores.dtype), gradient.to(scores.dtype)
 
 
-def _losses_and_slopes(
-    goal: Objective,
+def _device_lists(
+    objective: Objective,
     scores: Tensor,
     labels: Tensor,
     offsets: Tensor,
@@ -80,95 +72,13 @@ def _losses_and_slopes(
     draw: Draw | None,
     reduction: str,
     longest: int | None,
-) -> tuple[Tensor, Tensor, float]:
-    if goal.name not in LISTS:
-        raise LuceError(f"On a GPU there are {', '.join(LISTS)}, not {goal.name}: move its tensors with .cpu().")
+) -> DeviceLists:
+    if objective.device_lists is None:
+        known = ", ".join(name for name, each in OBJECTIVES.items() if each.device_lists is not None)
+        raise LuceError(f"On a GPU there are {known}, not {objective.name}: move its tensors with .cpu().")
     if item_weights is not None:
-        raise OptionError(f"On a GPU {goal.name} takes no item weights. Move its tensors with .cpu().")
+        raise OptionError(f"On a GPU {objective.name} takes no item weights. Move its tensors with .cpu().")
     if longest is None:
         longest = int(offsets.diff().max()) if len(offsets) > 1 else 0
-    factor = 1.0 / max(len(offsets) - 1, 1) if reduction == "mean" else 1.0
-    work = _partition if goal.name == "pl-partition" else _expected if goal.name in ESTIMATORS else _ordered
-    values = scores.detach().contiguous()
-    return *work(goal, values, labels, offsets, longest, draw or Draw(), factor), factor
-
-
-def _partition(
-    goal: Objective, scores: Tensor, labels: Tensor, offsets: Tensor, longest: int, draw: Draw, factor: float
-) -> tuple[Tensor, Tensor]:
-    kernels = _kernels("partition_likelihood", scores, longest)
-    found: tuple[Tensor, Tensor] = kernels.partition_lists(scores, labels, offsets, longest, factor)
-    return found
-
-
-def _kernels(room: str, scores: Tensor, longest: int) -> Any:
-    return device_kernels(room, scores.device.type, longest <= LONGEST[room])
-
-
-def _numbers(draw: Draw, device: torch.device) -> Tensor | None:
-    """The numbers of the lists, on the device; None = 0, 1, 2 …"""
-    return None if draw.lists is None else torch.as_tensor(draw.lists, device=device)
-
-
-def _ordered(
-    goal: Objective, scores: Tensor, labels: Tensor, offsets: Tensor, longest: int, draw: Draw, factor: float
-) -> tuple[Tensor, Tensor]:
-    if goal.options.get("whole_grades"):
-        raise OptionError(f"On a GPU {goal.name} knows no 'whole_grades'. Move its tensors with .cpu().")
-    alpha = goal.options.get("alpha")
-    weights = None
-    if alpha is not None and not (isinstance(alpha, str) and alpha == "halving"):
-        places = torch.arange(1, longest + 1, device=scores.device)
-        named = {"dcg": lambda: 1 / torch.log2(1.0 + places), "reciprocal": lambda: 1.0 / places}
-        weights = named[alpha]() if isinstance(alpha, str) else torch.as_tensor(alpha, device=scores.device)
-    settings: dict[str, Any] = {"seed": draw.seed, "step": draw.step, "place_weights": weights, "factor": factor}
-    settings |= {"halving": alpha is not None and weights is None, "depth": goal.options.get("depth") or longest}
-    kernels, numbers, count = (
-        _kernels("ordered_likelihood", scores, longest),
-        _numbers(draw, offsets.device),
-        goal.options["permutations"],
-    )
-    found = [
-        kernels.ordered_lists(scores, labels, offsets, numbers, longest, sample=sample, **settings)
-        for sample in range(count)
-    ]
-    if count == 1:
-        return found[0]
-    losses, slopes = (torch.stack(parts).mean(0) for parts in zip(*found, strict=True))
-    return losses, slopes
-
-
-def _expected(
-    goal: Objective, scores: Tensor, labels: Tensor, offsets: Tensor, longest: int, draw: Draw, factor: float
-) -> tuple[Tensor, Tensor]:
-    samples = samples_at(goal.options["samples"], draw.step)
-    if samples == AUTO:
-        raise OptionError(f"On a GPU the 'samples' option of {goal.name} must be a number or a schedule. Got 'auto'.")
-    metric, linear = goal.options["metric"], goal.options["gain"] == "linear"
-    named = metric if isinstance(metric, str) else tuple(np.asarray(metric).tolist())
-    discounts, *settings = _parts(named, linear, longest, scores.device)
-    kernels = _kernels("expected_gain", scores, longest)
-    values, slopes = kernels.expected_gain_lists(
-        scores,
-        kernels.list_gains(labels, offsets, discounts, longest, *settings),
-        offsets,
-        discounts,
-        _numbers(draw, offsets.device),
-        longest,
-        samples=samples,
-        estimator=ESTIMATORS[goal.name],
-        seed=draw.seed,
-        step=draw.step,
-        factor=-factor,
-    )
-    return -values, slopes
-
-
-@lru_cache(64)
-def _parts(metric: Any, linear: bool, longest: int, device: torch.device) -> tuple[Tensor, int, int, float]:
-    """The discounts of a metric on a device, and which gains they go with: kind, norm and scale."""
-    kind, weights = parts_of(metric, longest)
-    discounts = torch.as_tensor(weights, dtype=torch.float32, device=device)
-    gain = BINARY if kind in (PRECISION, RECALL) else LINEAR if linear or kind == ARP else EXPONENTIAL
-    norm = {NDCG: IDEAL, RECALL: SUM, ARP: SUM, PRECISION: AS_GIVEN if "@" in metric else COUNT}.get(kind, AS_GIVEN)
-    return discounts, gain, norm, float(len(weights)) if kind == PRECISION else 1.0
+    factor = factor_of(reduction, len(offsets) - 1)
+    return DeviceLists(scores.detach().contiguous(), labels, offsets, longest, draw or Draw(), factor)

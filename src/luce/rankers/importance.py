@@ -13,8 +13,8 @@ from luce.data import Dataset
 from luce.errors import DataError, OptionError
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
+from luce.options import is_integer
 from luce.rankers.ranker import Ranker
-from luce.rankers.settings import is_integer
 
 
 class Importance(NamedTuple):

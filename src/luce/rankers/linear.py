@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,14 @@ from luce.data.transform import width_after
 from luce.errors import DataError, LuceWarning, OptionError, unknown_name
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
-from luce.objectives.ranges import Range
 from luce.optimizers.convergence import Curve
+from luce.options import Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.explanation import Explainable
 from luce.rankers.linear_problem import Parameters
 from luce.rankers.linear_search import SEARCHES, Task
 from luce.rankers.ranker import Callback
-from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, POSITIVE, or_none, whole
+from luce.rankers.settings import COMMON, NAME
 
 
 class LinearRanker(Explainable):
@@ -58,17 +58,16 @@ class LinearRanker(Explainable):
 
     kind = "linear"
     resumable_params = ("max_iter", "n_jobs", "early_stopping_rounds")
-    rules = COMMON | {
-        "reg_lambda": NOT_NEGATIVE,
+    param_specs = COMMON | {
+        "reg_lambda": number(0, search_space=Range(1e-3, 1e4, log=True)),
         "optimizer": or_none(NAME),
-        "max_iter": or_none(whole(1)),
-        "tol": NOT_NEGATIVE,
-        "learning_rate": POSITIVE,
-        "batch_size": or_none(whole(1)),
-        "restarts": whole(0),
+        "max_iter": or_none(integer(1)),
+        "tol": number(0),
+        "learning_rate": number(above=0, search_space=Range(0.01, 3.0, log=True)),
+        "batch_size": or_none(integer(1)),
+        "restarts": integer(0),
     }
-    tried: ClassVar = {"reg_lambda": Range(1e-3, 1e4, log=True), "learning_rate": Range(0.01, 3.0, log=True)}
-    limit = "max_iter"
+    max_iter_param = "max_iter"
 
     def __init__(
         self,
@@ -119,7 +118,7 @@ class LinearRanker(Explainable):
         self._check_settings()
         search = SEARCHES[self._method].run
         training = self._training_data(X, y, qid, validation)
-        if not self._objective().informative(training.dataset.labels, training.dataset.offsets).any():
+        if not self._objective().has_signal(training.dataset.labels, training.dataset.offsets).any():
             warnings.warn(
                 f"No list of {training.dataset!r} teaches {self._objective()} anything: one item alone has no order, "
                 "nor have equal labels. All scores are equal.",

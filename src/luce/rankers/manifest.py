@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from luce.optimizers.convergence import Record, checked_history
-from luce.rankers.settings import is_integer, is_number
+from luce.options import is_integer, is_number
 
 
 class Facts(NamedTuple):

@@ -1,4 +1,4 @@
-"""PRESETS, the one table of the papers' systems: a kind of ranker, an objective and settings, as printed."""
+"""PRESETS, the one table of the papers' systems: a kind of ranker, an objective and parameters, as printed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,18 @@ from luce.objectives import objective as objective_of
 
 @dataclass(frozen=True)
 class Preset:
-    """A system of a paper: which ranker it is, what it learns from, and every setting that the paper states."""
+    """A system of a paper: which ranker it is, its objective, and every parameter that the paper states.
+
+    Attributes
+    ----------
+    name, paper, summary : str
+    model : str
+        The kind of ranker.
+    objective : str
+        Its objective; `options` are the objective's.
+    settings : mapping of str to object
+        The parameters of the ranker.
+    """
 
     name: str
     model: str
@@ -22,9 +33,9 @@ class Preset:
 
     def facts(self) -> dict[str, Any]:
         """What the record says, ready for JSON."""
-        goal = str(objective_of(self.objective, **self.options))
+        objective = str(objective_of(self.objective, **self.options))
         names = {"name": self.name, "summary": self.summary, "paper": self.paper, "model": self.model}
-        return {**names, "objective": goal, **self.settings}
+        return {**names, "objective": objective, **self.settings}
 
     def parameters(self) -> dict[str, Any]:
         """What the ranker is made with."""
@@ -34,17 +45,16 @@ class Preset:
 _L_BFGS = {"optimizer": "lbfgs", "max_iter": 100, "tol": 1e-5}
 _SAMPLED = {"optimizer": "gradient-descent", "max_iter": 1_000, "learning_rate": 0.1}
 _TREES = {"n_estimators": 1_000, "num_leaves": 30, "learning_rate": 0.1, "split": "ones"}
-_PLRANK = {**_TREES, "leaf": "exact", "resample_each_round": False}
+_LISTMLE_TREES = {**_TREES, "leaf": "exact", "resample_each_round": False}
 _MART = {**_TREES, "leaf": "diagonal"}
-_LIGHTGBM = {"n_estimators": 1_000, "num_leaves": 31, "min_child_samples": 20, "learning_rate": 0.1}
 _TAGS = {"hidden_layer_sizes": (256,), "batch_size": 128, "optimizer": "adam", "learning_rate": (1e-4, 1e-3, 1e-2)}
-_2011, _2019 = "Tran, Phung and Venkatesh 2011", "PLRank 2019"
+_2011, _2019 = "Tran, Phung and Venkatesh 2011", "Xia, Zhai and Wang 2019"
 
 PRESETS = {
     preset.name: preset
     for preset in (
         Preset(
-            "pmop-fd",
+            "linear-pmop-fd",
             "linear",
             "pmop-fd",
             _2011,
@@ -52,7 +62,7 @@ PRESETS = {
             settings=_L_BFGS,
         ),
         Preset(
-            "pmop-gibbs",
+            "linear-pmop-gibbs",
             "linear",
             "pmop-gibbs",
             _2011,
@@ -61,7 +71,7 @@ PRESETS = {
             _SAMPLED,
         ),
         Preset(
-            "pmop-mh",
+            "linear-pmop-mh",
             "linear",
             "pmop-mh",
             _2011,
@@ -88,18 +98,18 @@ PRESETS = {
         ),
         *(
             Preset(
-                "plrank" if count == 1 else f"plrank-{count}",
+                "listmle-trees" if count == 1 else f"listmle-trees-{count}",
                 "trees",
                 "listmle",
                 _2019,
-                f"Trees with the Plackett-Luce loss of the top ten; {count} order{'s' * (count > 1)} of equal labels.",
+                f"PLRank: trees with ListMLE of the top ten; {count} order{'s' * (count > 1)} of equal labels.",
                 {"depth": 10, "permutations": count},
-                _PLRANK,
+                _LISTMLE_TREES,
             )
             for count in (1, 3, 6)
         ),
         Preset(
-            "mcrank",
+            "mcrank-trees",
             "trees",
             "mcrank",
             _2019,
@@ -116,8 +126,8 @@ PRESETS = {
             _MART,
         ),
         *(
-            Preset(name, "trees", goal, _2019, f"Trees with {loss}.", settings=_MART)
-            for name, goal, loss in (
+            Preset(name, "trees", objective, _2019, f"Trees with {loss}.", settings=_MART)
+            for name, objective, loss in (
                 ("mart-1", "squared-gain", "the squared distance to the gain (Eq. 11)"),
                 ("mart-2", "squared-label", "the squared distance to the label (Eq. 12)"),
                 ("c-mart-1", "c-squared", "the squared distance to the gain over the ideal DCG (Eq. 10)"),
@@ -129,25 +139,14 @@ PRESETS = {
         ),
         *(
             Preset(
-                f"lightgbm-{name}",
-                "trees",
-                "lambdarank",
-                "Ke et al. 2017",
-                f"LightGBM's own {objective} with its defaults, stopped by our metrics; the loss is our lambdarank.",
-                settings={**_LIGHTGBM, "lightgbm_objective": objective},
-            )
-            for name, objective in (("lambdarank", "lambdarank"), ("xendcg", "rank_xendcg"))
-        ),
-        *(
-            Preset(
-                f"tags-{goal}",
+                f"tags-{objective}",
                 "labels",
-                goal,
+                objective,
                 "Ma et al. 2020",
-                f"Labels ranked by two layers of 256 with {goal}, Adam, the learning rate chosen by validation.",
+                f"Labels ranked by two layers of 256 with {objective}, Adam, the learning rate chosen by validation.",
                 settings=_TAGS,
             )
-            for goal in ("pl-partition", "pl-lb", "ranknet", "ranksvm")
+            for objective in ("pl-partition", "pl-lb", "ranknet", "ranksvm")
         ),
         Preset(
             "leml",

@@ -34,11 +34,11 @@ from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
-from luce.objectives.ranges import Tried
+from luce.options import Option
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.inputs import as_dataset, check_features, finite, one_list, refuse_missing
 from luce.rankers.manifest import facts_of
-from luce.rankers.settings import COMMON, Rule, check_settings
+from luce.rankers.settings import COMMON, check_settings
 from luce.rankers.storage import save_model
 
 Callback = Callable[[dict[str, float]], None]
@@ -66,11 +66,9 @@ class Ranker(BaseEstimator):
     """Parameters that a training may go on with other values of."""
     machine_specific_params: ClassVar[tuple[str, ...]] = ()
     """Parameters that a model file leaves out: they may mean nothing on another machine."""
-    rules: ClassVar[Mapping[str, Rule]] = COMMON
-    """What its parameters may be."""
-    tried: ClassVar[Mapping[str, Tried]] = {}
-    """What tuning tries of its parameters."""
-    limit: ClassVar[str]
+    param_specs: ClassVar[Mapping[str, Option]] = COMMON
+    """What its parameters may be, and what tuning tries of them."""
+    max_iter_param: ClassVar[str]
     """The parameter that says how many iterations a fit takes at most."""
     # A Pipeline offers sample_weight=None to its last step, which must have heard of it.
     __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": None}
@@ -291,7 +289,7 @@ class Ranker(BaseEstimator):
 
     def _check_settings(self) -> None:
         """Every setting, before any work."""
-        check_settings(self, self.rules)
+        check_settings(self, self.param_specs)
         self._metric()
 
     def __sklearn_tags__(self) -> Any:

@@ -1,37 +1,38 @@
-"""What may be tuned of a ranker: its own settings and its objective's options, each with what is worth trying."""
+"""What may be tuned of a ranker: its own parameters and its objective's options, each with the values to search."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import clone
 
-from luce.objectives.ranges import Tried
+from luce.options import Choice, Range
 from luce.rankers.ranker import Ranker
 
 
-def search_space(ranker: Ranker) -> dict[str, Tried]:
-    """What tuning tries, by the name of a setting or of an option of the objective.
+def search_space(ranker: Ranker) -> dict[str, Range | Choice]:
+    """What tuning tries, by the name of a parameter or of an option of the objective.
 
     >>> from luce.rankers import LinearRanker
-    >>> for name, tried in search_space(LinearRanker("listmle")).items():
-    ...     print(name, tried, sep=": ")
-    reg_lambda: 0.001 to 10000, by ratio
+    >>> for name, values in search_space(LinearRanker("listmle")).items():
+    ...     print(name, values, sep=": ")
+    reg_lambda: 0.001 to 10000, log scale
     depth: none / 5 / 10 / 20
     """
     idle = ranker.idle_settings()
-    own = {name: tried for name, tried in ranker.tried.items() if name not in idle}
-    options = {} if "objective" in idle else ranker._objective().choices
-    return own | {name: option.tried for name, option in options.items() if option.tried is not None}
+    specs = {name: spec for name, spec in ranker.param_specs.items() if name not in idle}
+    if "objective" not in idle:
+        specs |= ranker._objective().option_specs
+    return {name: spec.search_space for name, spec in specs.items() if spec.search_space is not None}
 
 
 def value_of(ranker: Ranker, name: str) -> Any:
-    """The value that a setting, or an option of the objective, has now."""
+    """The value that a parameter, or an option of the objective, has now."""
     parameters = ranker.get_params(deep=False)
     return parameters[name] if name in parameters else ranker._objective().options[name]
 
 
 def with_settings(ranker: Ranker, settings: Mapping[str, Any]) -> Ranker:
-    """A ranker like this one, not fitted, with other values of settings and of options of its objective.
+    """A ranker like this one, not fitted, with other values of parameters and of options of its objective.
 
     >>> from luce.rankers import LinearRanker
     >>> with_settings(LinearRanker("listmle"), {"reg_lambda": 3.0, "depth": 10})

@@ -1,82 +1,63 @@
-"""What the settings of a ranker may be: checked before any work, and again when a model file is read."""
+"""What the parameters of every ranker may be: checked before any work, and again when a model file is read."""
 
-import reprlib
-import sys
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from luce.data.features import Transform
-from luce.errors import OptionError
+from luce.options import Option, integer, is_integer, is_number
 
 THREADS = 1_024
 """More than any machine has use for."""
 
 
-class Rule(NamedTuple):
-    """What a setting may be, in words and as a test."""
-
-    allowed: str
-    accepts: Callable[[Any], bool]
-
-
-def check_settings(ranker: Any, rules: Mapping[str, Rule]) -> None:
-    """An error for the first setting that is not what it may be.
+def check_settings(ranker: Any, param_specs: Mapping[str, Option]) -> None:
+    """An error for the first parameter that is not what it may be.
 
     >>> from types import SimpleNamespace
-    >>> check_settings(SimpleNamespace(epochs=0), {"epochs": whole(1)})
+    >>> check_settings(SimpleNamespace(epochs=0), {"epochs": integer(1)})
     Traceback (most recent call last):
     luce.errors.OptionError: epochs must be an integer ≥ 1. Got 0.
     """
-    for name, rule in rules.items():
-        value = getattr(ranker, name)
-        if not rule.accepts(value):
-            raise OptionError(f"{name} must be {rule.allowed}. Got {reprlib.repr(value)}.")
+    for name, spec in param_specs.items():
+        spec.check(name, getattr(ranker, name))
 
 
-def is_integer(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def widths(**declared: Any) -> Option:
+    """The widths of layers."""
+
+    def accepts(value: Any) -> bool:
+        return isinstance(value, list | tuple) and all(is_integer(width) and width >= 1 for width in value)
+
+    return Option("widths, integers ≥ 1", accepts, **declared)
 
 
-def is_number(value: Any) -> bool:
-    """Whether this is a finite number."""
-    if is_integer(value):
-        return abs(int(value)) <= sys.float_info.max
-    return isinstance(value, float | np.floating) and bool(np.isfinite(value))
+def learning_rates(**declared: Any) -> Option:
+    """A learning rate, or several to choose from by validation."""
+
+    def accepts(value: Any) -> bool:
+        rates = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+        return bool(rates) and all(is_number(rate) and rate > 0 for rate in rates)
+
+    return Option("a number > 0, or several", accepts, **declared)
 
 
-def whole(lowest: int) -> Rule:
-    return Rule(f"an integer ≥ {lowest}", lambda value: is_integer(value) and value >= lowest)
-
-
-def or_none(rule: Rule) -> Rule:
-    return Rule(f"{rule.allowed}, or None", lambda value: value is None or rule.accepts(value))
-
-
-NAME = Rule("a name", lambda value: isinstance(value, str))
-NOT_NEGATIVE = Rule("a number ≥ 0", lambda value: is_number(value) and value >= 0)
-POSITIVE = Rule("a number > 0", lambda value: is_number(value) and value > 0)
-SHARE = Rule("at least 0 and below 1", lambda value: is_number(value) and 0 <= value < 1)
-WIDTHS = Rule(
-    "widths, integers ≥ 1", lambda value: isinstance(value, list | tuple) and all(map(whole(1).accepts, value))
-)
-SEED = Rule(
-    "an integer from 0 to 2⁶³ − 1, None or a numpy.random.RandomState",
-    lambda value: (
-        value is None or isinstance(value, np.random.RandomState) or (is_integer(value) and 0 <= value < 2**63)
-    ),
-)
-CHAIN = Rule(
-    "names of transforms or transforms",
-    lambda value: isinstance(value, list | tuple) and all(isinstance(each, str | Transform) for each in value),
-)
+NAME = Option("a name", lambda value: isinstance(value, str))
 COMMON = {
-    "transforms": CHAIN,
+    "transforms": Option(
+        "names of transforms or transforms",
+        lambda value: isinstance(value, list | tuple) and all(isinstance(each, str | Transform) for each in value),
+    ),
     "metric": NAME,
-    "early_stopping_rounds": whole(1),
-    "random_state": SEED,
-    "n_jobs": Rule(
+    "early_stopping_rounds": integer(1),
+    "random_state": Option(
+        "an integer from 0 to 2⁶³ − 1, None or a numpy.random.RandomState",
+        lambda value: (
+            value is None or isinstance(value, np.random.RandomState) or (is_integer(value) and 0 <= value < 2**63)
+        ),
+    ),
+    "n_jobs": Option(
         f"from 1 to {THREADS:,}, or negative to count from all cores, or None",
         lambda value: value is None or (is_integer(value) and value != 0 and value <= THREADS),
     ),

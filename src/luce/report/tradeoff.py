@@ -17,7 +17,7 @@ class Point(NamedTuple):
     """One mix on the frontier: the share of fairness in it, its formula, and means over lists with their errors."""
 
     mix: float
-    goal: str
+    utility: str
     relevance: float
     relevance_error: float
     unfairness: float

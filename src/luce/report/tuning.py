@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from luce.experiments.tuning_trials import Tuned
-from luce.objectives.ranges import Choice, text_of
+from luce.options import Choice, text_of
 from luce.report.layout import page_of, write_page
 from luce.report.multiples import HEIGHT, small
 from luce.report.repeat import versions

@@ -14,9 +14,10 @@ from luce.errors import DataError, load_package
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
 from luce.optimizers.convergence import Curve
+from luce.options import Option, integer, number
 from luce.rankers.importance import Importance
 from luce.rankers.ranker import highest_grade
-from luce.rankers.settings import COMMON, POSITIVE, Rule, check_settings, whole
+from luce.rankers.settings import COMMON, check_settings
 
 
 class Peer(BaseEstimator):
@@ -39,11 +40,11 @@ class Peer(BaseEstimator):
     objective: ClassVar[str]
     any_label: ClassVar[bool] = False
     """Whether it takes labels other than whole grades from 0 on."""
-    rules: ClassVar[Mapping[str, Rule]] = {
-        "n_estimators": whole(1),
-        "num_leaves": whole(2),
-        "learning_rate": POSITIVE,
-        "random_state": whole(0),
+    param_specs: ClassVar[Mapping[str, Option]] = {
+        "n_estimators": integer(1),
+        "num_leaves": integer(2),
+        "learning_rate": number(above=0),
+        "random_state": integer(0),
         **{name: COMMON[name] for name in ("metric", "early_stopping_rounds", "n_jobs")},
     }
 
@@ -106,7 +107,7 @@ class Peer(BaseEstimator):
 
     def _check_settings(self) -> None:
         """Every setting, before any work."""
-        check_settings(self, self.rules)
+        check_settings(self, self.param_specs)
         metric_of(self.metric)
 
     _measure: ClassVar[str] = "gain"

@@ -1,7 +1,7 @@
 """The expected gain of a Plackett-Luce policy, E[Σ_k θ_k ρ(y_k)], and its gradient, from sampled rankings.
 
-θ are the discounts of the places and ρ the gains of the items: of any metric that is linear in them, or the slopes of
-any function of the items' exposures E[Σ_k θ_k 1(y_k = d)], which makes the gradient that of the function.
+θ are the discounts of the places and ρ the gains of the items: of any metric that is linear in them, or the derivatives
+of any function of the items' exposures E[Σ_k θ_k 1(y_k = d)], which makes the gradient that of the function.
 """
 
 from typing import Any, NamedTuple
@@ -16,14 +16,11 @@ from luce.kernels.sampled_rankings import Rankings, check_scores
 from luce.randomness import Draw
 from luce.threads import over_lists
 
-ESTIMATORS = {
-    "policy-gradient": POLICY,
-    "placement-policy-gradient": PLACEMENT,
-    "pl-rank-1": PLACEMENT,
-    "pl-rank-2": DIRECT,
-    "pl-rank-3": DIRECT,
-}
-"""Names of the 2021 paper and after; those with one number are one estimate, whatever it cost where it was printed."""
+ESTIMATORS = {"policy-gradient": POLICY, "pl-rank-1": PLACEMENT, "pl-rank-2": DIRECT}
+"""Names of the 2021 paper, and the kernels' numbers for them."""
+
+LONGEST_ON_GPU = 16_384
+"""Items of a list that a program holds; longer lists run in plain PyTorch."""
 
 AUTO = 0
 """Instead of a number of samples: as many as make the signal as strong as the noise."""
@@ -53,7 +50,7 @@ def expected_gain(
     discounts: Floats,
     *,
     samples: int = 100,
-    estimator: str = "pl-rank-3",
+    estimator: str = "pl-rank-2",
     rankings: Rankings | None = None,
     variance: bool = False,
     draw: Draw | None = None,

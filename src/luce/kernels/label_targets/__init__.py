@@ -4,8 +4,6 @@ value: `label` y, `gain` 2^y − 1 (0 below 0), `exponential` e^y, `attention` e
 norm: `one` for none, `sum`, `length` (Euclidean), `dcg` (the ideal DCG, of gains). Exponentials take the sum alone.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from luce.arrays import Floats, Integers, frozen
@@ -17,24 +15,18 @@ VALUES = {"label": cpu.LABEL, "gain": cpu.GAIN, "exponential": cpu.EXPONENTIAL, 
 NORMS = {"one": cpu.ONE, "sum": cpu.SUM, "length": cpu.LENGTH, "dcg": cpu.DCG}
 
 
-class Target(NamedTuple):
-    """What the scores of a list are held against."""
-
-    value: str
-    norm: str
-
-    def arguments(self, offsets: Integers) -> tuple[int, int, Floats]:
-        """As the kernels take it: two numbers, and the discounts of as many places as there may be."""
-        places = int(np.diff(offsets).max(initial=0)) if self.norm == "dcg" else 0
-        return VALUES[self.value], NORMS[self.norm], discounts_to(places)
+def target_arguments(offsets: Integers, value: str, norm: str) -> tuple[int, int, Floats]:
+    """The targets as kernels take them: two numbers, and the discounts of as many places as there may be."""
+    places = int(np.diff(offsets).max(initial=0)) if norm == "dcg" else 0
+    return VALUES[value], NORMS[norm], discounts_to(places)
 
 
-def label_targets(labels: Floats, offsets: Integers, target: Target, *, n_jobs: int | None = None) -> Floats:
+def label_targets(labels: Floats, offsets: Integers, value: str, norm: str, *, n_jobs: int | None = None) -> Floats:
     """The target of each row (N,): NaN where the label is, and throughout a list whose labels are worth nothing.
 
-    >>> label_targets(np.array([2.0, 1.0, 0.0, 0.0]), np.array([0, 3, 4]), Target("gain", "sum"))
+    >>> label_targets(np.array([2.0, 1.0, 0.0, 0.0]), np.array([0, 3, 4]), "gain", "sum")
     array([0.75, 0.25, 0.  ,  nan])
     """
-    result = np.empty(len(labels))
-    over_lists(cpu.label_targets, frozen(offsets), frozen(labels), *target.arguments(offsets), result, n_jobs=n_jobs)
+    result, arguments = np.empty(len(labels)), target_arguments(offsets, value, norm)
+    over_lists(cpu.label_targets, frozen(offsets), frozen(labels), *arguments, result, n_jobs=n_jobs)
     return result

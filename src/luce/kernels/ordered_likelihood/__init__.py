@@ -3,63 +3,47 @@
 For a list in the order (1), …, (n): loss = Σ_{j ≤ K} α_j w_(j) (lse(C_j) − s_(j)) with C_j = {(j), …, (n)}; K = depth.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats
 from luce.kernels.ordered_likelihood import cpu
-from luce.randomness import Draw
-from luce.threads import over_lists
+from luce.lists import NO_ROWS, Evaluation, Lists, evaluate_kernel
 
 ALL = np.iinfo(np.int64).max
 TO_THE_LOWEST = -1
 """Depths: every place; or every place above the lowest label, where a tie makes the loss NaN."""
 
+LONGEST_ON_GPU = 8_192
+"""Items of a list that a program holds; longer lists run in plain PyTorch."""
 
-def ordered_likelihood(
-    scores: Floats,
-    labels: Floats,
-    offsets: Integers,
-    *,
-    depth: int = ALL,
-    whole_grades: bool = False,
-    permutations: int = 1,
-    place_weights: Floats | None = None,
-    halving: bool = False,
-    item_weights: Floats | None = None,
-    draw: Draw | None = None,
-    curvature: bool = False,
-    n_jobs: int | None = None,
-) -> tuple[Floats, Floats, Floats | None]:
-    """Loss (Q,), gradient (N,) and, if asked for, the diagonal of the second derivative (N,).
 
-    All are averages over `permutations` shuffles of the tied labels. With `whole_grades` the places go on to the end
-    of the label that `depth` cuts. `place_weights` are α, 0 beyond their end; `halving` makes them
+class Order(NamedTuple):
+    """Which orders of a list count, and which of their places.
+
+    Losses are averages over `permutations` shuffles of equal labels. With `whole_grades` the places go on to the end of
+    the label that `depth` cuts. `place_weights` are α, 0 beyond their end, all 1 where empty; `halving` makes them
     (2^(n−j) − 1) / (2^(n−1) − 1), whatever the length n of the list.
+    """
 
-    >>> loss, gradient, _ = ordered_likelihood(np.array([20.0, 0, -1]), np.array([2.0, 1, 0]), np.array([0, 3]))
-    >>> loss.round(7)
+    depth: int = ALL
+    whole_grades: bool = False
+    permutations: int = 1
+    place_weights: Floats = NO_ROWS
+    halving: bool = False
+
+    def arguments(self, lists: Lists) -> tuple[Floats, int, int, int, int, bool, bool]:
+        """As kernels take it, with the draw that shuffles."""
+        settings = self.permutations, self.depth, self.whole_grades, self.halving
+        return self.place_weights, *lists.stream, *settings
+
+
+def ordered_likelihood(lists: Lists, order: Order = Order()) -> Evaluation:  # noqa: B008 – a NamedTuple never changes
+    """Minus the log-likelihood, averaged over shuffles.
+
+    >>> lists = Lists(np.array([20.0, 0, -1]), np.array([2.0, 1, 0]), np.array([0, 3]))
+    >>> ordered_likelihood(lists).loss.round(7)
     array([0.3132617])
     """
-    loss, gradient = np.zeros(len(offsets) - 1), np.zeros(len(scores))
-    second = np.zeros(len(scores) if curvature else 0)
-    draw = draw or Draw()
-    nothing = np.empty(0)
-    inputs = (
-        scores,
-        labels,
-        nothing if item_weights is None else item_weights,
-        nothing if place_weights is None else place_weights,
-        draw.list_numbers(len(loss)),
-    )
-    settings = draw.seed, draw.step, permutations, depth, whole_grades, halving
-    over_lists(
-        cpu.ordered_likelihood,
-        frozen(offsets),
-        *map(frozen, inputs),
-        *settings,
-        loss,
-        gradient,
-        second,
-        n_jobs=n_jobs,
-    )
-    return loss, gradient, second if curvature else None
+    return evaluate_kernel(cpu.ordered_likelihood, lists, lists.weights, *order.arguments(lists))

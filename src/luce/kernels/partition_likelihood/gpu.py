@@ -9,8 +9,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from luce.kernels.partition_likelihood import PARTITION
 from luce.kernels.partition_likelihood.gpu_integral import set_log_probability
-from luce.kernels.partition_likelihood.plain import PARTITION, WIDTH, Room, n_chunks
+from luce.kernels.partition_likelihood.plain import WIDTH, Room, n_chunks
 
 LANES, DEEP = tl.constexpr(1_024), tl.constexpr(WIDTH // 1_024)
 """Columns that a program takes side by side, and one after the other."""

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-PARTITION, BOUND, ATTENTION = 0, 1, 2
-"""Losses of a row: the exact likelihood, its lower bound but for log n!, and that divided by n, which is attrank."""
+from luce.kernels.partition_likelihood import ATTENTION, PARTITION
 
 WIDTH = 4_096
 """Columns of a chunk."""

@@ -8,6 +8,7 @@ from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.kernels.partition_curvature import partition_hessian, partition_product
 from luce.kernels.partition_likelihood import partition_likelihood
 from luce.kernels.ranked_choices import NARROW, pool_rests, spread_over_rests
+from luce.lists import Lists
 from luce.rankers.items.observed import Observed, by_item
 
 TOLERANCE = 1e-12
@@ -60,10 +61,9 @@ class LevelPart:
 
     def log_probabilities(self, scores: Floats, ties: Floats) -> tuple[Floats, Floats]:
         """log P of each ranking (Q,), and its gradient in the score of each row."""
-        loss, gradient, _ = partition_likelihood(
-            self.rows(scores)[0], self.labels, self.offsets, tol=TOLERANCE, n_jobs=self.n_jobs
-        )
-        return -loss, -gradient
+        lists = Lists(self.rows(scores)[0], self.labels, self.offsets, n_jobs=self.n_jobs)
+        found = partition_likelihood(lists, TOLERANCE)
+        return -found.loss, -found.gradient
 
     def to_items(self, scores: Floats, rest: Floats, rows: Floats) -> Floats:
         """What belongs to rows summed by item, that of the rests shared out."""

@@ -9,7 +9,6 @@ from luce.arrays import Integers
 from luce.data.extreme import TaggedData
 from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
-from luce.objectives.label_rows import has_row_kernel
 from luce.rankers.labels.network import LabelNetwork, rows_to
 from luce.rankers.neural.training import TorchLearner
 from luce.torch import Relevant, label_loss
@@ -51,7 +50,8 @@ class LabelLearner(TorchLearner):
             labels = np.searchsorted(candidates, labels)
             chosen = torch.from_numpy(candidates).to(self.device)
         graded = not (grades == 1).all()
-        home = self.device if has_row_kernel(self.goal, graded) else torch.device("cpu")  # where the loss is found
+        on_device = self.goal.label_rows is not None and not graded
+        home = self.device if on_device else torch.device("cpu")  # where the loss is found
         relevant = Relevant(
             torch.from_numpy(labels).to(home),
             torch.from_numpy(offsets).to(home),

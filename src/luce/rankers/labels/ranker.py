@@ -4,7 +4,7 @@ import os
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +20,14 @@ from luce.errors import DataError, OptionError
 from luce.metrics import Metric, Results, evaluate_labels, label_metric, measure_labels, propensities
 from luce.metrics.extreme import A, B
 from luce.objectives import Objective
-from luce.objectives.ranges import Choice, Range
 from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
+from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.labels.inputs import feature_rows, finite_scores, tagged
 from luce.rankers.neural.estimator import NetworkRanker, rates_of
 from luce.rankers.ranker import Callback
-from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, SHARE, WIDTHS, or_none, whole
+from luce.rankers.settings import COMMON, NAME, learning_rates, widths
 
 if TYPE_CHECKING:
     import torch
@@ -69,22 +69,16 @@ class LabelRanker(NetworkRanker):
 
     kind = "labels"
     takes = "tagged rows"
-    rules = COMMON | {
-        "hidden_layer_sizes": WIDTHS,
+    param_specs = COMMON | {
+        "hidden_layer_sizes": widths(search_space=Choice(((64,), (128,), (256,), (512,)))),
         "activation": NAME,
-        "dropout": SHARE,
-        "negatives": or_none(whole(1)),
+        "dropout": number(0, below=1, search_space=Range(0.0, 0.5)),
+        "negatives": or_none(integer(1)),
         "optimizer": NAME,
-        "weight_decay": NOT_NEGATIVE,
-        "batch_size": whole(1),
-        "epochs": whole(1),
-    }
-    tried: ClassVar = {
-        "hidden_layer_sizes": Choice(((64,), (128,), (256,), (512,))),
-        "dropout": Range(0.0, 0.5),
-        "weight_decay": Choice((0.0, 1e-5, 1e-4)),
-        "learning_rate": Range(1e-4, 2e-2, log=True),
-        "batch_size": Range(32, 512, log=True),
+        "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4))),
+        "learning_rate": learning_rates(search_space=Range(1e-4, 2e-2, log=True)),
+        "batch_size": integer(1, search_space=Range(32, 512, log=True)),
+        "epochs": integer(1),
     }
 
     def __init__(
@@ -217,7 +211,7 @@ class LabelRanker(NetworkRanker):
         from luce.rankers.labels.prediction import top_labels
         from luce.rankers.neural.training import settings
 
-        if not whole(1).accepts(k):
+        if not integer(1).accepts(k):
             raise OptionError(f"k, the number of labels of each row, must be an integer ≥ 1. Got {k!r}.")
         rows = self._rows(X)
         shape = rows.n_rows, min(int(k), len(self.label_counts_))
@@ -295,9 +289,9 @@ class LabelRanker(NetworkRanker):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        from luce.objectives.label_loss import check_goal
+        from luce.objectives.label_loss import check_one_score_per_label
 
-        check_goal(self._objective())
+        check_one_score_per_label(self._objective())
         if not self.hidden_layer_sizes:
             raise OptionError("hidden_layer_sizes must have at least one layer between features and labels. Got none.")
         if any(kind is not None and kind.within_lists for kind in self._transform_kinds):

@@ -13,7 +13,6 @@ from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Arrays, Checkpointer
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.ranker import Callback, Ranker
-from luce.rankers.settings import is_number
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +28,7 @@ class NetworkRanker(Ranker):
 
     packages = ("torch",)
     round_name = "epoch"
-    limit = "epochs"
+    max_iter_param = "epochs"
     resumable_params = ("device", "epochs", "n_jobs", "early_stopping_rounds")
     machine_specific_params = ("device",)
 
@@ -111,9 +110,7 @@ class NetworkRanker(Ranker):
 
 def rates_of(given: float | Sequence[float], validation: bool) -> list[float]:
     """The learning rates to try."""
-    rates: list[Any] = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
-    if not rates or not all(is_number(rate) and rate > 0 for rate in rates):
-        raise OptionError(f"learning_rate must be a number > 0, or several. Got {given!r}.")
+    rates = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
     if len(rates) > 1 and not validation:
         raise OptionError(f"To choose between {len(rates)} learning rates, give validation data.")
     return [float(rate) for rate in rates]

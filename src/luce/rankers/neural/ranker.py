@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,13 @@ from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
-from luce.objectives.ranges import Choice, Range
 from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Checkpointer, descend
+from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.neural.estimator import NetworkRanker, rates_of
 from luce.rankers.ranker import Callback, TrainingData
-from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, SHARE, WIDTHS, or_none, whole
+from luce.rankers.settings import COMMON, NAME, learning_rates, widths
 
 if TYPE_CHECKING:
     import torch
@@ -58,26 +58,19 @@ class NeuralRanker(NetworkRanker):
     """
 
     kind = "neural"
-    rules = COMMON | {
-        "hidden_layer_sizes": WIDTHS,
+    param_specs = COMMON | {
+        "hidden_layer_sizes": widths(search_space=Choice(((32,), (64,), (64, 32), (128, 64), (256, 128, 64)))),
         "activation": NAME,
-        "dropout": SHARE,
-        "normalization": or_none(NAME),
+        "dropout": number(0, below=1, search_space=Range(0.0, 0.5)),
+        "normalization": or_none(NAME, search_space=Choice((None, "batch", "layer"))),
         "context": or_none(NAME),
-        "attention_blocks": whole(1),
-        "attention_heads": whole(1),
+        "attention_blocks": integer(1),
+        "attention_heads": integer(1),
         "optimizer": NAME,
-        "weight_decay": NOT_NEGATIVE,
-        "batch_size": whole(1),
-        "epochs": whole(1),
-    }
-    tried: ClassVar = {
-        "hidden_layer_sizes": Choice(((32,), (64,), (64, 32), (128, 64), (256, 128, 64))),
-        "dropout": Range(0.0, 0.5),
-        "normalization": Choice((None, "batch", "layer")),
-        "weight_decay": Choice((0.0, 1e-5, 1e-4, 1e-3)),
-        "learning_rate": Range(1e-4, 3e-2, log=True),
-        "batch_size": Range(8, 128, log=True),
+        "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4, 1e-3))),
+        "learning_rate": learning_rates(search_space=Range(1e-4, 3e-2, log=True)),
+        "batch_size": integer(1, search_space=Range(8, 128, log=True)),
+        "epochs": integer(1),
     }
 
     def __init__(
@@ -144,7 +137,7 @@ class NeuralRanker(NetworkRanker):
         self._check_settings()
         rates_of(self.learning_rate, validation is not None)
         training = self._training_data(X, y, qid, validation)
-        teaching = np.flatnonzero(self._objective().informative(training.dataset.labels, training.dataset.offsets))
+        teaching = np.flatnonzero(self._objective().has_signal(training.dataset.labels, training.dataset.offsets))
         if not teaching.size:
             raise DataError(
                 f"No list of {training.dataset!r} teaches {self._objective()} anything: "

@@ -62,7 +62,7 @@ class TreeLearner:
         self._figure, self.base_rounds = figure, 0 if base is None else base.rounds
         self.trees: list[Tree] = [] if base is None else list(base.trees)
         self.machines = engine.network.machines
-        self.teaching = goal.informative(dataset.labels, dataset.offsets)
+        self.teaching = goal.has_signal(dataset.labels, dataset.offsets)
         self._number_lists()
         self.present = self.teaching[list_of_row(dataset.offsets)] & ~np.isnan(dataset.labels)
         self.groups = dataset.group_numbers()

@@ -1,47 +1,17 @@
 """The values of leaves: Newton's step over all items of a leaf at once, or as if each stood for itself."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from luce.arrays import Floats
 from luce.data import Dataset
-from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sums
-from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST
+from luce.kernels.leaf_sums import Leaves
+from luce.lists import Lists
 from luce.objectives import Draw, Objective
-from luce.objectives.likelihood import weights_of_places
 from luce.rankers.trees.forest import Tree
 from luce.rankers.trees.machines import SINGLE_MACHINE, Machines
 
 FLAT = 1e-10
 """A second derivative below this part of the pull is rounding: lists are wholly inside the leaf, or outside."""
-
-
-def _of_listmle(goal: Objective, **lists: Any) -> Floats:
-    return ordered_leaf_sums(**lists, **{**goal.options, "depth": goal.options["depth"] or ALL})
-
-
-def _of_p_listmle(goal: Objective, **lists: Any) -> Floats:
-    places = weights_of_places(goal.options["alpha"], lists["offsets"])
-    return ordered_leaf_sums(**lists, **places, permutations=goal.options["permutations"])
-
-
-def _of_pl_topk(goal: Objective, **lists: Any) -> Floats:
-    return ordered_leaf_sums(**lists, depth=TO_THE_LOWEST)
-
-
-def _of_pl_partition(goal: Objective, *, item_weights: None, draw: Draw, **lists: Any) -> Floats:
-    return partition_leaf_sums(**lists, **goal.options)
-
-
-LEAF_SUMS: dict[str, Callable[..., Floats]] = {
-    "listmle": _of_listmle,
-    "p-listmle": _of_p_listmle,
-    "pl-topk": _of_pl_topk,
-    "pl-partition": _of_pl_partition,
-}
-"""The objectives whose second derivative along a leaf is known exactly, and what computes it."""
 
 
 def exact_curvature(
@@ -56,18 +26,9 @@ def exact_curvature(
     machines: Machines = SINGLE_MACHINE,
 ) -> Floats:
     """The second derivative of the loss along each leaf; 0 where it is nothing but rounding."""
-    own = LEAF_SUMS[goal.name](
-        goal,
-        scores=scores,
-        labels=dataset.labels,
-        offsets=dataset.offsets,
-        leaves=leaves,
-        n_leaves=n_leaves,
-        item_weights=dataset.item_weights,
-        list_weights=list_weights,
-        draw=draw,
-        n_jobs=n_jobs,
-    )
+    assert goal.leaf_sums is not None
+    lists = Lists(scores, dataset.labels, dataset.offsets, dataset.item_weights, draw=draw, n_jobs=n_jobs)
+    own = goal.leaf_sums(lists, leaves, n_leaves, list_weights, **goal.options)
     pulled, second = machines.total(own)
     return np.where(second > FLAT * pulled, second, 0.0)
 

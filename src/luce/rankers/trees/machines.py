@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from luce.arrays import Floats
 from luce.errors import MachineError, OptionError
-from luce.rankers.settings import is_integer, is_number
+from luce.options import is_integer, is_number
 from luce.rankers.trees.wire import PARTING, Peer, exchange
 
 HELLO = struct.Struct(">8sII16s")

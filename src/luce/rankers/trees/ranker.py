@@ -14,7 +14,7 @@ from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
 from luce.errors import DataError, LuceWarning, MachineError, OptionError, unknown_name
 from luce.metrics import metric as metric_of
-from luce.objectives import Objective
+from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
 from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Checkpointer
@@ -34,9 +34,8 @@ from luce.rankers.trees.engine import (
 )
 from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.learner import Plan, TreeLearner
-from luce.rankers.trees.leaves import LEAF_SUMS
 from luce.rankers.trees.machines import SINGLE_MACHINE, Machines
-from luce.rankers.trees.settings import RULES, SEARCH_SPACE, columns_of, engine_settings, seeds_of
+from luce.rankers.trees.settings import PARAM_SPECS, columns_of, engine_settings, seeds_of
 from luce.rankers.trees.shards import SharedCheckpoint, exchange_metadata
 from luce.threads import thread_count
 
@@ -86,9 +85,8 @@ class TreeRanker(Explainable):
     packages = ("lightgbm",)
     round_name = "round"
     resumable_params = ("n_estimators", "n_jobs", "early_stopping_rounds")
-    rules = RULES
-    tried = SEARCH_SPACE
-    limit = "n_estimators"
+    param_specs = PARAM_SPECS
+    max_iter_param = "n_estimators"
 
     def __init__(
         self,
@@ -277,7 +275,7 @@ class TreeRanker(Explainable):
 
     @property
     def _leaf(self) -> str:
-        return self.leaf or ("exact" if self._objective().name in LEAF_SUMS else "diagonal")
+        return self.leaf or ("exact" if self._objective().leaf_sums is not None else "diagonal")
 
     @property
     def _takes_missing(self) -> bool:
@@ -349,10 +347,9 @@ class TreeRanker(Explainable):
         lightgbm()
         check_parameters(self.lightgbm_params or {})
         goal = self._objective()
-        if self.leaf == "exact" and goal.name not in LEAF_SUMS:
-            raise OptionError(
-                f"{goal.name} has no exact leaves; those that have: {', '.join(LEAF_SUMS)}. Take leaf='diagonal'."
-            )
+        if self.leaf == "exact" and goal.leaf_sums is None:
+            known = ", ".join(name for name, each in OBJECTIVES.items() if each.leaf_sums is not None)
+            raise OptionError(f"{goal.name} has no exact leaves; those that have: {known}. Take leaf='diagonal'.")
         if self.monotone_constraints is not None and goal.one_output_per_grade:
             raise OptionError(f"{goal.name} has one score a grade, which together cannot be kept monotone.")
 

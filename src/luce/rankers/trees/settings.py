@@ -6,62 +6,46 @@ from typing import Any
 from numpy.typing import NDArray
 
 from luce.errors import OptionError, unknown_name
-from luce.objectives.ranges import Choice, Range, Tried
-from luce.rankers.settings import COMMON, NOT_NEGATIVE, POSITIVE, Rule, is_integer, is_number, or_none, whole
+from luce.options import Choice, Option, Range, boolean, integer, is_integer, number, one_of, or_none
+from luce.rankers.settings import COMMON
 
 NATIVE = ("lambdarank", "rank_xendcg")
 """LightGBM's own objectives for ranking."""
-
-_FRACTION = Rule("above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1)
-
-
-def _one_of(*names: str) -> Rule:
-    return Rule(" or ".join(map(repr, names)), lambda value: isinstance(value, str) and value in names)
 
 
 def _all(value: Any, accepts: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(accepts, value))
 
 
-RULES = COMMON | {
-    "n_estimators": whole(1),
-    "num_leaves": Rule("an integer from 2 to 131,072", lambda value: is_integer(value) and 2 <= value <= 131_072),
-    "max_depth": or_none(whole(1)),
-    "min_child_samples": whole(1),
-    "learning_rate": POSITIVE,
-    "leaf": or_none(_one_of("exact", "diagonal")),
-    "split": _one_of("ones", "diagonal"),
-    "reg_lambda": NOT_NEGATIVE,
-    "resample_each_round": Rule("True or False", lambda value: isinstance(value, bool)),
-    "subsample": _FRACTION,
-    "colsample_bytree": _FRACTION,
-    "categorical_feature": Rule(
+PARAM_SPECS = COMMON | {
+    "n_estimators": integer(1),  # tuning takes as many as the validation lists want
+    "num_leaves": integer(2, 131_072, search_space=Range(3, 64, log=True)),
+    "max_depth": or_none(integer(1)),
+    "min_child_samples": integer(1, search_space=Range(1, 200, log=True)),
+    "learning_rate": number(above=0, search_space=Range(0.02, 0.3, log=True)),
+    "leaf": or_none(one_of("exact", "diagonal")),
+    "split": one_of("ones", "diagonal"),
+    "reg_lambda": number(0, search_space=Choice((0.0, 0.1, 1.0, 10.0))),
+    "resample_each_round": boolean(),
+    "subsample": number(above=0, high=1, search_space=Range(0.3, 1.0)),
+    "colsample_bytree": number(above=0, high=1, search_space=Range(0.3, 1.0)),
+    "categorical_feature": Option(
         "columns, by number from 0 or by name",
         lambda value: _all(value, lambda one: is_integer(one) or isinstance(one, str)),
     ),
     "monotone_constraints": or_none(
-        Rule(
+        Option(
             "−1, 0 or 1 for each feature", lambda value: _all(value, lambda one: is_integer(one) and one in (-1, 0, 1))
         )
     ),
-    "lightgbm_objective": or_none(_one_of(*NATIVE)),
+    "lightgbm_objective": or_none(one_of(*NATIVE)),
     "lightgbm_params": or_none(
-        Rule(
+        Option(
             "parameters of LightGBM by name",
             lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
         )
     ),
 }
-
-SEARCH_SPACE: dict[str, Tried] = {
-    "num_leaves": Range(3, 64, log=True),
-    "min_child_samples": Range(1, 200, log=True),
-    "learning_rate": Range(0.02, 0.3, log=True),
-    "reg_lambda": Choice((0.0, 0.1, 1.0, 10.0)),
-    "subsample": Range(0.3, 1.0),
-    "colsample_bytree": Range(0.3, 1.0),
-}
-"""What tuning tries. How many trees: as many as the validation lists want."""
 
 
 def engine_settings(ranker: Any, n_features: int, outputs: int, seed: int, n_jobs: int) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def exchange_metadata(ranker: Any, training: TrainingData, init_model: Any, mach
         "seed": ranker._seed(),
         "grade": ranker.max_grade_,
         "top": 0.0 if judge is None else highest_grade(judge),
-        "teaching": bool(ranker._objective().informative(dataset.labels, dataset.offsets).any()),
+        "teaching": bool(ranker._objective().has_signal(dataset.labels, dataset.offsets).any()),
         "rows": dataset.n_rows,
         **ranker._mark_of(dataset),
     }

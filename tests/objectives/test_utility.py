@@ -4,15 +4,15 @@ import pytest
 
 from luce.errors import OptionError
 from luce.objectives import objective
-from luce.objectives.goals import parse_goal
+from luce.objectives.utility import parse_utility
 
 
-def read(goal):
-    return [(term.weight, str(term.what)) for term in parse_goal(goal)]
+def read(utility):
+    return [(term.weight, str(term.what)) for term in parse_utility(utility)]
 
 
 @pytest.mark.parametrize(
-    ("goal", "terms"),
+    ("utility", "terms"),
     [
         ("ndcg@10", [(1, "ndcg@10")]),
         ("-disparity", [(-1, "disparity")]),
@@ -25,19 +25,19 @@ def read(goal):
         ({"ndcg@5": 2, "disparity": -0.5}, [(2, "ndcg@5"), (-0.5, "disparity")]),
     ],
 )
-def test_formulas(goal, terms):
-    assert read(goal) == terms
+def test_formulas(utility, terms):
+    assert read(utility) == terms
 
 
 @pytest.mark.parametrize(
-    ("goal", "words"),
+    ("utility", "words"),
     [
         (
             "ndcg@10 - 0.3*disprity",
-            r"There is no term of a goal 'disprity'. Did you mean 'disparity'\? Known: arp, dcg",
+            r"There is no term of a utility 'disprity'. Did you mean 'disparity'\? Known: arp, dcg",
         ),
-        ("0.7*err - disparity", "err is not linear in what the items bring. A goal is made of dcg"),
-        ("dcg-disparity", "no term of a goal 'dcg-disparity'. If that is a minus sign, put spaces: 'dcg - …'"),
+        ("0.7*err - disparity", "err is not linear in what the items bring. A utility is made of dcg"),
+        ("dcg-disparity", "no term of a utility 'dcg-disparity'. If that is a minus sign, put spaces: 'dcg - …'"),
         ("ndcg@0", "cutoff of ndcg must be an integer ≥ 1"),
         ("arp@5", "arp takes no cutoff"),
         ("0.7 ndcg@10", r"cannot be read from '0.7 ndcg@10' on: it is a sum such as"),
@@ -45,21 +45,21 @@ def test_formulas(goal, terms):
         ("ndcg@10 -", r"cannot be read from '-' on"),
         ("ndcg@10 * 0.3", "cannot be read from"),
         ("nan*ndcg", "cannot be read from"),
-        ("1e999*ndcg - disparity", "The weight of ndcg in a goal must be a finite number. Got inf"),
-        ({"ndcg": float("nan")}, "The weight of ndcg in a goal must be a finite number. Got nan"),
-        ({"ndcg": "1"}, "The weight of ndcg in a goal must be a finite number. Got '1'"),
-        ({3: 1.0}, "There is no term of a goal '3'"),
-        ("", "A goal needs a term"),
-        ("  ", "A goal needs a term"),
-        ({}, "A goal needs a term"),
-        ("0*ndcg", "A goal needs a term with a weight that is not 0"),
+        ("1e999*ndcg - disparity", "The weight of ndcg in a utility must be a finite number. Got inf"),
+        ({"ndcg": float("nan")}, "The weight of ndcg in a utility must be a finite number. Got nan"),
+        ({"ndcg": "1"}, "The weight of ndcg in a utility must be a finite number. Got '1'"),
+        ({3: 1.0}, "There is no term of a utility '3'"),
+        ("", "A utility needs a term"),
+        ("  ", "A utility needs a term"),
+        ({}, "A utility needs a term"),
+        ("0*ndcg", "A utility needs a term with a weight that is not 0"),
     ],
 )
-def test_mistakes_are_named(goal, words):
+def test_mistakes_are_named(utility, words):
     with pytest.raises(OptionError, match=words):
-        objective("fair-policy", goal=goal)
+        objective("fair-policy", utility=utility)
 
 
-def test_what_is_no_goal_at_all():
-    with pytest.raises(OptionError, match="'goal' option of fair-policy must be a sum such as"):
-        objective("fair-policy", goal=0.7)
+def test_what_is_no_utility_at_all():
+    with pytest.raises(OptionError, match="'utility' option of fair-policy must be a sum such as"):
+        objective("fair-policy", utility=0.7)

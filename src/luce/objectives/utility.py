@@ -1,4 +1,4 @@
-"""Goals: linear formulas of relevance and fairness, such as `0.7*ndcg@10 - 0.3*disparity@10`."""
+"""Utilities of a policy: linear formulas of relevance and fairness, such as `0.7*ndcg@10 - 0.3*disparity@10`."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from luce.metrics.metric import METRICS, Metric, metric
 from luce.objectives.linear_metrics import LINEAR
 
 Function = Callable[..., Any]
-"""A measure of one list: (exposures (n,), merits (n,), groups (n,) or None) → its value and its slope (n,) in the
+"""A measure of one list: (exposures (n,), merits (n,), groups (n,) or None) → its value and its gradient (n,) in the
 exposures."""
 
 EXAMPLE = "a sum such as '0.7*ndcg@10 - 0.3*disparity@10'"
@@ -23,31 +23,31 @@ _TERM = re.compile(
 
 
 class Term(NamedTuple):
-    """A part of a goal: its weight, and a linear metric, a metric of fairness, or a function of exposures."""
+    """A term of a utility: its weight, and a linear metric, a metric of fairness, or a function of exposures."""
 
     weight: float
     what: Metric | Function
 
 
-def parse_goal(goal: str | Mapping[Any, float]) -> tuple[Term, ...]:
+def parse_utility(utility: str | Mapping[Any, float]) -> tuple[Term, ...]:
     """The terms of a formula, or of a mapping from names or functions to weights; what is named twice is added up.
 
-    >>> [(term.weight, str(term.what)) for term in parse_goal("0.7*ndcg@10 - disparity@5")]
+    >>> [(term.weight, str(term.what)) for term in parse_utility("0.7*ndcg@10 - disparity@5")]
     [(0.7, 'ndcg@10'), (-1.0, 'disparity@5')]
-    >>> parse_goal("ndcg@10 - 0.3*disprity")
+    >>> parse_utility("ndcg@10 - 0.3*disprity")
     Traceback (most recent call last):
-    luce.errors.OptionError: There is no term of a goal 'disprity'. Did you mean 'disparity'? Known: arp, ...
+    luce.errors.OptionError: There is no term of a utility 'disprity'. Did you mean 'disparity'? Known: arp, ...
     """
-    pairs = _read(goal) if isinstance(goal, str) else list(goal.items())
+    pairs = _read(utility) if isinstance(utility, str) else list(utility.items())
     weights: dict[Any, float] = {}
     for what, weight in pairs:
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
-            raise OptionError(f"The weight of {what} in a goal must be a finite number. Got {weight!r}.")
+            raise OptionError(f"The weight of {what} in a utility must be a finite number. Got {weight!r}.")
         if not callable(what):
             what = _named(what)
         weights[what] = weights.get(what, 0.0) + weight
     if not any(weights.values()):
-        raise OptionError(f"A goal needs a term with a weight that is not 0: it is {EXAMPLE}. Got {goal!r}.")
+        raise OptionError(f"A utility needs a term with a weight that is not 0: it is {EXAMPLE}. Got {utility!r}.")
     return tuple(Term(weight, what) for what, weight in weights.items() if weight)
 
 
@@ -57,7 +57,7 @@ def _read(formula: str) -> list[tuple[str, float]]:
     while at < len(formula.rstrip()):
         found = _TERM.match(formula, at)
         if found is None or (found["sign"] is None and at > 0):
-            raise OptionError(f"The goal {formula!r} cannot be read from {formula[at:]!r} on: it is {EXAMPLE}.")
+            raise OptionError(f"The utility {formula!r} cannot be read from {formula[at:]!r} on: it is {EXAMPLE}.")
         sign = 1.0 if found["sign"] in (None, "+") else -1.0
         pairs.append((found["name"], sign * float(found["weight"] or 1.0)))
         at = found.end()
@@ -65,22 +65,23 @@ def _read(formula: str) -> list[tuple[str, float]]:
 
 
 def _named(name: Any) -> Metric:
-    """The metric of a name, if a goal can hold it."""
+    """The metric of a name, if a utility can hold it."""
     base = name.partition("@")[0].strip().lower() if isinstance(name, str) else ""
     known = [*LINEAR, *FAIRNESS]
     if base in known:
         return metric(name)
     if base in METRICS:
-        raise OptionError(f"{base} is not linear in what the items bring. A goal is made of {', '.join(known)}.")
+        raise OptionError(f"{base} is not linear in what the items bring. A utility is made of {', '.join(known)}.")
     dashed = next((one for one in known if base.startswith(f"{one}-")), None)
     if dashed is not None:
-        raise OptionError(f"There is no term of a goal {name!r}. If that is a minus sign, put spaces: '{dashed} - …'.")
-    raise unknown_name("term of a goal", str(name), known)
+        hint = f"If that is a minus sign, put spaces: '{dashed} - …'."
+        raise OptionError(f"There is no term of a utility {name!r}. {hint}")
+    raise unknown_name("term of a utility", str(name), known)
 
 
-def is_goal(value: Any) -> bool:
-    """Whether this can be a goal; where it is one with a mistake in it, the error says which."""
+def is_utility(value: Any) -> bool:
+    """Whether this can be a utility; where it is one with a mistake in it, the error says which."""
     if not isinstance(value, str | Mapping):
         return False
-    parse_goal(value)
+    parse_utility(value)
     return True

@@ -1,0 +1,94 @@
+"""Ragged lists as kernels take them, and the one call that evaluates a compiled kernel on them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from luce.arrays import Floats, Integers, frozen
+from luce.randomness import Draw
+from luce.threads import over_lists
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NO_ROWS = np.empty(0)
+"""Stands for an array that was not given: a compiled kernel takes no None."""
+
+
+class Evaluation(NamedTuple):
+    """What an objective returns; nothing is summed or averaged over lists.
+
+    Attributes
+    ----------
+    loss : ndarray of shape (Q,)
+    gradient : ndarray of shape (N,) or (N, outputs)
+        The derivative of the total loss in each score.
+    curvature : ndarray in the shape of the gradient, or None
+        The diagonal of the second derivative, where it was asked for.
+    nuisance_gradient : ndarray of shape (Q, P) or None
+        The derivative in each of P nuisance parameters.
+    """
+
+    loss: Floats
+    gradient: Floats
+    curvature: Floats | None = None
+    nuisance_gradient: Floats | None = None
+
+
+class Lists(NamedTuple):
+    """What an objective works on, checked: the scores and labels of ragged lists, and how to go about it."""
+
+    scores: Floats
+    labels: Floats
+    offsets: Integers
+    item_weights: Floats | None = None
+    nuisance: Floats = NO_ROWS
+    draw: Draw = Draw()
+    curvature: bool = False
+    n_jobs: int | None = None
+    groups: Integers | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """The item weights as kernels take them: empty where there are none."""
+        return NO_ROWS if self.item_weights is None else self.item_weights
+
+    @property
+    def stream(self) -> tuple[Integers, int, int]:
+        """The draw as kernels take it: the numbers of the lists, the seed and the step."""
+        return self.draw.list_numbers(len(self.offsets) - 1), self.draw.seed, self.draw.step
+
+
+class DeviceLists(NamedTuple):
+    """Ragged lists as tensors of one device; `longest` is the size of the longest list.
+
+    The gradient is wanted times `factor`: 1 / Q where the losses of the lists are averaged.
+    """
+
+    scores: "Tensor"
+    labels: "Tensor"
+    offsets: "Tensor"
+    longest: int
+    draw: Draw
+    factor: float
+
+
+def evaluate_kernel(
+    kernel: Callable[..., None], lists: Lists, *arguments: Any, has_curvature: bool = True
+) -> Evaluation:
+    """Call `kernel(first, last, offsets, scores, labels, *arguments, loss, gradient, second)` on several threads.
+
+    Inputs are read-only there; `second` is empty where no curvature is asked for, and left out without `has_curvature`.
+
+    >>> from luce.kernels.logistic import cpu
+    >>> lists = Lists(np.zeros(2), np.array([3.0, 0.0]), np.array([0, 2]))
+    >>> evaluate_kernel(cpu.logistic, lists, lists.weights).gradient
+    array([-0.5,  0.5])
+    """
+    loss, gradient = np.zeros(len(lists.offsets) - 1), np.zeros(lists.scores.shape)
+    second = np.zeros(lists.scores.shape if lists.curvature else 0)
+    inputs = [frozen(each) if isinstance(each, np.ndarray) else each for each in (lists.labels, *arguments)]
+    results = [loss, gradient.ravel(), second.ravel()][: 3 if has_curvature else 2]
+    over_lists(kernel, frozen(lists.offsets), frozen(lists.scores).ravel(), *inputs, *results, n_jobs=lists.n_jobs)
+    return Evaluation(loss, gradient, second if lists.curvature else None)
