@@ -49,8 +49,8 @@ def objectives_page() -> str:
         families.setdefault(each.family, []).append(each)
     parts = [
         "# Objectives",
-        "A list has scores s and labels y; lse is log-sum-exp. An objective gives a loss for each list and its slope "
-        "in each score, and trains every kind of ranker. [Which objective?](which_objective.md) helps to choose. "
+        "A list has scores s and labels y; lse is log-sum-exp. An objective gives a loss for each list and its "
+        "gradient in the scores, and trains every kind of ranker. [Which objective?](which_objective.md) helps to choose. "
         "`luce objectives NAME` prints what stands here.",
         table(
             ["family", "objectives"],
@@ -68,7 +68,7 @@ def objective_section(one: Objective, others: list[str]) -> str:
     """What an objective is, how it pushes, what it can do, its options, and its relatives."""
     facts = one.facts()
     told = [("paper",), ("time for n items",), ("random", "uses ties", "outputs", "learned beside the model")]
-    told += [("second derivative", "log-probability", "item weights")]
+    told += [("second derivative", "log-probability", "item weights"), ("exact leaves of trees", "on a GPU")]
     options = [
         f"- Option `{name}`: {each['allowed']}; default `{each['default']!r}`. {sentence(each['meaning'])}"
         for name, each in facts["options"].items()
@@ -76,6 +76,7 @@ def objective_section(one: Objective, others: list[str]) -> str:
     parts = [
         f"### {one.name}",
         one.summary,
+        f"Also called {', '.join(one.synonyms)}." if one.synonyms else "",
         f"    {one.formula}",
         f"<!-- made: gradient of {one.name} -->",
         "\n".join([bullets(facts, told), *options]),

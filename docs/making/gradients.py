@@ -22,7 +22,7 @@ def gradient_picture(name: str) -> str:
     pushes, low, high = pushes_of(name)
     here = int(np.argmin(abs(MOVES)))
     caption = (
-        "The push on each item of a list with grades 3, 2, 1, 0, 0: minus the slope of the loss in its score. "
+        "The push on each item of a list with grades 3, 2, 1, 0, 0: minus the derivative of the loss in its score. "
         "Left: at the scores shown. Right: as the score of the grade 3 item moves and the others stay."
     )
     objective = OBJECTIVES[name]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from luce.arrays import rows_of_lists
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.kernels.ordered_likelihood import ALL, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import ATTENTION, BOUND, PARTITION, cpu, partition_likelihood
@@ -160,10 +161,34 @@ def test_ties_are_shuffled_anew_by_seed_and_sample(way):
     assert abs(np.mean(draws) - expected[0]) < 4 * np.std(draws) / np.sqrt(60)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_the_numbers_of_the_lists_name_the_draws(way):
+    """Lists in another order and another batch, with their own numbers, give what they gave."""
+    rng = np.random.default_rng(5)
+    scores, labels = rng.normal(0, 1, OFFSETS[-1]).astype(np.float32), rng.integers(0, 3, OFFSETS[-1]).astype(float)
+    some = np.array([5, 3, 0])
+    rows = rows_of_lists(OFFSETS, some)
+    orders, gains = kernels("ordered_likelihood", way), kernels("expected_gain", way)
+    settings = {"seed": 2**40 + 3, "step": 7}
+
+    def both(lists, rows):
+        offsets = np.concatenate([[0], np.cumsum(SIZES[lists])])
+        arrays = tensors(scores[rows], labels[rows], offsets)
+        numbers, longest = tensors(lists + 100)[0], int(SIZES[lists].max())
+        ordered = orders.ordered_lists(*arrays, numbers, longest, depth=ALL, sample=2, **settings)
+        discounts = tensors(1 / np.log2(np.arange(2, 7)))[0]
+        given = gains.expected_gain_lists(*arrays, discounts, numbers, longest, samples=9, estimator=2, **settings)
+        return [*ordered, *given]
+
+    everything, part = both(np.arange(len(SIZES)), np.arange(OFFSETS[-1])), both(some, rows)
+    for place, (whole, one) in enumerate(zip(everything, part, strict=True)):
+        close(one, whole.cpu().double().numpy()[rows if place % 2 else some], 1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("spread", [1.0, 6.0, 300.0])
 @pytest.mark.parametrize("name", ["policy-gradient", "pl-rank-1", "pl-rank-2"])
-@pytest.mark.skipif("gpu" not in WAYS, reason="no Triton with a GPU or its interpreter: make test-all")
-def test_expected_gains_are_those_of_the_cpu_s_rankings(name, spread):
+def test_expected_gains_are_those_of_the_cpu_s_rankings(way, name, spread):
     rng = np.random.default_rng(3)
     scores = rng.normal(0, spread, OFFSETS[-1]).astype(np.float32)
     if spread > 100:  # closer than the CPU's own rule for what is far
@@ -174,7 +199,7 @@ def test_expected_gains_are_those_of_the_cpu_s_rankings(name, spread):
     discounts, draw = 1 / np.log2(np.arange(2, 7)), Draw(3, 2)
     rankings = sample_rankings(live, OFFSETS, samples=37, depth=5, way="keys", draw=draw)
     exact = expected_gain(live, np.nan_to_num(gains), OFFSETS, discounts, rankings=rankings, estimator=name)
-    found = kernels("expected_gain", "gpu").expected_gain_lists(
+    found = kernels("expected_gain", way).expected_gain_lists(
         *tensors(scores, gains, OFFSETS, discounts, np.arange(len(SIZES))), int(SIZES.max()),
         samples=37, estimator=ESTIMATORS[name], seed=3, step=2, factor=2.0,
     )  # fmt: skip

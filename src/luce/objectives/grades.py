@@ -23,7 +23,7 @@ def expected_grade(scores: Floats) -> Floats:
     "mcrank",
     family="pointwise",
     formula="−Σ_i log softmax(s_i)_{y_i}; rank by Σ_g g · softmax(s_i)_g",
-    paper="Li et al. 2007; PLRank 2019",
+    paper="Li et al. 2007; Xia, Zhai and Wang 2019",
     cost="n · grades",
     curvature=True,
     one_output_per_grade=True,

@@ -108,7 +108,7 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
     family=WEIGHTED,
     formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) |1/log₂(1+r_i) − 1/log₂(1+r_j)| log(1 + e^{−δ}), G = gain / ideal DCG: "
     "a pair counts by what swapping it does to NDCG; " + HELD,
-    paper="Burges et al. 2006, Burges 2010; the trees of PLRank 2019",
+    paper="Burges et al. 2006, Burges 2010; the trees of Xia, Zhai and Wang 2019",
     cost="n log n + n · truncation_level",
     option_specs={"truncation_level": TRUNCATION},
     curvature=True,
@@ -125,7 +125,7 @@ def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
     formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) c_ij log₂(1 + e^{−δ}), G = gain / ideal DCG; with d = |r_i − r_j|, "
     "c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and in 2++ mu times that plus |1/log₂(1+r_i) − 1/log₂(1+r_j)|; "
     + HELD,
-    paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of PL-Rank 2021",
+    paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of Oosterhuis 2021",
     cost="n log n + n · truncation_level",
     option_specs={
         "truncation_level": TRUNCATION,

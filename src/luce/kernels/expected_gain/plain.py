@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT
+from luce.kernels.torch_random import numbers_of, random_words
 
 EXPONENTIAL, LINEAR, BINARY = range(3)
 """Gains: 2^y − 1, y, or 1 above zero."""
@@ -50,19 +51,16 @@ def expected_gain_lists(
 ) -> tuple[Tensor, Tensor]:
     """Values (Q,) and slopes (N,) times a factor, float32, of lists of at most `longest` items.
 
-    An item with a score of −∞, or a gain of NaN, is never placed.
-
-    The noise is a generator's of PyTorch, seeded by seed and step; `numbers` play no part.
+    An item with a score of −∞, or a gain of NaN, is never placed. The rankings are those of `gpu`.
     """
     here = torch.arange(max(longest, 1), device=scores.device) < offsets.diff()[:, None]
     s = torch.full(here.shape, -torch.inf, dtype=torch.float64, device=scores.device)
     gain = torch.zeros(here.shape, dtype=torch.float64, device=scores.device)
     s[here], gain[here] = torch.where(gains.isnan(), -torch.inf, scores).double(), gains.nan_to_num(nan=0.0).double()
-    source = torch.Generator(scores.device).manual_seed(hash((seed, step)) % 2**63)
-    noise = s.new_empty(len(s), samples, s.shape[1]).exponential_(generator=source)
+    noise = _gumbel_noise(seed, step, numbers_of(numbers, offsets), samples, s.shape[1])
     s, gain = s[:, None, :], gain[:, None, :]
     left = (s > -torch.inf).expand_as(noise).clone()
-    keys = s - noise.log()
+    keys = s + noise
     reward = keys.new_zeros(keys.shape[0], samples, 1)
     chance, paid, before, after = (torch.zeros_like(keys) for _ in range(4))
     for discount in discounts[: s.shape[2]].double():
@@ -83,3 +81,12 @@ def expected_gain_lists(
     if estimator == DIRECT:
         slope += gain * paid
     return reward.mean((1, 2)).float(), (factor * slope.mean(1)[here]).float()
+
+
+def _gumbel_noise(seed: int, step: int, numbers: Tensor, samples: int, n_items: int) -> Tensor:
+    """Noise (Q, samples, items) from the random bits of `sampled_rankings.numbers`: two items share a block."""
+    sample = torch.arange(samples, device=numbers.device)[:, None]
+    block = torch.arange((n_items + 1) // 2, device=numbers.device)
+    a, b, c, d = random_words(seed, step, numbers[:, None, None], sample, block)
+    high, low = (torch.stack(pair, -1).flatten(-2)[..., :n_items] for pair in ((a, c), (b, d)))
+    return -((high << 20 | low >> 12).double() * 2.0**-52 + 2.0**-53).log().neg().log()

@@ -3,6 +3,9 @@
 import torch
 from torch import Tensor
 
+from luce.kernels.ordered_likelihood import LONGEST_ON_GPU
+from luce.kernels.torch_random import numbers_of, random_words
+
 
 def ordered_lists(
     scores: Tensor,
@@ -21,15 +24,18 @@ def ordered_lists(
 ) -> tuple[Tensor, Tensor]:
     """Losses (Q,), and slopes (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
 
-    Ties are broken by keys of a generator of PyTorch's, seeded by seed, step and sample; `numbers` play no part.
+    Ties are broken as `gpu` breaks them.
     """
     places = torch.arange(max(longest, 1), device=scores.device)
     here = places < offsets.diff()[:, None]
     s = torch.zeros(here.shape, dtype=torch.float64, device=scores.device)
     y = torch.full(here.shape, -torch.inf, dtype=torch.float64, device=scores.device)
     s[here], y[here] = scores.double(), labels.double().nan_to_num(nan=-torch.inf)
-    source = torch.Generator(scores.device).manual_seed(hash((seed, step, sample)) % 2**63)
-    shuffle = torch.rand(here.shape, generator=source, device=scores.device).argsort(1)
+    drawn = numbers_of(numbers, offsets)[:, None]
+    word, *_ = random_words(seed, step, drawn, torch.full_like(drawn, sample), places)
+    # The key of a tie has 17 bits on a GPU; a list that does not fit there takes all 32.
+    tie = torch.where(offsets.diff()[:, None] <= LONGEST_ON_GPU, word >> 15, word)
+    shuffle = tie.argsort(dim=1, stable=True)
     order = shuffle.gather(1, y.gather(1, shuffle).argsort(dim=1, descending=True, stable=True))
     s, y = s.gather(1, order), y.gather(1, order)
     placed, n = y > -torch.inf, (y > -torch.inf).sum(1, keepdim=True)
