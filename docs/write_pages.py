@@ -50,8 +50,8 @@ def objectives_page() -> str:
     parts = [
         "# Objectives",
         "A list has scores s and labels y; lse is log-sum-exp. An objective gives a loss for each list and its "
-        "gradient in the scores, and trains every kind of ranker. [Which objective?](which_objective.md) helps to choose. "
-        "`luce objectives NAME` prints what stands here.",
+        "gradient in the scores, and trains every kind of ranker. [Which objective?](which_objective.md) helps to "
+        "choose. `luce objectives NAME` prints what stands here.",
         table(
             ["family", "objectives"],
             ([family, ", ".join(link(one.name) for one in members)] for family, members in families.items()),

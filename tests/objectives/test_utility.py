@@ -36,7 +36,7 @@ def test_formulas(utility, terms):
             "ndcg@10 - 0.3*disprity",
             r"There is no term of a utility 'disprity'. Did you mean 'disparity'\? Known: arp, dcg",
         ),
-        ("0.7*err - disparity", "err is not linear in what the items bring. A utility is made of dcg"),
+        ("0.7*err - disparity", "err is not linear in the gains of the items. A utility is made of dcg"),
         ("dcg-disparity", "no term of a utility 'dcg-disparity'. If that is a minus sign, put spaces: 'dcg - …'"),
         ("ndcg@0", "cutoff of ndcg must be an integer ≥ 1"),
         ("arp@5", "arp takes no cutoff"),

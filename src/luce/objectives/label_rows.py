@@ -27,33 +27,33 @@ class _RowLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, problem: "Problem") -> Tensor:
         values = scores.detach().contiguous()
-        room = problem.room(values)
+        workspace = problem.workspace(values)
         ctx.save_for_backward(values)
-        ctx.problem, ctx.room = problem, room
-        return problem.reduced(room.losses).to(scores.dtype)
+        ctx.problem, ctx.workspace = problem, workspace
+        return problem.reduced(workspace.losses).to(scores.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         (values,) = ctx.saved_tensors
         problem, out = ctx.problem, torch.empty_like(values)
-        work = problem.labels, problem.starts, ctx.room, upstream, problem.factor(values)
+        work = problem.labels, problem.starts, ctx.workspace, upstream, problem.factor(values)
         problem.kernels(values).write_slopes(values, *work, out)
         return out, None
 
 
 class _FusedLoss(torch.autograd.Function):
-    """The loss of the scores hidden · weightᵀ + bias, of which a chunk of labels is made at a time, twice."""
+    """The loss of the scores hidden · weightᵀ + bias, computed twice, a chunk of labels at a time."""
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, problem: "Problem") -> Tensor:
-        room, kernels = Room.make(hidden, len(weight), len(problem.labels)), problem.kernels(hidden)
+        workspace, kernels = Room.make(hidden, len(weight), len(problem.labels)), problem.kernels(hidden)
         for first, scores in _chunks(hidden, weight, bias):
-            kernels.sum_rest(scores, problem.labels, problem.starts, problem.kind, room, first)
-        kernels.finish_rows(*problem.settings(len(weight)), room)
+            kernels.sum_rest(scores, problem.labels, problem.starts, problem.kind, workspace, first)
+        kernels.finish_rows(*problem.settings(len(weight)), workspace)
         ctx.save_for_backward(hidden, weight, bias)
-        ctx.problem, ctx.room = problem, room
-        return problem.reduced(room.losses).to(hidden.dtype)
+        ctx.problem, ctx.workspace = problem, workspace
+        return problem.reduced(workspace.losses).to(hidden.dtype)
 
     @staticmethod
     @once_differentiable
@@ -62,7 +62,7 @@ class _FusedLoss(torch.autograd.Function):
         problem, kernels = ctx.problem, ctx.problem.kernels(hidden)
         by_hidden, by_weight = torch.zeros_like(hidden), torch.empty_like(weight)
         by_bias = None if bias is None else torch.empty_like(bias)
-        work = problem.labels, problem.starts, ctx.room, upstream, problem.factor(hidden)
+        work = problem.labels, problem.starts, ctx.workspace, upstream, problem.factor(hidden)
         for first, scores in _chunks(hidden, weight, bias):
             kernels.write_slopes(scores, *work, scores, first)
             some = slice(first, first + scores.shape[1])
@@ -86,12 +86,12 @@ class Problem(NamedTuple):
     def kernels(self, on: Tensor) -> Any:
         return device_kernels("partition_likelihood", on.device.type, self.longest <= LARGEST_SET)
 
-    def room(self, scores: Tensor) -> Room:
+    def workspace(self, scores: Tensor) -> Room:
         """The numbers of the rows, from one reading of the scores."""
-        kernels, room = self.kernels(scores), Room.make(scores, scores.shape[1], len(self.labels))
-        kernels.sum_rest(scores, self.labels, self.starts, self.kind, room)
-        kernels.finish_rows(*self.settings(scores.shape[1]), room)
-        return room
+        kernels, workspace = self.kernels(scores), Room.make(scores, scores.shape[1], len(self.labels))
+        kernels.sum_rest(scores, self.labels, self.starts, self.kind, workspace)
+        kernels.finish_rows(*self.settings(scores.shape[1]), workspace)
+        return workspace
 
     def settings(self, n_labels: int) -> tuple[Any, ...]:
         return self.starts, n_labels, self.longest, self.kind
@@ -129,10 +129,10 @@ def row_value_and_gradient(
 ) -> tuple[Tensor, Tensor]:
     """The loss of rows and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
     problem, values = _problem(objective, relevant, scores.shape[1], reduction), scores.detach().contiguous()
-    room, gradient = Room.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
-    work = problem.labels, problem.starts, problem.longest, problem.kind, room, problem.factor(values)
+    workspace, gradient = Room.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
+    work = problem.labels, problem.starts, problem.longest, problem.kind, workspace, problem.factor(values)
     problem.kernels(values).losses_and_slopes(values, *work, gradient)
-    return problem.reduced(room.losses).to(scores.dtype), gradient
+    return problem.reduced(workspace.losses).to(scores.dtype), gradient
 
 
 def _problem(objective: Objective, relevant: Relevant, n_labels: int, reduction: str) -> Problem:

@@ -124,7 +124,7 @@ class PlackettLuce(Distribution):
         value, scores = value.long().expand(batch + value.shape[-1:]), self._wide().expand(batch + self.event_shape)
         live, placed, items = scores > -torch.inf, value >= 0, value.clamp(min=0)
         lowest = torch.where(live, scores.detach(), torch.inf).amin(-1, keepdim=True)
-        # In place of −inf, whose slope is no number; so far below the others it changes no digit.
+        # In place of −inf, whose derivative is no number; so far below the others it changes no digit.
         floor = torch.where(lowest < torch.inf, lowest, 0.0) - BELOW
         scores = torch.where(live, scores, floor)
         own = torch.where(placed, scores.gather(-1, items), floor)

@@ -71,7 +71,7 @@ def _named(name: Any) -> Metric:
     if base in known:
         return metric(name)
     if base in METRICS:
-        raise OptionError(f"{base} is not linear in what the items bring. A utility is made of {', '.join(known)}.")
+        raise OptionError(f"{base} is not linear in the gains of the items. A utility is made of {', '.join(known)}.")
     dashed = next((one for one in known if base.startswith(f"{one}-")), None)
     if dashed is not None:
         hint = f"If that is a minus sign, put spaces: '{dashed} - …'."

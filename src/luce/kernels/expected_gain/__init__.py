@@ -32,7 +32,7 @@ PILOT, LEAST, MOST = 64, 16, 1_024
 class Estimate(NamedTuple):
     """An estimate from samples.
 
-    value: (Q,), the expected gain. gradient: (N,), its slope in the scores. value_variance (Q,), gradient_variance
+    value: (Q,), the expected gain. gradient: (N,), in the scores. value_variance (Q,), gradient_variance
     (N,): of these estimates, if asked for; NaN of one sample. samples: (Q,), how many, 0 where none were needed.
     """
 

@@ -41,7 +41,8 @@ def ordered_leaf_sums(
            [0.472, 0.472]])
     """
     place_weights, numbers, *settings = order.arguments(lists)
-    inputs = lists.weights, place_weights, NO_ROWS if list_weights is None else list_weights, numbers
+    weights = NO_ROWS if list_weights is None else list_weights
+    inputs: tuple[NDArray[Any], ...] = lists.weights, place_weights, weights, numbers
     return _summed(ordered.leaf_sums, lists, leaves, n_leaves, *map(frozen, inputs), *settings)
 
 
@@ -65,7 +66,8 @@ def _summed(kernel: Callable[..., None], lists: Lists, leaves: Leaves, n_leaves:
     cuts = np.searchsorted(offsets, np.linspace(0, n_rows, n_blocks + 1))
     cuts[0], cuts[-1] = 0, len(offsets) - 1
     sums = np.zeros((n_blocks, 2, n_leaves))
-    inputs = offsets, *map(frozen, (lists.scores, lists.labels, leaves)), *arguments
+    rows: tuple[NDArray[Any], ...] = lists.scores, lists.labels, leaves
+    inputs = offsets, *map(frozen, rows), *arguments
     blocks = zip(pairwise(cuts.tolist()), sums, strict=True)
     in_parallel([partial(kernel, a, b, *inputs, own) for (a, b), own in blocks], lists.n_jobs)
     return sums.sum(axis=0)

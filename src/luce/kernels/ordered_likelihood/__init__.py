@@ -3,7 +3,7 @@
 For a list in the order (1), …, (n): loss = Σ_{j ≤ K} α_j w_(j) (lse(C_j) − s_(j)) with C_j = {(j), …, (n)}; K = depth.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Order(NamedTuple):
     place_weights: Floats = NO_ROWS
     halving: bool = False
 
-    def arguments(self, lists: Lists) -> tuple[Floats, int, int, int, int, bool, bool]:
+    def arguments(self, lists: Lists) -> tuple[Any, ...]:
         """As kernels take it, with the draw that shuffles."""
         settings = self.permutations, self.depth, self.whole_grades, self.halving
         return self.place_weights, *lists.stream, *settings

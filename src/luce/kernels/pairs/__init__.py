@@ -5,9 +5,11 @@ pairs, memory is O(n): squares and outcomes take O(n) time, hinges O(n log n), t
 Squares: Σ (1 − δ)² over the pairs with different labels. Hinges: Σ max(0, 1 − δ), the derivative 0 where δ = 1.
 """
 
+from typing import Any
+
 import numpy as np
 
-from luce.arrays import Floats, frozen
+from luce.arrays import Floats, Integers, frozen
 from luce.kernels.pairs import outcomes, swaps
 from luce.kernels.pairs.blocks import outcomes_in_blocks
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER
@@ -39,18 +41,18 @@ def pair_outcomes(lists: Lists, draws: str = "none", parameter: float = 0.0) -> 
     inputs = map(frozen, (offsets, scores, labels, lists.weights))
     over_lists(outcomes.pair_outcomes, *inputs, *model, loss, derivative, gradient, second, left, n_jobs=lists.n_jobs)
 
-    def within(scores: Floats, labels: Floats, offsets: Floats, item_weights: Floats | None) -> Evaluation:
-        return pair_outcomes(lists._replace(scores=scores, labels=labels, offsets=offsets, item_weights=item_weights),
-                             draws, parameter)  # fmt: skip
+    def within(scores: Floats, labels: Floats, offsets: Integers, item_weights: Floats | None) -> Any:
+        block = lists._replace(scores=scores, labels=labels, offsets=offsets, item_weights=item_weights)
+        return pair_outcomes(block, draws, parameter)
 
     for q in np.flatnonzero(left):
         rows = slice(offsets[q], offsets[q + 1])
         own = scores[rows], labels[rows], None if weights is None else weights[rows]
-        loss[q], gradient[rows], bend, derivative[q] = outcomes_in_blocks(
+        loss[q], gradient[rows], curvature, derivative[q] = outcomes_in_blocks(
             *own, *model, within, lists.curvature, lists.n_jobs
         )
         if lists.curvature:
-            second[rows] = bend
+            second[rows] = curvature
     return Evaluation(loss, gradient, second if lists.curvature else None, derivative[:, None])
 
 

@@ -3,7 +3,7 @@
 Equal labels are one set; S_1 > … > S_K are the sets of a list, R_k = S_k ∪ … ∪ S_K. At stage k any of the 2^N − 1
 non-empty subsets of R_k may be chosen, S with probability Φ(S) / Σ_{S' ⊆ R_k} Φ(S'): to be equal is an outcome too.
 The worth of a subset is the mean of its items' worths e^s: the arithmetic one (their "full decomposition"), whose
-normaliser is ((2^N − 1)/N) Σ_{R_k} e^s, or the geometric one, e^{mean of s}. The direction "forward" chooses the best
+normalizer is ((2^N − 1)/N) Σ_{R_k} e^s, or the geometric one, e^{mean of s}. The direction "forward" chooses the best
 first; "backward" eliminates the worst first: the same model of −s, the sets taken from the last to the first.
 """
 

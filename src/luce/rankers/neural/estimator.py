@@ -110,7 +110,7 @@ class NetworkRanker(Ranker):
 
 def rates_of(given: float | Sequence[float], validation: bool) -> list[float]:
     """The learning rates to try."""
-    rates = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
+    rates: list[Any] = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
     if len(rates) > 1 and not validation:
         raise OptionError(f"To choose between {len(rates)} learning rates, give validation data.")
     return [float(rate) for rate in rates]
