@@ -1,11 +1,12 @@
 """Log-probabilities of what was observed, under the models that have them; always normalized."""
 
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
 from luce.arrays import Floats
 from luce.errors import OptionError
+from luce.lists import Lists
 from luce.objectives import OBJECTIVES, objective
 
 
@@ -40,12 +41,11 @@ def log_prob(
     >>> np.exp(log_prob([0.0, 0.0, 0.0], [1, 1, 0]))  # which of three equal items is last: 1 in 3
     array([0.33333333])
     """
-    chosen = objective(model, **options)
-    lists = chosen.lists(scores, labels, offsets)
+    chosen, given = objective(model, **options), cast(Any, (scores, labels, offsets))
     if chosen.log_probability is not None:
-        return chosen.log_probability(lists, **chosen.options)
+        return chosen.log_probability(chosen.check(Lists(*given)), **chosen.options)
     if chosen.loss_is_log_probability:
-        return -chosen.compute(lists, **chosen.options).loss
+        return -chosen.compute(chosen.check(Lists(*given)), **chosen.options).loss
     names = ", ".join(
         name for name, entry in OBJECTIVES.items() if entry.loss_is_log_probability or entry.log_probability
     )

@@ -153,7 +153,9 @@ class Objective:
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
         """
-        lists = self.lists(scores, labels, offsets, item_weights, nuisance, draw, curvature, n_jobs, groups)
+        extra = list(self.nuisance.values()) if nuisance is None else nuisance
+        given: Any = scores, labels, offsets, item_weights, extra, draw or Draw(), curvature, n_jobs, groups
+        lists = self.check(Lists(*given))
         evaluation = self.compute(lists, **self.options)
         if not all(values is None or _all_finite(frozen(values.ravel())) for values in evaluation):
             ranges = (f"{np.nanmin(values):g} to {np.nanmax(values):g}" for values in (lists.scores, lists.labels))
@@ -163,34 +165,27 @@ class Objective:
             )
         return evaluation
 
-    def lists(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        offsets: ArrayLike | None = None,
-        item_weights: ArrayLike | None = None,
-        nuisance: ArrayLike | None = None,
-        draw: Draw | None = None,
-        curvature: bool = False,
-        n_jobs: int | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Lists:
-        """What `value_and_gradient` was given, checked."""
-        s = self._checked_scores(scores)
-        y = numbers("labels", labels, len(s))
-        if not _all_finite(frozen(y)) and np.isinf(y).any():
-            raise DataError(f"labels must be finite. Got an infinite one at row {np.flatnonzero(np.isinf(y))[0]}.")
-        bounds = check_offsets([0, len(s)] if offsets is None else offsets, len(s))
-        draw = draw or Draw()
-        if draw.lists is not None and len(draw.lists) != len(bounds) - 1:
-            raise DataError(f"draw.lists must name {len(bounds) - 1} lists. Got {len(draw.lists)}.")
-        if curvature and not self.curvature:
+    def check(self, lists: Lists) -> Lists:
+        """The lists as arrays that keep what `compute` counts on; without offsets all rows are one list."""
+        scores = self._checked_scores(lists.scores)
+        labels = numbers("labels", lists.labels, len(scores))
+        if not _all_finite(frozen(labels)) and np.isinf(labels).any():
+            row = np.flatnonzero(np.isinf(labels))[0]
+            raise DataError(f"labels must be finite. Got an infinite one at row {row}.")
+        offsets = check_offsets([0, len(scores)] if lists.offsets is None else lists.offsets, len(scores))
+        numbered = lists.draw.lists
+        if numbered is not None and len(numbered) != len(offsets) - 1:
+            raise DataError(f"draw.lists must name {len(offsets) - 1} lists. Got {len(numbered)}.")
+        if lists.curvature and not self.curvature:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
-        weights = None if item_weights is None else self._checked_weights(item_weights, len(s))
-        start = list(self.nuisance.values()) if nuisance is None else nuisance
-        extra = check_rows("nuisance", start, len(self.nuisance))
-        members = None if groups is None else check_rows("groups", groups, len(s)).astype(np.int64)
-        return Lists(s, y, bounds, weights, extra, draw, curvature, n_jobs, members)
+        return lists._replace(
+            scores=scores,
+            labels=labels,
+            offsets=offsets,
+            item_weights=self._checked_weights(lists.item_weights, len(scores)),
+            nuisance=check_rows("nuisance", lists.nuisance, len(self.nuisance)),
+            groups=None if lists.groups is None else check_rows("groups", lists.groups, len(scores)).astype(np.int64),
+        )
 
     def has_signal(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
         """Which lists this objective can learn from: (Q,) booleans.
@@ -220,7 +215,9 @@ class Objective:
             raise _not_finite(s)
         return s
 
-    def _checked_weights(self, item_weights: ArrayLike, n_rows: int) -> Floats:
+    def _checked_weights(self, item_weights: ArrayLike | None, n_rows: int) -> Floats | None:
+        if item_weights is None:
+            return None
         if not self.item_weights:
             raise OptionError(f"{self.name} takes no item weights: {self.no_item_weights}")
         weights = check_rows("item_weights", item_weights, n_rows)
