@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from luce.errors import DataError, LuceError, OptionError
+from luce.lists import Lists
 from luce.objectives import OBJECTIVES, Draw, objective
 
 from .made import DRAW, evaluate, ragged, shaped, suitable, without_ties
@@ -47,6 +48,15 @@ def test_curvature_is_the_finite_difference_of_the_gradient(name):
         step[place] = 1e-5
         above, below = (evaluate(name, scores + d, labels, offsets).gradient[place] for d in (step, -step))
         assert curvature[place] == pytest.approx((above - below) / 2e-5, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.leaf_sums is not None])
+def test_leaf_sums_of_one_item_a_leaf_are_the_curvature(name):
+    scores, labels, offsets = ragged(name)
+    curvature = evaluate(name, scores, labels, offsets, curvature=True).curvature
+    lists, leaves = Lists(scores, labels, offsets, draw=DRAW), np.arange(len(scores), dtype=np.int32)
+    each = OBJECTIVES[name].leaf_sums(lists, leaves, len(scores), None, **OBJECTIVES[name].options)
+    np.testing.assert_allclose(each[1], curvature, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTIVES if OBJECTIVES[name].nuisance])

@@ -6,7 +6,7 @@ import torch
 
 from luce.errors import DataError, LuceError, LuceWarning, OptionError
 from luce.kernels import device
-from luce.objectives import label_rows, objective
+from luce.objectives import OBJECTIVES, label_rows, objective
 from luce.objectives.expected import estimate
 from luce.objectives.label_loss import label_loss, label_value_and_gradient
 from luce.objectives.label_rows import fused_linear_loss, row_loss, row_value_and_gradient
@@ -23,11 +23,10 @@ STRICT = np.concatenate([RNG.permutation(size) for size in SIZES]).astype(float)
 GRADED = RNG.integers(0, 3, OFFSETS[-1]).astype(float)
 RELEVANT = Relevant(torch.tensor([1, 7, 3, 0, 2, 4]), torch.tensor([0, 2, 3, 3, 6]))
 ROWS = 4
-GOALS = [
-    ("listmle", STRICT, {}),
+LISTS = [
+    *((name, STRICT, {}) for name, each in OBJECTIVES.items() if each.device_lists and not each.estimate),
     ("listmle", STRICT, {"depth": 2}),
     ("listmle", STRICT, {"permutations": 3}),
-    ("p-listmle", STRICT, {}),
     ("p-listmle", STRICT, {"alpha": "dcg"}),
     ("p-listmle", STRICT, {"alpha": "reciprocal"}),
     ("p-listmle", STRICT, {"alpha": [1.0, 0.5, 0.25]}),
@@ -39,7 +38,7 @@ def tensors(labels, dtype=torch.float32):
     return torch.tensor(SCORES, dtype=dtype).requires_grad_(), torch.tensor(labels), torch.tensor(OFFSETS)
 
 
-@pytest.mark.parametrize(("name", "labels", "options"), GOALS, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("name", "labels", "options"), LISTS, ids=lambda value: str(value)[:30])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_lists_as_the_objective_has_them(name, labels, options, reduction):
     goal = objective(name, **options)
@@ -58,7 +57,7 @@ def test_lists_as_the_objective_has_them(name, labels, options, reduction):
 
 
 @pytest.mark.parametrize("metric", ["dcg@3", "ndcg", "precision@2", [1.0, 0.5]])
-@pytest.mark.parametrize("name", ["policy-gradient", "pl-rank-1", "pl-rank-2"])
+@pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.estimate is not None])
 def test_expected_metrics_but_for_noise(name, metric):
     goal = objective(name, metric=metric, samples=3_000)
     exact = estimate(goal, SCORES.astype(float), GRADED, OFFSETS)
@@ -91,7 +90,7 @@ def plain_rows(name, scores, reduction):
     return exact, found
 
 
-@pytest.mark.parametrize("name", ["pl-partition", "pl-lb", "attrank"])
+@pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.label_rows is not None])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_rows_as_the_objective_has_them(name, reduction, dtype):
@@ -110,14 +109,14 @@ def test_rows_as_the_objective_has_them(name, reduction, dtype):
     torch.testing.assert_close(gradient.double(), slope, **tol)
 
 
-@pytest.mark.parametrize("name", ["pl-partition", "pl-lb", "attrank"])
+@pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.label_rows is not None])
 def test_rows_whose_labels_are_all_relevant(name):
     scores, relevant = torch.tensor([[1.0, -2.0, 0.5]]), Relevant(torch.arange(3), torch.tensor([0, 3]))
     expected = label_loss(name, scores, relevant)
     torch.testing.assert_close(row_loss(objective(name), scores, relevant, "mean"), expected)
 
 
-@pytest.mark.parametrize("name", ["pl-partition", "pl-lb", "attrank"])
+@pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.label_rows is not None])
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("reduction", ["mean", "none"])
 def test_the_last_layer_fused(name, biased, reduction, monkeypatch):
