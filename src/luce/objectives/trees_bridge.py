@@ -6,8 +6,7 @@ import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.errors import DataError, OptionError
-from luce.objectives import Objective
-from luce.objectives import objective as objective_of
+from luce.objectives import Objective, objective
 from luce.randomness import Draw
 
 LEAST = 1e-12
@@ -17,13 +16,13 @@ LEAST = 1e-12
 class TreeObjective:
     """A custom objective for boosted trees; each call is a round, and a random objective draws anew in each."""
 
-    def __init__(self, objective: Objective, seed: int):
-        if objective.one_output_per_grade or objective.nuisance:
-            raise OptionError(f"{objective.name} needs more than a score for each row: a custom objective has no more.")
-        self.objective, self.seed, self.round = objective, seed, 0
-        self.__name__ = f"luce {objective}"
+    def __init__(self, goal: Objective, seed: int):
+        if goal.one_output_per_grade or goal.nuisance:
+            raise OptionError(f"{goal.name} needs more than a score for each row, which such an objective has not.")
+        self.goal, self.seed, self.round = goal, seed, 0
+        self.__name__ = f"luce {goal}"
 
-    def derivatives(self, scores: Any, labels: Any, offsets: Integers, weights: Any) -> tuple[Floats, Floats]:
+    def slopes(self, scores: Any, labels: Any, offsets: Integers, weights: Any) -> tuple[Floats, Floats]:
         """Gradient and second derivative (N,). Weights that are equal within every list are list weights."""
         item_weights, row_weights = None, np.ones(1)
         if weights is not None and len(weights):
@@ -35,13 +34,13 @@ class TreeObjective:
                 row_weights = rows
             else:
                 item_weights = rows
-        evaluation = self.objective.value_and_gradient(
+        evaluation = self.goal.value_and_gradient(
             scores,
             labels,
             offsets,
             item_weights=item_weights,
             draw=Draw(self.seed, self.round),
-            curvature=self.objective.curvature,
+            curvature=self.goal.curvature,
         )
         self.round += 1
         second = np.ones(len(evaluation.gradient)) if evaluation.curvature is None else evaluation.curvature
@@ -58,7 +57,7 @@ class LightGBMObjective(TreeObjective):
             scores, labels = second, first
         if group is None:
             raise DataError("A ranking objective needs the sizes of the lists: give group= to the LightGBM dataset.")
-        return self.derivatives(scores, labels, offsets_of_sizes(group), weight)
+        return self.slopes(scores, labels, offsets_of_sizes(group), weight)
 
 
 class XGBoostObjective(TreeObjective):
@@ -71,51 +70,22 @@ class XGBoostObjective(TreeObjective):
         weights = np.asarray(matrix.get_weight(), dtype=np.float64)
         if len(weights) == len(bounds) - 1:
             weights = np.repeat(weights, np.diff(bounds))
-        return self.derivatives(np.asarray(scores).reshape(-1), matrix.get_label(), bounds, weights)
+        return self.slopes(np.asarray(scores).reshape(-1), matrix.get_label(), bounds, weights)
 
 
 def lightgbm_objective(name: str | Objective, *, seed: int = 0, **options: Any) -> LightGBMObjective:
-    """An objective for LightGBM: `lgb.train({"objective": lightgbm_objective("listmle", depth=10)}, …)`.
+    """An objective for anyone's LightGBM code: `lgb.train({"objective": lightgbm_objective("listmle", depth=10)}, …)`.
 
     Also `LGBMRanker(objective=…)`. Row weights that are equal within each list weigh lists, others weigh items.
 
-    Parameters
-    ----------
-    name : str or Objective
-    seed : int, default=0
-        Of the draws of a random objective, which draws anew in each round.
-    **options
-        Options of the objective.
-
-    Returns
-    -------
-    LightGBMObjective
-        A callable that gives the gradient and the second derivative of each row.
-
-    Examples
-    --------
     >>> import luce
     >>> gradient, second = luce.lightgbm_objective("listnet")(np.array([1.0, 0.0]), np.zeros(2), None, [2])
     >>> gradient.round(4)
     array([-0.2311,  0.2311])
     """
-    return LightGBMObjective(objective_of(name, **options), seed)
+    return LightGBMObjective(objective(name, **options), seed)
 
 
 def xgboost_objective(name: str | Objective, *, seed: int = 0, **options: Any) -> XGBoostObjective:
-    """An objective for XGBoost: `xgb.train(params, data, obj=xgboost_objective("pl-partition"))`.
-
-    Parameters
-    ----------
-    name : str or Objective
-    seed : int, default=0
-        Of the draws of a random objective, which draws anew in each round.
-    **options
-        Options of the objective.
-
-    Returns
-    -------
-    XGBoostObjective
-        A callable that gives the gradient and the second derivative of each row.
-    """
-    return XGBoostObjective(objective_of(name, **options), seed)
+    """An objective for anyone's XGBoost code: `xgb.train(params, data, obj=xgboost_objective("pl-partition"))`."""
+    return XGBoostObjective(objective(name, **options), seed)
