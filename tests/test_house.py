@@ -79,6 +79,10 @@ def test_data_and_metrics_do_without_scikit_learn():
     assert run(code) == "False"
 
 
+def test_objectives_do_without_pytorch():
+    assert run("import sys, luce; luce.objective('pl-rank-2'); print('torch' in sys.modules)") == "False"
+
+
 def test_public_names_are_the_same_for_type_checkers_and_at_run_time():
     tree = ast.parse((SOURCE / "__init__.py").read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))

@@ -44,14 +44,14 @@ def test_lists_as_the_objective_has_them(name, labels, options, reduction):
     goal = objective(name, **options)
     exact = goal.value_and_gradient(SCORES.astype(float), labels, OFFSETS)
     scores, *given = tensors(labels)
-    found = list_loss(goal, scores, *given, None, None, reduction, None)
+    found = list_loss(goal, scores, *given, reduction)
     weights = torch.tensor([1.0, -2, 3, 0.5, 2]) if reduction == "none" else torch.tensor(2.0)
     (found * weights).sum().backward()
     share = weights.numpy() if reduction == "none" else np.full(5, 0.4 if reduction == "mean" else 2.0)
     loss = {"mean": exact.loss.mean(), "sum": exact.loss.sum(), "none": exact.loss}[reduction]
     np.testing.assert_allclose(found.detach().numpy(), loss, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(scores.grad, exact.gradient * np.repeat(share, SIZES), rtol=1e-4, atol=1e-6)
-    value, gradient = list_value_and_gradient(goal, scores, *given, None, reduction, 12)
+    value, gradient = list_value_and_gradient(goal, scores, *given, reduction, longest=12)
     np.testing.assert_allclose(value.numpy(), loss, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(gradient, exact.gradient * (0.2 if reduction == "mean" else 1), rtol=1e-4, atol=1e-6)
 
@@ -62,7 +62,7 @@ def test_expected_metrics_but_for_noise(name, metric):
     goal = objective(name, metric=metric, samples=3_000)
     exact = estimate(goal, SCORES.astype(float), GRADED, OFFSETS)
     scores, *given = tensors(GRADED)
-    found = list_loss(goal, scores, *given, None, Draw(3, 1, np.arange(5)), "none", None)
+    found = list_loss(goal, scores, *given, "none", draw=Draw(3, 1, np.arange(5)))
     found.sum().backward()
     value_noise, noise = np.sqrt(2 * exact.value_variance), np.sqrt(2 * exact.gradient_variance)
     assert (np.abs(-found.detach().numpy() - exact.value) <= 5 * value_noise + 1e-5).all()
@@ -80,7 +80,7 @@ def test_expected_metrics_but_for_noise(name, metric):
 )
 def test_what_a_device_lacks_is_said(goal, weights, words):
     with pytest.raises(LuceError, match=words):
-        list_loss(goal, *tensors(GRADED), weights, None, "mean", None)
+        list_loss(goal, *tensors(GRADED), "mean", item_weights=weights)
 
 
 def plain_rows(name, scores, reduction):

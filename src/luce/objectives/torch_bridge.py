@@ -103,10 +103,10 @@ def loss(
     if one_device(scores, labels, offsets, item_weights, list_weights, nuisance) == "cpu":
         losses = _on_cpu(objective, scores, labels, offsets, item_weights, nuisance, draw, n_jobs)
         return reduced(losses, reduction, list_weights)
+    lists, given = (scores, labels, offsets), {"item_weights": item_weights, "draw": draw, "longest": longest}
     if list_weights is None:
-        return list_loss(objective, scores, labels, offsets, item_weights, draw, reduction, longest)
-    losses = list_loss(objective, scores, labels, offsets, item_weights, draw, "none", longest)
-    return reduced(losses, reduction, list_weights)
+        return list_loss(objective, *lists, reduction, **given)
+    return reduced(list_loss(objective, *lists, "none", **given), reduction, list_weights)
 
 
 def value_and_gradient(
@@ -141,7 +141,8 @@ def value_and_gradient(
     tensor([-2...e-09, -2.6894e-01,  2.6894e-01])
     """
     if one_device(scores, labels, offsets) != "cpu":
-        return list_value_and_gradient(objective_of(name, **options), scores, labels, offsets, draw, reduction, longest)
+        objective = objective_of(name, **options)
+        return list_value_and_gradient(objective, scores, labels, offsets, reduction, draw=draw, longest=longest)
     leaf = scores.detach().requires_grad_()
     value = loss(name, leaf, labels, offsets, draw=draw, reduction=reduction, **options)
     (gradient,) = torch.autograd.grad(value.sum(), leaf)

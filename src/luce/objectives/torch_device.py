@@ -32,33 +32,20 @@ class _WithGradient(torch.autograd.Function):
 
 
 def list_loss(
-    objective: Objective,
-    scores: Tensor,
-    labels: Tensor,
-    offsets: Tensor,
-    item_weights: Tensor | None,
-    draw: Draw | None,
-    reduction: str,
-    longest: int | None,
+    objective: Objective, scores: Tensor, labels: Tensor, offsets: Tensor, reduction: str, **given: Any
 ) -> Tensor:
     """The loss of lists, differentiable, by kernels of the device; values are not checked there."""
-    lists = _device_lists(objective, scores, labels, offsets, item_weights, draw, reduction, longest)
+    lists = _device_lists(objective, scores, labels, offsets, reduction, **given)
     losses, gradient = objective.device_lists(lists, **objective.options)  # type: ignore[misc]
     found: Tensor = _WithGradient.apply(scores, losses, gradient, offsets, 0.0 if reduction == "none" else lists.factor)
     return found
 
 
 def list_value_and_gradient(
-    objective: Objective,
-    scores: Tensor,
-    labels: Tensor,
-    offsets: Tensor,
-    draw: Draw | None,
-    reduction: str,
-    longest: int | None,
+    objective: Objective, scores: Tensor, labels: Tensor, offsets: Tensor, reduction: str, **given: Any
 ) -> tuple[Tensor, Tensor]:
     """The loss of lists and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
-    lists = _device_lists(objective, scores, labels, offsets, None, draw, reduction, longest)
+    lists = _device_lists(objective, scores, labels, offsets, reduction, **given)
     losses, gradient = objective.device_lists(lists, **objective.options)  # type: ignore[misc]
     return reduced(losses, reduction).to(scores.dtype), gradient.to(scores.dtype)
 
@@ -68,10 +55,10 @@ def _device_lists(
     scores: Tensor,
     labels: Tensor,
     offsets: Tensor,
-    item_weights: Tensor | None,
-    draw: Draw | None,
     reduction: str,
-    longest: int | None,
+    item_weights: Tensor | None = None,
+    draw: Draw | None = None,
+    longest: int | None = None,
 ) -> DeviceLists:
     if objective.device_lists is None:
         known = ", ".join(name for name, each in OBJECTIVES.items() if each.device_lists is not None)
