@@ -224,8 +224,8 @@ def estimate(
     """
     if objective.estimate is None:
         raise OptionError(f"Only {', '.join(ESTIMATORS)} estimate an expected metric. Got {objective.name}.")
-    given: Any = scores, labels, offsets, item_weights
-    lists = objective.check(Lists(*given, draw=draw or Draw(), n_jobs=n_jobs))
+    given: Any = scores, labels, offsets, item_weights, (), draw or Draw(), False, n_jobs
+    lists = objective.check(Lists(*given))
     found: Estimate = objective.estimate(lists, variance=True, **objective.options)
     return found
 

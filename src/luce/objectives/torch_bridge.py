@@ -103,10 +103,10 @@ def loss(
     if one_device(scores, labels, offsets, item_weights, list_weights, nuisance) == "cpu":
         losses = _on_cpu(objective, scores, labels, offsets, item_weights, nuisance, draw, n_jobs)
         return reduced(losses, reduction, list_weights)
-    lists, given = (scores, labels, offsets), {"item_weights": item_weights, "draw": draw, "longest": longest}
+    given: dict[str, Any] = {"item_weights": item_weights, "draw": draw, "longest": longest}
     if list_weights is None:
-        return list_loss(objective, *lists, reduction, **given)
-    return reduced(list_loss(objective, *lists, "none", **given), reduction, list_weights)
+        return list_loss(objective, scores, labels, offsets, reduction, **given)
+    return reduced(list_loss(objective, scores, labels, offsets, "none", **given), reduction, list_weights)
 
 
 def value_and_gradient(
