@@ -1,7 +1,7 @@
 """Scores and judged lists in, results out: every list is sorted once, and every metric is measured on that."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,13 +9,23 @@ from numpy.typing import ArrayLike
 from luce.arrays import Floats, check_offsets, check_rows, frozen, list_blocks, numbers
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError, unknown_name
+from luce.metrics.exposure import measure_fairness
 from luce.metrics.gains import GAINS, discounts
-from luce.metrics.listwise import Options
-from luce.metrics.metric import Metric, parse_metrics
+from luce.metrics.metric import Metric
 from luce.metrics.ordering import WHOLE, ranked_lists
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Empty, Results
+from luce.metrics.table import parse_metrics
 from luce.threads import over_lists
+
+
+class KernelOptions(NamedTuple):
+    """What a metric's kernel may read besides the lists: cutoff (0 = none), kind of gain, highest grade, discounts."""
+
+    cutoff: int
+    linear: bool
+    max_grade: float
+    discounts: Floats
 
 
 def measure(
@@ -50,15 +60,14 @@ def measure(
     values = {str(one): np.empty(len(offsets) - 1) for one in wanted}
     for one in wanted:
         if one.is_stochastic:
-            settings: dict[str, Any] = {"cutoff": one.cutoff, "gain": gain, "groups": members, "n_jobs": n_jobs}
-            values[str(one)] = one.kernel(scores, labels, offsets, **settings)
+            values[str(one)] = measure_fairness(one, scores, labels, offsets, gain=gain, groups=members, n_jobs=n_jobs)
     for lists in list_blocks(offsets):
         bounds = offsets[lists.start : lists.stop + 1]
         rows, bounds = slice(bounds[0], bounds[-1]), frozen(bounds - bounds[0])
         ranked = ranked_lists(scores[rows], labels[rows], bounds, _depth(wanted), n_jobs)
         for one in wanted:
-            if not one.is_stochastic:
-                options = Options(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
+            if one.kernel is not None:
+                options = KernelOptions(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
                 over_lists(one.kernel, bounds, ranked, options, values[str(one)][lists], n_jobs=n_jobs)
     return values
 

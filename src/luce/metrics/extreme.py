@@ -1,7 +1,8 @@
-"""LABEL_METRICS, the table of what is measured of the first few labels predicted for a row, and their evaluation."""
+"""LABEL_METRICS, the table of metrics of the first k labels predicted for a row, and their evaluation."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,18 +14,19 @@ from luce.data.extreme import TaggedData
 from luce.errors import DataError, OptionError
 from luce.metrics.evaluate import check_resampling
 from luce.metrics.gains import discounts
-from luce.metrics.metric import Metric, metric, parse_metrics
+from luce.metrics.metric import Metric
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Results
+from luce.metrics.table import metric, parse_metrics
 
 A, B = 0.55, 1.5
-"""Of the propensity model, as the public tables have them for most collections."""
+"""Constants of the propensity model, as published results on most datasets use them."""
 
 
 class Hits(NamedTuple):
-    """What the first k places of all rows found, beside what the best order would have: (N, k) each.
+    """The gains of the first k places of all rows, and the highest possible: (N, k) each.
 
-    gains: the gain of each place, 0 where its label is not relevant. weighted: times one over the propensity.
+    gains: the gain of each place, 0 where its label is not relevant. weighted: divided by the propensity of the label.
     best, best_weighted: the highest gains of each row, and the highest weighted ones.
     """
 
@@ -32,6 +34,26 @@ class Hits(NamedTuple):
     weighted: Floats
     best: Floats
     best_weighted: Floats
+
+
+@dataclass(frozen=True)
+class LabelMetric(Metric):
+    """A metric of the first k labels predicted for each row; an entry of `LABEL_METRICS`.
+
+    Attributes
+    ----------
+    label_function : callable
+        `Hits` → the value (N,) of each row.
+    is_graded : bool
+        Whether a relevant label of grade y has the gain 2^y − 1, and not 1.
+    """
+
+    label_function: Callable[[Hits], Floats] = field(kw_only=True)
+    is_graded: bool = False
+
+    @property
+    def measured_on(self) -> str:
+        return "the first k labels predicted for a row"
 
 
 def _precision(hits: Hits) -> Floats:
@@ -62,47 +84,47 @@ def _over(found: Floats, best: Floats) -> Floats:
 EMPTY = "no label is relevant; they count as 0"
 BEST = "divided by the mean over rows of what the best order attains"
 _TABLE = (
-    Metric(
+    LabelMetric(
         name="precision",
         summary="The share of relevant labels among the first k.",
         formula="#{relevant, r ≤ k} / k",
         bounds=(0, 1),
         empty_when=EMPTY,
-        kernel=_precision,
+        label_function=_precision,
     ),
-    Metric(
+    LabelMetric(
         name="ndcg",
         summary="Normalised discounted cumulative gain of the first k labels.",
         formula="Σ_{r ≤ k} (2^{y_r} − 1) / log2(1 + r), divided by that of the best order",
         bounds=(0, 1),
         empty_when=EMPTY,
-        kernel=_ndcg,
+        label_function=_ndcg,
+        is_graded=True,
     ),
-    Metric(
+    LabelMetric(
         name="psp",
         summary="Propensity-scored precision: a relevant label counts the more the rarer it was in training.",
         formula=f"Σ_{{relevant, r ≤ k}} 1 / (k p_r), {BEST}; p = 1 / (1 + C (n + B)^−A), C = (log N − 1)(B + 1)^A",
         bounds=(0, math.inf),
         empty_when=EMPTY,
-        kernel=_psp,
+        label_function=_psp,
         options=("propensities",),
     ),
-    Metric(
+    LabelMetric(
         name="psndcg",
         summary="Propensity-scored NDCG: the gain of a label counts the more the rarer it was in training.",
         formula=f"Σ_{{r ≤ k}} (2^{{y_r}} − 1) / (p_r log2(1 + r)), divided by the row's ideal DCG, {BEST}",
         bounds=(0, math.inf),
         empty_when=EMPTY,
-        kernel=_psndcg,
+        label_function=_psndcg,
+        is_graded=True,
         options=("propensities",),
     ),
 )
-LABEL_METRICS: dict[str, Metric] = {entry.name: entry for entry in _TABLE}
-GRADED = ("ndcg", "psndcg")
-"""Those to which a grade y is worth 2^y − 1; to the others every relevant label is worth 1."""
+LABEL_METRICS: dict[str, LabelMetric] = {entry.name: entry for entry in _TABLE}
 
 
-def label_metric(name: str) -> Metric:
+def label_metric(name: str) -> LabelMetric:
     """The metric of a name such as 'psp@5'; it must have a cutoff.
 
     >>> str(label_metric("P" + "recision@3"))
@@ -152,9 +174,9 @@ def measure_labels(
     if propensities is None and any(one.options for one in wanted):
         raise OptionError(f"{', '.join(map(str, wanted))}: the propensity-scored ones need propensities=….")
     grades, weights = data.labels.data, _weights(propensities, data)
-    worths = {True: np.exp2(grades) - 1, False: np.ones_like(grades)}
+    gains = {True: np.exp2(grades) - 1, False: np.ones_like(grades)}
     return {
-        str(one): one.kernel(_hits(predicted[:, : one.cutoff], data, worths[one.name in GRADED], weights))
+        str(one): one.label_function(_hits(predicted[:, : one.cutoff], data, gains[one.is_graded], weights))
         for one in wanted
     }
 
@@ -196,7 +218,7 @@ def evaluate_labels(
     )
 
 
-def _wanted(metrics: str | Iterable[str]) -> tuple[Metric, ...]:
+def _wanted(metrics: str | Iterable[str]) -> tuple[LabelMetric, ...]:
     return tuple(label_metric(str(one)) for one in parse_metrics(metrics, LABEL_METRICS))
 
 

@@ -9,7 +9,7 @@ from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import OptionError
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.metrics.exposure import check_groups, draw_exposures, merits_of, without_noise
-from luce.metrics.fairness import FAIRNESS, Sloped, sums
+from luce.metrics.fairness import ValueAndGradient, sums
 from luce.metrics.gains import discounts as logarithmic
 from luce.metrics.metric import Metric
 from luce.objectives.expected import CHOICES, FAMILY, PAPER, at_rows, samples_at
@@ -134,11 +134,10 @@ def _parts(terms: tuple[Term, ...], items: Items, gain: str, discounts: Any, n_j
 def _measure(what: Metric | Function, groups: Integers | None) -> Any:
     """A function of flat exposures, merits, groups and offsets."""
     if isinstance(what, Metric):
-        if FAIRNESS[what.name].needs_groups:
-            check_groups(what.name, groups)
-        return FAIRNESS[what.name].measure
+        check_groups(what, groups)
+        return what.exposure_function
 
-    def list_by_list(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> Sloped:
+    def list_by_list(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
         value, slope = np.zeros(len(offsets) - 1), np.zeros(len(exposures))
         for q, (a, b) in enumerate(pairwise(offsets)):
             if a < b:
@@ -156,7 +155,7 @@ def _linearised(part: Part, items: Items, exposure_samples: int, lists: Lists) -
         return part.gains, None
     drawn = draw_exposures(items.scores, items.offsets, part.discounts, exposure_samples, lists.draw, lists.n_jobs)
 
-    def function(exposures: Floats) -> Sloped:
+    def function(exposures: Floats) -> ValueAndGradient:
         value = sums(list_of_row(items.offsets), part.gains * exposures, len(items.offsets) - 1)
         slope = part.gains.copy()
         for weight, measure in part.unfair:

@@ -11,9 +11,9 @@ from torch.autograd.function import once_differentiable
 from luce.errors import LuceError, OptionError
 from luce.kernels.device import device_kernels
 from luce.kernels.expected_gain import AUTO, ESTIMATORS
-from luce.kernels.expected_gain.plain import AS_GIVEN, BINARY, COUNT, EXPONENTIAL, IDEAL, LINEAR, SUM
+from luce.kernels.place_sums import CONSTANT, LENGTH
 from luce.objectives.expected import samples_at
-from luce.objectives.linear_metrics import ARP, NDCG, PRECISION, RECALL, parts_of
+from luce.objectives.linear_metrics import linear_form
 from luce.objectives.objective import Objective
 from luce.objectives.relevant import reduced
 from luce.randomness import Draw
@@ -166,9 +166,9 @@ def _expected(
 
 @lru_cache(64)
 def _parts(metric: Any, linear: bool, longest: int, device: torch.device) -> tuple[Tensor, int, int, float]:
-    """The discounts of a metric on a device, and which gains they go with: kind, norm and scale."""
-    kind, weights = parts_of(metric, longest)
+    """The discounts of a metric on a device, and which gains they go with: worth, divisor and its constant."""
+    form, weights = linear_form(metric, longest, "linear" if linear else "exponential")
     discounts = torch.as_tensor(weights, dtype=torch.float32, device=device)
-    gain = BINARY if kind in (PRECISION, RECALL) else LINEAR if linear or kind == ARP else EXPONENTIAL
-    norm = {NDCG: IDEAL, RECALL: SUM, ARP: SUM, PRECISION: AS_GIVEN if "@" in metric else COUNT}.get(kind, AS_GIVEN)
-    return discounts, gain, norm, float(len(weights)) if kind == PRECISION else 1.0
+    if form.divisor == LENGTH and "@" in metric:
+        return discounts, form.worth, CONSTANT, float(len(weights))
+    return discounts, form.worth, form.divisor, 1.0

@@ -14,7 +14,7 @@ from luce.errors import OptionError
 from luce.kernels.placements import Expectation, expected_sums, order_sums
 from luce.metrics import METRICS, measure
 from luce.metrics import metric as metric_named
-from luce.metrics.places import FORMS, places_of
+from luce.metrics.places import places_of
 
 
 def expected_metric(
@@ -28,10 +28,10 @@ def expected_metric(
 ) -> Expectation:
     """(Q,); `settings` say how the lists are sampled that are too long to be exact."""
     metric = metric_named(name)
-    if metric.name not in FORMS:
+    if metric.place_sum is None:
         raise OptionError(
             f"{metric.name} is of a policy as a whole, and not a mean over its rankings: luce.evaluate measures it. "
-            f"Means: {', '.join(one for one in METRICS if one in FORMS)}."
+            f"Means: {', '.join(one.name for one in METRICS.values() if one.place_sum is not None)}."
         )
     given = numbers("labels", labels, len(scores))
     observed = ~np.isnan(given)

@@ -11,11 +11,14 @@ import triton.language as tl
 from torch import Tensor
 
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT, POLICY
+from luce.kernels.place_sums import BINARY, EXPONENTIAL, IDEAL, LENGTH, TOTAL
 
 TILE = 512
 """Samples times items of a program, where one sample alone is not larger."""
 
 OWN_EXPECTED, FOLLOWING = tl.constexpr(DIRECT), tl.constexpr(PLACEMENT)
+BINARY_GAIN, EXPONENTIAL_GAIN = tl.constexpr(BINARY), tl.constexpr(EXPONENTIAL)
+BY_IDEAL, BY_TOTAL, BY_LENGTH = tl.constexpr(IDEAL), tl.constexpr(TOTAL), tl.constexpr(LENGTH)
 
 NEAR = tl.constexpr(40.0)
 """Scores that lie closer together keep their digits on the scale of the highest in float32."""
@@ -56,19 +59,21 @@ def expected_gain_lists(
 
 
 def list_gains(
-    labels: Tensor, offsets: Tensor, discounts: Tensor, longest: int, kind: int, norm: int, scale: float
+    labels: Tensor, offsets: Tensor, discounts: Tensor, longest: int, worth: int, divisor: int, constant: float
 ) -> Tensor:
     """The gains (N,) of a linear metric, float32; see `plain.list_gains`."""
     gains = torch.empty(len(labels), device=labels.device, dtype=torch.float32)
     if len(offsets) > 1:
         largest = triton.next_power_of_2(max(longest, 128))
-        _list_gains[(len(offsets) - 1,)](labels, offsets, discounts, gains, len(discounts), scale, kind, norm, largest)
+        _list_gains[(len(offsets) - 1,)](
+            labels, offsets, discounts, gains, len(discounts), constant, worth, divisor, largest
+        )
     return gains
 
 
 @triton.jit
 def _list_gains(
-    labels, offsets, discounts, gains, depth, scale, kind: tl.constexpr, norm: tl.constexpr, size: tl.constexpr
+    labels, offsets, discounts, gains, depth, constant, worth: tl.constexpr, divisor: tl.constexpr, size: tl.constexpr
 ):
     row = tl.program_id(0)
     begin = tl.load(offsets + row)
@@ -78,19 +83,19 @@ def _list_gains(
     seen = y == y
     y = tl.where(seen & (y > 0.0), y, 0.0)
     gain = y
-    if kind == 2:
+    if worth == BINARY_GAIN:
         gain = tl.where(y > 0.0, 1.0, 0.0)
-    if kind == 0:
-        power = tl.floor(tl.max(y, 0)) if norm == 1 else 0.0  # what is divided out anyway
+    if worth == EXPONENTIAL_GAIN:
+        power = tl.floor(tl.max(y, 0)) if divisor == BY_IDEAL else 0.0  # what is divided out anyway
         gain = tl.exp2(y - power) - tl.exp2(y * 0.0 - power)
     highest, lowest = tl.max(tl.where(seen, gain, -1.0), 0), tl.min(tl.where(seen, gain, float("inf")), 0)
-    total = scale * 1.0
-    if norm == 1:
+    total = constant * 1.0
+    if divisor == BY_IDEAL:
         ranked = tl.sort(gain, descending=True)
         total = tl.sum(ranked * tl.load(discounts + places, mask=places < depth, other=0.0), 0)
-    if norm == 2:
+    if divisor == BY_TOTAL:
         total = tl.sum(gain, 0)
-    if norm == 3:
+    if divisor == BY_LENGTH:
         total = tl.sum(seen.to(tl.float32), 0)
     gain = tl.where(highest > lowest, gain / total, 0.0)
     tl.store(gains + begin + places, tl.where(seen, gain, float("nan")), mask=places < count)

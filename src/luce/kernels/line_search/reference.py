@@ -3,7 +3,7 @@
 import itertools
 import math
 
-from luce.kernels.line_search.ties import CASCADE, COUNT, PAIRS
+from luce.kernels.place_sums import CASCADE, COUNT, PAIRS
 
 
 def value(kind: int, ordered: list[float], discounts: list[float]) -> float:

@@ -7,8 +7,8 @@ Whatever stands above and below a block, its places are then worth what all orde
 import numpy as np
 
 from luce.compiled import compiled
+from luce.kernels.place_sums import CASCADE, COUNT, PAIRS
 
-SUM, CASCADE, COUNT, PAIRS = range(4)
 WORTH, SHIFT, KEEP, ADD = range(4)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.compiled import compiled
 from luce.kernels.label_order import longest_list
-from luce.kernels.line_search.ties import PAIRS, SUM
+from luce.kernels.place_sums import PAIRS, SUM
 from luce.kernels.placements.pairs import falls_evenly, pair_sum
 from luce.kernels.placements.prefixes import fill_left
 from luce.kernels.placements.sampled import absorb, fill_chances, fill_far_chances, mark_places, place_sum

@@ -3,7 +3,7 @@
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.line_search.ties import PAIRS
+from luce.kernels.place_sums import PAIRS
 
 
 @compiled

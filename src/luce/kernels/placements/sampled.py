@@ -8,7 +8,7 @@ else the next of the others does. That has the mean of the count and never more 
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.line_search.ties import CASCADE, COUNT
+from luce.kernels.place_sums import CASCADE, COUNT
 from luce.kernels.placements.prefixes import NOWHERE
 
 

@@ -9,7 +9,7 @@ at Σ_i C(c_i, i), so that the place of a set with one more item is found while 
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.line_search.ties import CASCADE, COUNT
+from luce.kernels.place_sums import CASCADE, COUNT
 
 
 @compiled
