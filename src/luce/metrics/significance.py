@@ -31,9 +31,9 @@ class Comparison(NamedTuple):
     difference: float
     n_lists: int
     t_test: float
-    randomisation: float
+    randomization: float
     t_test_holm: float
-    randomisation_holm: float
+    randomization_holm: float
 
 
 def paired_t_test(a: ArrayLike, b: ArrayLike) -> Significance:
@@ -47,16 +47,16 @@ def paired_t_test(a: ArrayLike, b: ArrayLike) -> Significance:
     return _t_test(_differences(a, b))
 
 
-def randomisation_test(a: ArrayLike, b: ArrayLike, n_permutations: int = 10_000, random_state: Any = 0) -> Significance:
+def randomization_test(a: ArrayLike, b: ArrayLike, n_permutations: int = 10_000, random_state: Any = 0) -> Significance:
     """The share of sign flips of the paired differences a − b that give a mean at least as far from zero; two-sided.
 
     All sign patterns if few lists differ, else (1 + count) / (1 + n_permutations), so that p is never 0. Pairs with a
     NaN are left out. More than 4,096 lists are put at random into 4,096 groups that flip together: the level holds.
 
-    >>> randomisation_test([0.5, 1.0, 2.0], [0.25, 0.5, 0.5])
+    >>> randomization_test([0.5, 1.0, 2.0], [0.25, 0.5, 0.5])
     Significance(statistic=0.75, p_value=0.25, n_lists=3)
     """
-    return _randomisation_test(_differences(a, b), n_permutations, random_state)
+    return _randomization_test(_differences(a, b), n_permutations, random_state)
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -95,7 +95,7 @@ def compare(
     for name in others:
         differences = _weighted_differences(results[name], results[baseline], metric)
         t = _t_test(differences)
-        flips = _randomisation_test(differences, n_permutations, random_state)
+        flips = _randomization_test(differences, n_permutations, random_state)
         rows.append((name, flips.statistic, t.n_lists, t.p_value, flips.p_value))
     t_holm, flips_holm = holm([row[3] for row in rows]), holm([row[4] for row in rows])
     return tuple(
@@ -143,7 +143,7 @@ def _t_test(differences: Floats) -> Significance:
     return Significance(t, float(2 * special.stdtr(n - 1, -abs(t))), n)
 
 
-def _randomisation_test(differences: Floats, n_permutations: int, random_state: Any) -> Significance:
+def _randomization_test(differences: Floats, n_permutations: int, random_state: Any) -> Significance:
     if not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
         raise OptionError(f"n_permutations must be an integer ≥ 1. Got {n_permutations!r}.")
     n = len(differences)

@@ -21,8 +21,8 @@ from luce.metrics import Metric, Results, evaluate_labels, label_metric, measure
 from luce.metrics.extreme import A, B
 from luce.objectives import Objective
 from luce.objectives.ranges import Choice, Range
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
+from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.labels.inputs import feature_rows, finite_scores, tagged
 from luce.rankers.neural.estimator import NetworkRanker, rates_of
@@ -166,7 +166,7 @@ class LabelRanker(NetworkRanker):
         teaching: Integers,
         held_out: Any,
         judge: TaggedData | None,
-        curve: Curve,
+        curve: LearningCurve,
         rate: float,
         checkpointer: Checkpointer | None,
         tell: Callback,

@@ -14,8 +14,8 @@ from luce.data.transform import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
 from luce.objectives.ranges import Choice, Range
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Checkpointer, descend
+from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.neural.estimator import NetworkRanker, rates_of
 from luce.rankers.ranker import Callback, TrainingData
@@ -159,7 +159,7 @@ class NeuralRanker(NetworkRanker):
         self,
         training: TrainingData,
         teaching: Integers,
-        curve: Curve,
+        curve: LearningCurve,
         rate: float,
         checkpointer: Checkpointer | None,
         tell: Callback,
