@@ -1,4 +1,4 @@
-"""How good is a ranking: METRICS, evaluation over lists, and tests of the difference between rankers."""
+"""METRICS, evaluation of rankings, and significance tests of the difference between rankers."""
 
 from luce.metrics.evaluate import evaluate, measure
 from luce.metrics.extreme import LABEL_METRICS, evaluate_labels, label_metric, measure_labels, propensities

@@ -125,8 +125,19 @@ LABEL_METRICS: dict[str, LabelMetric] = {entry.name: entry for entry in _TABLE}
 
 
 def label_metric(name: str) -> LabelMetric:
-    """The metric of a name such as 'psp@5'; it must have a cutoff.
+    """The label metric of a name with a cutoff.
 
+    Parameters
+    ----------
+    name : str
+        A name such as "psp@5".
+
+    Returns
+    -------
+    LabelMetric
+
+    Examples
+    --------
     >>> str(label_metric("P" + "recision@3"))
     'precision@3'
     """
@@ -137,10 +148,25 @@ def label_metric(name: str) -> LabelMetric:
 
 
 def propensities(label_counts: ArrayLike, n_rows: int, *, a: float = A, b: float = B) -> Floats:
-    """How likely it is that a relevant label was noted, by the number n of its training rows, (L,).
+    """The probability that a relevant label was observed, by the number n of its training rows.
 
     p = 1 / (1 + C (n + b)^−a), C = (log N − 1)(b + 1)^a, N training rows (Jain, Prabhu and Varma 2016).
 
+    Parameters
+    ----------
+    label_counts : array-like of shape (L,)
+        The number of training rows of each label.
+    n_rows : int
+        The number of training rows.
+    a, b : float
+        Constants of the model.
+
+    Returns
+    -------
+    ndarray of shape (L,)
+
+    Examples
+    --------
     >>> propensities([0, 10, 1000], 10_000).round(3)
     array([0.084, 0.22 , 0.767])
     """
@@ -160,11 +186,25 @@ def measure_labels(
     *,
     propensities: ArrayLike | None = None,
 ) -> dict[str, Floats]:
-    """The value of each metric for each row; their mean is the figure of the public tables.
+    """The value of each label metric for each row; their mean is the value that papers report.
 
-    `ranking` (N, K) has the first K labels predicted for each row, best first; −1 = none. Rows without a relevant label
-    count 0. Values of psp and psndcg are in units of the mean of the best attainable.
+    Parameters
+    ----------
+    ranking : array-like of int of shape (N, K)
+        The first K labels predicted for each row, best first; −1 = none.
+    data : TaggedData
+        The rows with their relevant labels; a row without any counts as 0.
+    metrics : str or iterable of str
+        Names such as "precision@5, psp@5"; see `LABEL_METRICS`.
+    propensities : array-like of shape (L,) or None
+        Of the labels, for psp and psndcg, whose values are divided by the mean of the best attainable.
 
+    Returns
+    -------
+    dict of ndarray of shape (N,)
+
+    Examples
+    --------
     >>> data = TaggedData([[1.0], [1.0]], [[0, 1, 1], [1, 0, 0]])
     >>> measure_labels([[1, 0], [1, 0]], data, "precision@1, precision@2")
     {'precision@1': array([1., 0.]), 'precision@2': array([0.5, 0.5])}
@@ -191,8 +231,31 @@ def evaluate_labels(
     n_bootstrap: int = 1000,
     random_state: Any = 0,
 ) -> Results:
-    """The same with means and their intervals; `propensities(…)` of the training labels for psp and psndcg.
+    """Measure the labels predicted for rows, with means and confidence intervals.
 
+    Parameters
+    ----------
+    ranking : array-like of int of shape (N, K)
+        The first K labels predicted for each row, best first; −1 = none.
+    data : TaggedData
+        The rows with their relevant labels; a row without any counts as 0.
+    metrics : str or iterable of str
+        Names such as "precision@5, psp@5"; see `LABEL_METRICS`.
+    propensities : array-like of shape (L,) or None
+        Of the labels, for psp and psndcg: `propensities(…)` of the training labels.
+    confidence : float
+        The level of the confidence intervals.
+    n_bootstrap : int
+        The number of bootstrap samples; 0 for no intervals.
+    random_state : int or numpy.random.Generator
+        The seed of the bootstrap.
+
+    Returns
+    -------
+    Results
+
+    Examples
+    --------
     >>> data = TaggedData([[1.0], [1.0]], [[0, 1, 1], [1, 0, 0]])
     >>> print(evaluate_labels([[1, 0], [1, 0]], data, "precision@1, ndcg@2", n_bootstrap=0))
     metric         mean  95 % interval  lists  empty, as 0
@@ -257,7 +320,7 @@ def _hits(ranking: Integers, data: TaggedData, gains: Floats, weights: Floats) -
     keys = rows * data.n_labels + labels.indices  # rising, as the labels of a row are
     asked = np.arange(data.n_rows)[:, None] * data.n_labels + ranking
     place = np.searchsorted(keys, asked)
-    # One entry more than there are, which is what a label that is not relevant finds.
+    # One entry is appended for labels that are not relevant.
     place[(np.append(keys, -1)[place] != asked) | (ranking < 0)] = len(keys)
     found = (np.append(each, 0.0)[place] for each in (gains, weighted))
     return Hits(*found, *(_highest(each, rows, labels.indptr, k) for each in (gains, weighted)))
@@ -268,6 +331,6 @@ def _highest(values: Floats, rows: Integers, starts: Integers, k: int) -> Floats
     result = np.zeros((len(starts) - 1, k))
     order = np.lexsort((-values, rows))
     place = np.arange(len(values)) - starts[rows]
-    kept = place < k
-    result[rows[kept], place[kept]] = values[order][kept]
+    top = place < k
+    result[rows[top], place[top]] = values[order][top]
     return result
