@@ -16,7 +16,7 @@ import torch
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.kernels.ordered_likelihood import ALL, ordered_likelihood
 from luce.kernels.partition_likelihood import partition_likelihood, partition_lower_bound
-from luce.kernels.partition_likelihood.plain import ATTENTION, BOUND, PARTITION, WIDTH, Room
+from luce.kernels.partition_likelihood.plain import ATTENTION, BOUND, PARTITION, WIDTH, RowWorkspace
 from luce.kernels.sampled_rankings import sample_rankings
 from luce.objectives import objective
 from luce.objectives.linear_metrics import best_first, linear_gains
@@ -51,11 +51,11 @@ def chosen_labels(rng, n_labels, counts):
 def run_rows(way, scores, labels, starts, kind, pieces, upstream, factor):
     """Loss and gradient, the labels being worked on in some pieces; 0 pieces: all at once."""
     module, n_labels, longest = kernels("partition_likelihood", way), scores.shape[1], int(starts.diff().max())
-    room = Room.make(scores, n_labels, len(labels))
+    room = RowWorkspace.make(scores, n_labels, len(labels))
     room.numbers.fill_(torch.nan)
     out = torch.full_like(scores, torch.nan)
     if not pieces:
-        module.losses_and_slopes(scores, labels, starts, longest, kind, room, factor, out)
+        module.losses_and_gradient(scores, labels, starts, longest, kind, room, factor, out)
         return room.losses, out
     cuts = [*range(0, n_labels, WIDTH if pieces > 1 else n_labels), n_labels]
     for begin, end in pairwise(cuts):
@@ -63,7 +63,7 @@ def run_rows(way, scores, labels, starts, kind, pieces, upstream, factor):
     module.finish_rows(starts, n_labels, longest, kind, room)
     for begin, end in pairwise(cuts):
         part = scores[:, begin:end].clone(memory_format=torch.contiguous_format)
-        module.write_slopes(part, labels, starts, room, upstream, factor, part, begin)
+        module.write_gradient(part, labels, starts, room, upstream, factor, part, begin)
         out[:, begin:end] = part
     return room.losses, out
 

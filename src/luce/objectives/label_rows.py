@@ -8,7 +8,7 @@ from torch.autograd.function import once_differentiable
 
 from luce.errors import DataError, LuceError
 from luce.kernels.device import device_kernels
-from luce.kernels.partition_likelihood.plain import ATTENTION, BOUND, PARTITION, WIDTH, Room
+from luce.kernels.partition_likelihood.plain import ATTENTION, BOUND, PARTITION, WIDTH, RowWorkspace
 from luce.objectives import Objective, objective
 from luce.objectives.relevant import Relevant, one_device, reduced
 
@@ -37,7 +37,7 @@ class _RowLoss(torch.autograd.Function):
         (values,) = ctx.saved_tensors
         problem, out = ctx.problem, torch.empty_like(values)
         work = problem.labels, problem.starts, ctx.room, upstream, problem.factor(values)
-        problem.kernels(values).write_slopes(values, *work, out)
+        problem.kernels(values).write_gradient(values, *work, out)
         return out, None
 
 
@@ -46,7 +46,7 @@ class _FusedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, problem: "Problem") -> Tensor:
-        room, kernels = Room.make(hidden, len(weight), len(problem.labels)), problem.kernels(hidden)
+        room, kernels = RowWorkspace.make(hidden, len(weight), len(problem.labels)), problem.kernels(hidden)
         for first, scores in _chunks(hidden, weight, bias):
             kernels.sum_rest(scores, problem.labels, problem.starts, problem.kind, room, first)
         kernels.finish_rows(*problem.settings(len(weight)), room)
@@ -63,7 +63,7 @@ class _FusedLoss(torch.autograd.Function):
         by_bias = None if bias is None else torch.empty_like(bias)
         work = problem.labels, problem.starts, ctx.room, upstream, problem.factor(hidden)
         for first, scores in _chunks(hidden, weight, bias):
-            kernels.write_slopes(scores, *work, scores, first)
+            kernels.write_gradient(scores, *work, scores, first)
             some = slice(first, first + scores.shape[1])
             by_hidden.addmm_(scores, weight[some])
             torch.mm(scores.t(), hidden, out=by_weight[some])
@@ -85,9 +85,9 @@ class Problem(NamedTuple):
     def kernels(self, on: Tensor) -> Any:
         return device_kernels("partition_likelihood", on.device.type, self.longest <= LARGEST_SET)
 
-    def room(self, scores: Tensor) -> Room:
+    def room(self, scores: Tensor) -> RowWorkspace:
         """The numbers of the rows, from one reading of the scores."""
-        kernels, room = self.kernels(scores), Room.make(scores, scores.shape[1], len(self.labels))
+        kernels, room = self.kernels(scores), RowWorkspace.make(scores, scores.shape[1], len(self.labels))
         kernels.sum_rest(scores, self.labels, self.starts, self.kind, room)
         kernels.finish_rows(*self.settings(scores.shape[1]), room)
         return room
@@ -137,9 +137,9 @@ def row_value_and_gradient(
 ) -> tuple[Tensor, Tensor]:
     """The loss of rows and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
     problem, values = _problem(goal, relevant, scores.shape[1], reduction), scores.detach().contiguous()
-    room, gradient = Room.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
+    room, gradient = RowWorkspace.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
     work = problem.labels, problem.starts, problem.longest, problem.kind, room, problem.factor(values)
-    problem.kernels(values).losses_and_slopes(values, *work, gradient)
+    problem.kernels(values).losses_and_gradient(values, *work, gradient)
     return problem.reduced(room.losses).to(scores.dtype), gradient
 
 

@@ -1,4 +1,4 @@
-"""The cross-entropy term by term: what `cpu` must equal."""
+"""The cross-entropy term by term, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""Rankings drawn from Davidson-Luce: at each level the size of the set first, then its items one by one."""
+"""Sampling from the Davidson-Luce model: at each level first the size of the set, then its items one by one."""
 
 import numpy as np
 

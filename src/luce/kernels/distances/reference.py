@@ -1,4 +1,4 @@
-"""The distances as NumPy writes them: what `cpu` must equal."""
+"""The distances in NumPy, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

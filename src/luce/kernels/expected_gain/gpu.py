@@ -1,8 +1,8 @@
 """The expected gain of a Plackett-Luce policy and its gradient on a GPU, sampling included, for ragged lists.
 
-A program draws some samples of one list: exponential times for all its items, the least of which come first, and then
-running sums over the places. With float64 times the rankings are those that the CPU draws with way="keys"; where all
-scores are near each other float32 is as good, but for items whose times differ by less than a millionth.
+A program draws some samples of one list, exponential times of which the smallest come first, and then takes running
+sums over the places. With float64 times the rankings are those that the CPU draws with way="keys"; where all scores
+are near each other float32 is as good, but for items whose times differ by less than a millionth.
 """
 
 import torch
@@ -38,7 +38,7 @@ def expected_gain_lists(
     step: int,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """Values (Q,) and slopes (N,) times a factor, float32, of lists of at most `longest` items.
+    """Values (Q,) and gradient (N,) times a factor, float32, of lists of at most `longest` items.
 
     An item with a score of −∞, or a gain of NaN, is never placed.
     """
@@ -125,7 +125,7 @@ def _expected_gain(
     scores, gains, offsets, discounts, numbers, parts, factor, n_rows, depth, samples, seed, step,
     numbered: tl.constexpr, estimator: tl.constexpr, together: tl.constexpr, largest: tl.constexpr,
 ):  # fmt: skip
-    """Where an eighth, a quarter or half of the room holds the list, more samples are drawn at a time."""
+    """Where an eighth, a quarter or half of the workspace holds the list, more samples are drawn at a time."""
     row, block, n_lists = tl.program_id(0), tl.program_id(1), tl.num_programs(0)
     begin = tl.load(offsets + row)
     count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
@@ -170,13 +170,13 @@ def _samples_of_list(
     if highest - lowest < NEAR:
         times = tl.where(left, _near_times(bits, own, highest), float("inf"))
         weight = tl.where(left, tl.exp(own - highest), 0.0)
-        reward, slope = _near_places(times, weight, gain, left, discounts, places, item, estimator, together, size)
+        reward, derivative = _near_places(times, weight, gain, left, discounts, places, item, estimator, together, size)
     else:
         u = bits.to(tl.float64) * 2.220446049250313e-16 + 1.1102230246251565e-16
         keys = tl.where(left, own.to(tl.float64) - tl.log(-tl.log(u)), -float("inf"))
-        reward, slope = _far_places(keys, own, gain, left, discounts, places, item, estimator, together, size)
+        reward, derivative = _far_places(keys, own, gain, left, discounts, places, item, estimator, together, size)
     tl.store(value, tl.sum(reward, 0) / samples)
-    tl.store(out + tl.arange(0, size), tl.sum(slope, 0) * factor, mask=tl.arange(0, size) < count)
+    tl.store(out + tl.arange(0, size), tl.sum(derivative, 0) * factor, mask=tl.arange(0, size) < count)
 
 
 @triton.jit
@@ -184,9 +184,9 @@ def _near_places(
     times, weight, gain, left, discounts, depth, item, estimator: tl.constexpr,
     together: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
-    """The reward of each sample and the slope of each item, weights being on one scale.
+    """The reward of each sample and the derivative of each item, weights being on one scale.
 
-    With D the mass before a place, the slope is R·a + b: for an item placed at r, a = 1 − w Σ_{k≤r} 1/D_k and
+    With D the mass before a place, the derivative is R·a + b: for an item placed at r, a = 1 − w Σ_{k≤r} 1/D_k and
     b = −(what came before) + w Σ_{k≤r} (ρ θ_k + what came before k) / D_k; for others the 1 and the minus are missing.
     """
     reward = tl.zeros([together], tl.float32)

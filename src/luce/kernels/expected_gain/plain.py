@@ -1,4 +1,4 @@
-"""The expected gain of a Plackett-Luce policy in plain PyTorch, for any device: what `gpu` computes."""
+"""The expected gain of a Plackett-Luce policy in plain PyTorch, for devices without Triton."""
 
 import math
 
@@ -43,7 +43,7 @@ def expected_gain_lists(
     step: int,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """Values (Q,) and slopes (N,) times a factor, float32, of lists of at most `longest` items.
+    """Values (Q,) and gradient (N,) times a factor, float32, of lists of at most `longest` items.
 
     An item with a score of −∞, or a gain of NaN, is never placed.
 
@@ -72,9 +72,9 @@ def expected_gain_lists(
         after -= torch.where(chosen, reward + own if estimator == DIRECT else reward, 0.0)
         reward = reward + own
         left &= ~chosen
-    slope = torch.where(~left & (s > -torch.inf), reward, 0.0) - reward * chance
+    derivative = torch.where(~left & (s > -torch.inf), reward, 0.0) - reward * chance
     if estimator in (DIRECT, PLACEMENT):
-        slope += after + before
+        derivative += after + before
     if estimator == DIRECT:
-        slope += gain * paid
-    return reward.mean((1, 2)).float(), (factor * slope.mean(1)[here]).float()
+        derivative += gain * paid
+    return reward.mean((1, 2)).float(), (factor * derivative.mean(1)[here]).float()

@@ -1,4 +1,4 @@
-"""The choice of a grade as SciPy writes it: what `cpu` must equal."""
+"""The choice of a grade in SciPy, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

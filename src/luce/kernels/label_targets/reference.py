@@ -1,4 +1,4 @@
-"""The targets as NumPy writes them, for labels of a usual size: what `cpu` must equal."""
+"""The targets in NumPy, for labels that do not overflow, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

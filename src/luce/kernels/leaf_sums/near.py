@@ -1,4 +1,4 @@
-"""Leaf sums of one list whose scores share a scale; what several orders of it have in common is added up once.
+"""Leaf sums of one list whose scores share a scale; terms common to several orders are added once.
 
 Movers are the items that stand among the first places of any order. All others are in every context of every order.
 """

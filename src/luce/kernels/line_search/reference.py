@@ -1,4 +1,4 @@
-"""The definition for one list: its value in the middle of every interval between crossings, ties in every order."""
+"""The steps of one list from its values between all crossings, averaged over orders of ties: a reference for `cpu`."""
 
 import itertools
 import math

@@ -1,8 +1,8 @@
 """log P(S > R) and its derivatives by the trapezoidal rule in log time.
 
 With x_i = a_i e^z and w_i = 1 − e^{−x_i} the integrand is e^{z − e^z} Π w_i. The step is h = log 2 / m, so that x
-doubles every m nodes and w is carried by w ← w (2 − w): m chains of nodes, started by one exponential an item and
-carried on by multiplications, serve all nodes.
+doubles every m nodes and w is carried by w ← w (2 − w): m chains of nodes, each started by one exponential per item
+and continued by multiplications, serve all nodes.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ TINY, HUGE = -37.0, 4.0
 """log x below TINY at every node: log w = log x and q = 1; above HUGE at every node: log w = 0 and q = 0."""
 
 VECTOR = 4
-"""Items are taken by so many at a time; rows of scratch have room for as many more."""
+"""Items are taken by so many at a time; rows of scratch are longer by as many."""
 
 LARGE = 64.0
 """x stops here: 1 − w is then nothing but rounding, which a larger x would blow up in q = x (1 − w) / w."""

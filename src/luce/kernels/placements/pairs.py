@@ -1,4 +1,4 @@
-"""Expectations over pairs: i stands above j with probability 1 / (1 + e^{s_j − s_i}), however long the list."""
+"""Expectations over pairs: i ranks above j with probability 1 / (1 + e^{s_j − s_i}) in a list of any length."""
 
 import numpy as np
 
