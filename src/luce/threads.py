@@ -69,7 +69,7 @@ def check_threads(library: str, threads: int) -> int:
     """The number of threads the library may use: 1, with a warning, in a process forked after it was loaded."""
     if threads > 1 and _limited.get(library):
         warnings.warn(
-            f"{library} uses 1 thread instead of {threads}: this process was forked from one that had loaded it, "
+            f"{library} uses 1 thread here instead of {threads}: this process was forked from one that had loaded it, "
             "and its threads do not survive a fork. Start processes by 'spawn' or 'forkserver' to use more.",
             LuceWarning,
             stacklevel=2,

@@ -154,7 +154,7 @@ def evaluate(
     _check_settings(empty, confidence, n_bootstrap)
     top = resolve_max_grade(wanted, dataset.labels, max_grade)
     names = [str(one) for one in wanted]
-    groups = dataset.group_numbers()
+    groups = dataset.group_numbers() if any(one.needs_groups for one in wanted) else None
     found = measure(
         scores, dataset.labels, dataset.offsets, names, gain=gain, max_grade=top, groups=groups, n_jobs=n_jobs
     )

@@ -51,7 +51,7 @@ class Checkpointer(Protocol):
 
 
 @dataclass
-class Progress:
+class DescentProgress:
     """Epochs done, batches done of the next one, and the sum of its losses so far."""
 
     epoch: int = 0
@@ -83,7 +83,7 @@ def descend(
     """
     size = batch_size or len(lists)
     n_batches = math.ceil(len(lists) / size)
-    progress = Progress() if checkpointer is None else _resume(checkpointer, learner, curve, n_batches)
+    progress = DescentProgress() if checkpointer is None else _resume(checkpointer, learner, curve, n_batches)
     next_report = time.monotonic() + PROGRESS_INTERVAL
     while progress.epoch < epochs and not curve.exhausted:
         order = lists[np.random.default_rng((seed, progress.epoch)).permutation(len(lists))]
@@ -104,27 +104,27 @@ def descend(
                 )
                 next_report = time.monotonic() + PROGRESS_INTERVAL
         curve.add(progress.epoch + 1, progress.loss / len(lists), learner.validation_score(), learner.parameters())
-        progress = Progress(progress.epoch + 1)
+        progress = DescentProgress(progress.epoch + 1)
         if callback is not None:
             callback(curve.history[-1])
     if checkpointer is not None:
         _save(checkpointer, learner, curve, progress)
 
 
-def _save(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, progress: Progress) -> None:
+def _save(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, progress: DescentProgress) -> None:
     arrays = {f"state.{name}": array for name, array in learner.state().items()}
     if curve.best_state is not None:
         arrays |= {f"best.{name}": array for name, array in curve.best_state.items()}
     checkpointer.save({"place": asdict(progress), "history": curve.history}, arrays)
 
 
-def _resume(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, n_batches: int) -> Progress:
+def _resume(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, n_batches: int) -> DescentProgress:
     saved = checkpointer.load()
     if saved is None:
-        return Progress()
+        return DescentProgress()
     stored, arrays = saved
     try:
-        progress = Progress(**stored["place"])
+        progress = DescentProgress(**stored["place"])
         progress.check(n_batches)
         best = like(learner.parameters(), _with_prefix(arrays, "best.")) if progress.epoch else None
         curve.replay(stored["history"], progress.epoch, best)

@@ -203,10 +203,10 @@ def _finish_row(
     derivative = tl.zeros_like(relative)
     value = tl.sum(derivative, 0)
     force = value
-    teaching = (count > 0) & (total > 0.0)
+    has_signal = (count > 0) & (total > 0.0)
     if kind != 2:
-        teaching = teaching & (count < n_labels)
-    if teaching:
+        has_signal = has_signal & (count < n_labels)
+    if has_signal:
         if kind == 0:
             log_p, rates = set_log_probability(relative, chosen, count, nodes)
             value = -log_p.to(tl.float32)

@@ -31,11 +31,11 @@ def integrate(n, tol, rate, scratch, curvature):
     """log P for the n items whose log a are in scratch[0]; writes E[q_i], ∂²log P/∂s_i² and, at [2, 0], Σ_ij H_ij."""
     low, high, chains, peak = grid(scratch[0, :n], tol)
     step = np.log(2.0) / chains
-    kept, tiny, tiny_sum = classify(n, low, high, rate, scratch)
-    log_a, x, w, first = scratch[0, :kept], scratch[1, :kept], scratch[2, :kept], scratch[3, :kept]
-    squares, own, begin = scratch[4, :kept], scratch[5, :kept], scratch[6, :kept]
+    n_active, tiny, tiny_sum = classify(n, low, high, rate, scratch)
+    log_a, x, w, first = scratch[0, :n_active], scratch[1, :n_active], scratch[2, :n_active], scratch[3, :n_active]
+    squares, own, begin = scratch[4, :n_active], scratch[5, :n_active], scratch[6, :n_active]
     # Where Π w cannot underflow it may be formed as it is: w ≥ x / (1 + x), so that −log w ≤ log 2 + max(0, −log x).
-    direct = kept * (0.7 + max(0.0, -span(log_a)[0] - low)) < 600.0
+    direct = n_active * (0.7 + max(0.0, -span(log_a)[0] - low)) < 600.0
     outer = np.empty(np.int64((high - low) / step) + 2)
     outer_part(low, step, tiny, tiny_sum - peak, direct, outer)
     begin_chains(log_a, low, begin, first, squares, own)
@@ -65,7 +65,7 @@ def classify(n, low, high, rate, scratch):
 
     Items that change nothing, w = 1 and q = 0, fill the last vector.
     """
-    log_a, kept, tiny, tiny_sum = scratch[0], 0, 0, 0.0
+    log_a, n_active, tiny, tiny_sum = scratch[0], 0, 0, 0.0
     for i in range(n):
         rate[0, i] = -1.0  # an item that waits for its rate
         if log_a[i] + high < TINY:
@@ -75,12 +75,12 @@ def classify(n, low, high, rate, scratch):
         elif log_a[i] + low > HUGE:
             rate[0, i], rate[1, i] = 0.0, 0.0
         else:
-            log_a[kept] = log_a[i]
-            kept += 1
-    while kept % VECTOR:
-        log_a[kept] = HUGE - low
-        kept += 1
-    return kept, tiny, tiny_sum
+            log_a[n_active] = log_a[i]
+            n_active += 1
+    while n_active % VECTOR:
+        log_a[n_active] = HUGE - low
+        n_active += 1
+    return n_active, tiny, tiny_sum
 
 
 @summing

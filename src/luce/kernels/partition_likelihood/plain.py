@@ -111,10 +111,10 @@ def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, workspac
     counts, rows = starts.diff(), _rows(starts, len(picked))
     top.copy_(tops.amax(1).nan_to_num(neginf=0.0))
     rest = (sums.double() * (tops - top[:, None]).double().exp()).sum(1).log()
-    teaching = (counts > 0) & (rest > -torch.inf) & ((counts < n_labels) | (kind == ATTENTION))
-    rest = torch.where(teaching, rest, 0.0)
+    has_signal = (counts > 0) & (rest > -torch.inf) & ((counts < n_labels) | (kind == ATTENTION))
+    rest = torch.where(has_signal, rest, 0.0)
     places = torch.arange(max(longest, 1), device=starts.device)
-    chosen = (places < counts[:, None]) & teaching[:, None]
+    chosen = (places < counts[:, None]) & has_signal[:, None]
     own = torch.zeros(chosen.shape, dtype=torch.float64, device=starts.device)
     at = rows, torch.arange(len(picked), device=starts.device) - starts[rows]
     own[at] = picked.double()
