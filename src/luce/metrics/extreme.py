@@ -23,6 +23,9 @@ A, B = 0.55, 1.5
 """Constants of the propensity model, as published results on most datasets use them."""
 
 
+EMPTY = "no label is relevant"
+
+
 class Hits(NamedTuple):
     """The gains of the first k places of all rows, and the highest possible: (N, k) each.
 
@@ -51,9 +54,13 @@ class LabelMetric(Metric):
     label_function: Callable[[Hits], Floats] = field(kw_only=True)
     is_graded: bool = False
 
-    @property
-    def measured_on(self) -> str:
-        return "the first k labels predicted for a row"
+    def facts(self) -> dict[str, Any]:
+        """The record as JSON values, as the command line and the documentation show it."""
+        own = {
+            "measured on": "the first k labels predicted for a row",
+            "lists left out": f"none; where {EMPTY}, it is 0",
+        }
+        return super().facts() | own
 
 
 def _precision(hits: Hits) -> Floats:
@@ -81,7 +88,6 @@ def _over(found: Floats, best: Floats) -> Floats:
     return np.divide(found, best, out=np.zeros_like(found), where=best > 0)
 
 
-EMPTY = "no label is relevant; they count as 0"
 BEST = "divided by the mean over rows of what the best order attains"
 _TABLE = (
     LabelMetric(

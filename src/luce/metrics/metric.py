@@ -106,18 +106,13 @@ class Metric:
         """Whether it is linear in the gains of the items: Σ_r discount_r · gain(item at rank r)."""
         return self.place_sum is not None and self.place_sum.divisor is not None
 
-    @property
-    def measured_on(self) -> str:
-        """What the metric is computed from, in words."""
-        return "rankings drawn from the scores" if self.is_stochastic else "the order of the scores"
-
     def facts(self) -> dict[str, Any]:
         """The record as JSON values, as the command line and the documentation show it."""
         return {
             "name": self.name,
             "summary": self.summary,
             "formula": self.formula,
-            "measured on": self.measured_on,
+            "measured on": "rankings drawn from the scores" if self.is_stochastic else "the order of the scores",
             "higher is better": self.higher_is_better,
             "takes a cutoff": self.takes_cutoff,
             "reads": ", ".join(self.options) or "no option",
