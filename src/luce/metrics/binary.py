@@ -14,7 +14,7 @@ from luce.kernels.place_sums import BINARY, CASCADE, COUNT, LENGTH, SUM, TOTAL
 from luce.metrics import reference
 from luce.metrics.gains import count_relevant
 from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
-from luce.metrics.ordering import take
+from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels, ratio
 
 
@@ -33,7 +33,7 @@ def _relevant_within(one):
 @compiled
 def precision(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         values[q] = math.nan
         if count_relevant(one.labels):
             values[q] = _relevant_within(one) / (options.cutoff or len(one.labels))
@@ -42,7 +42,7 @@ def precision(first, last, offsets, ranked, options, values):
 @compiled
 def recall(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         relevant = count_relevant(one.labels)
         values[q] = _relevant_within(one) / relevant if relevant else math.nan
 
@@ -50,7 +50,7 @@ def recall(first, last, offsets, ranked, options, values):
 @compiled
 def average_precision(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         total, before, start = 0.0, 0, 0
         while start < one.limit:
             end = one.ends[start]
@@ -86,14 +86,14 @@ def _first_relevant(one):
 @compiled
 def reciprocal_rank(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         values[q] = _first_relevant(one)[0] if count_relevant(one.labels) else math.nan
 
 
 @compiled
 def hit(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         values[q] = _first_relevant(one)[1] if count_relevant(one.labels) else math.nan
 
 

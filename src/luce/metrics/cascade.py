@@ -9,14 +9,14 @@ from luce.kernels.place_sums import CASCADE, STOP
 from luce.metrics.binary import reciprocals
 from luce.metrics.gains import count_relevant, gain
 from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
-from luce.metrics.ordering import take
+from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels
 
 
 @compiled
 def expected_reciprocal_rank(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         values[q] = _read_down(one, options.max_grade) if count_relevant(one.labels) else math.nan
 
 

@@ -6,7 +6,7 @@ from luce.compiled import compiled
 from luce.kernels.place_sums import CONSTANT, EXPONENTIAL, IDEAL, SUM
 from luce.metrics.gains import discounts, exponent, gain, mean_gain, unscaled
 from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
-from luce.metrics.ordering import take
+from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels, ratio
 
 
@@ -27,7 +27,7 @@ def _discounted(one, power, options):
 @compiled
 def dcg(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         values[q] = math.nan
         if len(one.best) and one.best[0] > 0:
             power = exponent(one.best[0], options.linear)
@@ -37,7 +37,7 @@ def dcg(first, last, offsets, ranked, options, values):
 @compiled
 def ndcg(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         values[q] = math.nan
         if len(one.best) and one.best[0] > 0:
             power = exponent(one.best[0], options.linear)

@@ -12,7 +12,7 @@ from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics.exposure import measure_fairness
 from luce.metrics.gains import GAINS, discounts
 from luce.metrics.metric import Metric
-from luce.metrics.ordering import WHOLE, ranked_lists
+from luce.metrics.ordering import NO_LIMIT, ranked_lists
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Empty, Results
 from luce.metrics.table import parse_metrics
@@ -196,7 +196,7 @@ def resolve_max_grade(metrics: Iterable[Metric], labels: Floats, max_grade: floa
 
 
 def _depth(metrics: Iterable[Metric]) -> int:
-    return max(one.cutoff or WHOLE for one in metrics)
+    return max(one.cutoff or NO_LIMIT for one in metrics)
 
 
 def _mean(values: Floats, weights: Floats | None) -> float:

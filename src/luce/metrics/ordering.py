@@ -10,11 +10,11 @@ from luce.compiled import compiled
 from luce.kernels.label_order import longest_list
 from luce.threads import over_lists
 
-WHOLE = 2**62
+NO_LIMIT = 2**62
 """A depth greater than the length of any list."""
 
 
-class Ranked(NamedTuple):
+class RankedLists(NamedTuple):
     """All lists in rank order; the items of list q with a label are the first `observed[q]` of its rows.
 
     labels: float64 (N,), from the highest score down, down to the depth asked for and on to the end of that block.
@@ -31,8 +31,8 @@ class Ranked(NamedTuple):
     retrieved: Integers
 
 
-class One(NamedTuple):
-    """One list of a Ranked; `limit` is the number of places that count."""
+class RankedList(NamedTuple):
+    """One list of a RankedLists; `limit` is the number of places that count."""
 
     labels: Floats
     best: Floats
@@ -41,8 +41,8 @@ class One(NamedTuple):
 
 
 def ranked_lists(
-    scores: Floats, labels: Floats, offsets: Integers, depth: int = WHOLE, n_jobs: int | None = None
-) -> Ranked:
+    scores: Floats, labels: Floats, offsets: Integers, depth: int = NO_LIMIT, n_jobs: int | None = None
+) -> RankedLists:
     """The lists in the order of their scores, down to `depth`; items without a label are left out.
 
     >>> ranked = ranked_lists(np.array([1.0, 3.0, 3.0]), np.array([2.0, 0.0, 1.0]), np.array([0, 3]))
@@ -50,7 +50,7 @@ def ranked_lists(
     (np.float64(2.0), array([2, 3]), array([2., 1., 0.]))
     """
     n_rows, n_lists = len(labels), len(offsets) - 1
-    ranked = Ranked(
+    ranked = RankedLists(
         np.empty(n_rows),
         np.empty(n_rows),
         np.empty(n_rows, dtype=np.int64),
@@ -63,14 +63,14 @@ def ranked_lists(
 
 
 @compiled
-def take(q, offsets, ranked, cutoff):
+def list_at(q, offsets, ranked, cutoff):
     """List q; its limit is the cutoff (0 = none) or the number of retrieved items, whichever is less."""
     start = offsets[q]
     end = start + ranked.observed[q]
     limit = ranked.retrieved[q]
     if 0 < cutoff < limit:
         limit = cutoff
-    return One(ranked.labels[start:end], ranked.best[start:end], ranked.ends[start:end], limit)
+    return RankedList(ranked.labels[start:end], ranked.best[start:end], ranked.ends[start:end], limit)
 
 
 @compiled

@@ -10,14 +10,14 @@ from luce.compiled import compiled
 from luce.kernels.place_sums import EXPONENTIAL, LABEL, LINEAR, PAIRS, SUM, TOTAL
 from luce.metrics.gains import exponent, gain, mean_gain, unscaled
 from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
-from luce.metrics.ordering import take
+from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels, ratio
 
 
 @compiled
 def average_position(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, 0)
+        one = list_at(q, offsets, ranked, 0)
         n, weighted, total, start = len(one.labels), 0.0, 0.0, 0
         power = exponent(one.best[0], True) if n else 0.0
         while start < n:
@@ -33,7 +33,7 @@ def average_position(first, last, offsets, ranked, options, values):
 @compiled
 def sharp_ndcg(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, 0)
+        one = list_at(q, offsets, ranked, 0)
         n, reached, ideal, start = len(one.labels), 0.0, 0.0, 0
         power = exponent(one.best[0], options.linear) if n else 0.0
         while start < n:
@@ -51,7 +51,7 @@ def sharp_ndcg(first, last, offsets, ranked, options, values):
 def disagreement(first, last, offsets, ranked, options, values):
     """The sum over pairs is what the gains down to each place fall short of the best order's (Theorem 3 of 2014)."""
     for q in range(first, last):
-        one = take(q, offsets, ranked, 0)
+        one = list_at(q, offsets, ranked, 0)
         n = len(one.labels)
         values[q] = math.nan
         if n == 0 or max(one.best[0], 0.0) == max(one.best[n - 1], 0.0):
@@ -71,7 +71,7 @@ def disagreement(first, last, offsets, ranked, options, values):
 @compiled
 def kendall_tau(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, 0)
+        one = list_at(q, offsets, ranked, 0)
         grades, pairs = _grades(one.best)
         counts = np.zeros(len(grades) + 1, dtype=np.int64)  # a Fenwick tree: items above the block, by grade
         agreeing, start = 0, 0
