@@ -19,8 +19,8 @@ from luce.arrays import offsets_of_sizes
 from luce.data import Dataset
 from luce.kernels.linear_products import scores_of, weights_of
 from luce.objectives import Draw, objective
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import descend
+from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.linear_problem import LinearProblem
 from luce.rankers.neural.learner import NetworkLearner
 from luce.rankers.neural.network import Network
@@ -108,7 +108,7 @@ def epoch_seconds(kinds: dict[str, type[NetworkLearner]], data: Dataset, epochs:
         for name, one in learners.items():
             order = np.random.default_rng((0, epoch)).permutation(data.n_lists)
             start = time.perf_counter()
-            descend(one, order, Curve(), epochs=1, batch_size=BATCH, seed=epoch)
+            descend(one, order, LearningCurve(), epochs=1, batch_size=BATCH, seed=epoch)
             times[name].append(time.perf_counter() - start)
     final = {name: final_loss(one, data) for name, one in learners.items()}
     least = {name: min(values) for name, values in times.items()}

@@ -32,7 +32,7 @@ for name, result in found.results.items():
     low, high = result.intervals["ndcg@10"]
     print(f"{name:28} NDCG@10 {means[name]:.4f} ({low:.4f} to {high:.4f})")
 for test_of in found.tests["ndcg@10"]:
-    print(f"{test_of.name}: {test_of.difference:+.4f} against linear, p = {test_of.randomisation_holm:.4f}")
+    print(f"{test_of.name}: {test_of.difference:+.4f} against linear, p = {test_of.randomization_holm:.4f}")
 
 # The best ranker goes into one file; nothing else is needed to rank with it.
 best = max((name for name in rankers if isinstance(rankers[name], luce.TreeRanker)), key=means.__getitem__)

@@ -217,7 +217,7 @@ def test_rows_and_lists_are_each_others_inverse():
 @pytest.mark.parametrize(
     ("offsets", "text"),
     [
-        ([0, 3, 2, 4], "must not fall. Got 3 then 2 at list 1"),
+        ([0, 3, 2, 4], "must not decrease. Got 3 then 2 at list 1"),
         ([1, 4], "from 0 to the number of rows, 4. Got 1 to 4"),
         ([0, 3], "Got 0 to 3"),
         ([[0, 4]], "one row of integers. Got int64 of shape"),

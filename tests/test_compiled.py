@@ -21,9 +21,9 @@ def read_only(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    module._found_temporary_cache.cache_clear()
+    module._use_temporary_cache.cache_clear()
     yield tmp_path
-    module._found_temporary_cache.cache_clear()
+    module._use_temporary_cache.cache_clear()
 
 
 def double(x):
@@ -36,7 +36,7 @@ def triple(x):
 
 @posix
 def test_a_private_folder_is_used_and_said_once(read_only):
-    with pytest.warns(LuceWarning, match="It is kept in .* Set NUMBA_CACHE_DIR") as said:
+    with pytest.warns(LuceWarning, match="It is cached in .* Set NUMBA_CACHE_DIR") as said:
         kernels = module.compiled(double), module.summing(triple)
     assert len(said) == 1
     assert [kernel(2) for kernel in kernels] == [4, 6]

@@ -9,7 +9,7 @@ from scipy import sparse
 from luce.arrays import frozen, offsets_of_sizes, rows_of_lists
 from luce.errors import DataError
 from luce.metrics import METRICS, measure, metric
-from luce.optimizers.coordinate_ascent import _Task, maximise
+from luce.optimizers.coordinate_ascent import _Problem, maximize
 from luce.threads import SMALL
 
 NAMES = [*(name for name in METRICS if not METRICS[name].is_stochastic), "ndcg@3", "err@2", "map@3", "hit@1"]
@@ -32,7 +32,7 @@ def made(seed=0, n_lists=25, n_features=4, longest=9):
 def run(features, labels, offsets, name="ndcg@10", start=None, **settings):
     settings = {"restarts": 0, "max_sweeps": 3, "tol": 0.0, "seed": 1, "watch": never, **settings}
     start = np.linspace(-1, 1, features.shape[1]) if start is None else start
-    return maximise(features, labels, offsets, name, start, **settings)
+    return maximize(features, labels, offsets, name, start, **settings)
 
 
 def mean(features, labels, offsets, name, weights):
@@ -56,7 +56,7 @@ def test_never_falls(name):
 @pytest.mark.parametrize("seed", range(4))
 def test_one_move_is_as_good_as_every_interval_looked_at(seed, name):
     features, labels, offsets = made(seed, n_lists=5, n_features=2, longest=6)
-    task = _Task(features, labels, offsets, metric(name), None, None)
+    task = _Problem(features, labels, offsets, metric(name), None, None)
     before = task.point(np.array([1.0, 0.3]))
     moved = task.improve(before, 1)
     x, y = features.T.astype(np.float64)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from luce.optimizers import newton
-from luce.optimizers.minorise_maximise import scale_worths
-from luce.optimizers.newton import minimise
+from luce.optimizers.minorize_maximize import scale_worths
+from luce.optimizers.newton import minimize
 
 
 class Function:
@@ -46,7 +46,7 @@ class Function:
 def test_the_gradient_vanishes(direct, flat):
     function = Function(30, 40 if flat else 8)
     start = np.random.default_rng(1).normal(0, 5, function.a.shape[1])
-    point, end = minimise(function, function.curvature, start, tol=1e-9, max_iter=200, direct=direct)
+    point, end = minimize(function, function.curvature, start, tol=1e-9, max_iter=200, direct=direct)
     assert end.converged
     assert np.abs(function(point)[1]).max() == end.gradient <= 1e-9
     assert (end.products == 0) == direct
@@ -56,7 +56,7 @@ def test_the_gradient_vanishes(direct, flat):
 def test_every_step_goes_down_and_is_told():
     function, seen = Function(30, 5, seed=3), []
     start = np.full(5, 40.0)
-    _point, end = minimise(
+    _point, end = minimize(
         function,
         function.curvature,
         start,
@@ -74,14 +74,14 @@ def test_every_step_goes_down_and_is_told():
 def test_a_long_search_hands_over_to_the_direct_method(monkeypatch):
     monkeypatch.setattr(newton, "LONG_SEARCH", 3)
     function = Function(60, 30, c=1e-3)
-    end = minimise(function, function.curvature, np.zeros(30), tol=1e-9, max_iter=50, direct=False)[1]
+    end = minimize(function, function.curvature, np.zeros(30), tol=1e-9, max_iter=50, direct=False)[1]
     assert end.converged
     assert 0 < function.matrices < end.iterations
 
 
 def test_too_few_iterations_are_told():
     function = Function(30, 8)
-    end = minimise(function, function.curvature, np.zeros(8), tol=1e-12, max_iter=1, direct=True)[1]
+    end = minimize(function, function.curvature, np.zeros(8), tol=1e-12, max_iter=1, direct=True)[1]
     assert not end.converged
     assert str(end).startswith("NOT converged after 1 iterations")
 
@@ -97,7 +97,7 @@ def test_a_step_out_of_the_domain_is_shortened():
         def matrix(self):
             return np.array([[1 / self.x[0] ** 2]])
 
-    point, end = minimise(function, Here, np.array([10.0]), tol=1e-12, max_iter=50, direct=True)
+    point, end = minimize(function, Here, np.array([10.0]), tol=1e-12, max_iter=50, direct=True)
     assert end.converged
     assert point[0] == pytest.approx(1, abs=1e-11)
 
@@ -123,7 +123,7 @@ def test_a_bent_down_function_still_goes_down(direct):
         def matrix(self):
             return np.diag(self.second)
 
-    point, end = minimise(function, Here, np.array([0.1, -0.2]), tol=1e-10, max_iter=100, direct=direct)
+    point, end = minimize(function, Here, np.array([0.1, -0.2]), tol=1e-10, max_iter=100, direct=direct)
     assert end.converged
     np.testing.assert_allclose(np.abs(point), 1, atol=1e-9)
     assert len(evaluations) < 4 * end.iterations + 4  # no step was far too long

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import descend
-from luce.optimizers.lbfgs import minimise
+from luce.optimizers.lbfgs import minimize
+from luce.optimizers.learning_curve import LearningCurve
 
 
 def test_finds_the_valley():
     seen = []
-    point = minimise(
+    point = minimize(
         lambda x: (rosen(x), rosen_der(x)),
         np.zeros(5),
         max_iter=500,
@@ -24,7 +24,7 @@ def test_finds_the_valley():
 
 def test_the_watcher_ends_it():
     seen = []
-    minimise(
+    minimize(
         lambda x: (rosen(x), rosen_der(x)),
         np.zeros(5),
         max_iter=500,
@@ -36,7 +36,7 @@ def test_the_watcher_ends_it():
 
 @pytest.mark.parametrize(("higher", "best"), [(True, 2), (False, 1)])
 def test_best_by_validation(higher, best):
-    curve = Curve(higher_is_better=higher, early_stopping_rounds=2)
+    curve = LearningCurve(higher_is_better=higher, early_stopping_rounds=2)
     stops = [curve.add(i, 0.0, value, f"state {i}") for i, value in enumerate([0.5, 0.4, 0.6, 0.5, 0.55])]
     assert curve.best_iteration == best
     assert curve.best_state == f"state {best}"
@@ -44,7 +44,7 @@ def test_best_by_validation(higher, best):
 
 
 def test_without_validation_the_last_is_best():
-    curve = Curve(early_stopping_rounds=1)
+    curve = LearningCurve(early_stopping_rounds=1)
     assert not any(curve.add(i, 5.0 - i, None, i) for i in range(5))
     assert curve.best_state == 4
     assert "validation" not in curve.history[-1]
@@ -56,7 +56,7 @@ class Averaging:
     def step(self, lists, epoch, step):
         return float(lists.mean())
 
-    def figure(self):
+    def validation_score(self):
         return None
 
     def parameters(self):
@@ -64,6 +64,6 @@ class Averaging:
 
 
 def test_the_loss_of_an_epoch_is_the_mean_over_lists_also_with_a_short_last_batch():
-    curve = Curve()
+    curve = LearningCurve()
     descend(Averaging(), np.array([0, 1, 2, 3, 10]), curve, epochs=3, batch_size=2, seed=0)
     assert [record["loss"] for record in curve.history] == pytest.approx([3.2] * 3)

@@ -8,8 +8,8 @@ import numpy as np
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
 from luce.objectives import Objective, objective
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Arrays, descend
+from luce.optimizers.learning_curve import LearningCurve
 from papers.partition_2020.rankings import PartitionedRankings, partitioned_rankings
 
 ORACLE = "pl-topk"
@@ -43,7 +43,7 @@ class FreeScores:
         self.scores -= RATE * slope / (np.sqrt(self.squares) + 1e-10)
         return loss
 
-    def figure(self) -> float | None:
+    def validation_score(self) -> float | None:
         parts = np.array_split(self.held_out, -(-len(self.held_out) // BATCH))
         return sum(self._loss(part)[0] * len(part) for part in parts) / len(self.held_out)
 
@@ -83,7 +83,7 @@ def error(method: str, items: int, rankings: int, seed: int) -> dict[str, float]
     held_out, lists = np.split(shuffled, [max(1, round(HELD_OUT * rankings))])
     learner = FreeScores(objective(method), made, held_out)
     batches = -(-len(lists) // BATCH)
-    curve = Curve(higher_is_better=False, early_stopping_rounds=max(2, PATIENCE // batches))
+    curve = LearningCurve(higher_is_better=False, early_stopping_rounds=max(2, PATIENCE // batches))
     descend(learner, lists, curve, epochs=max(1, STEPS // batches), batch_size=BATCH, seed=seed)
     worths = np.exp(curve.best_state["scores"] - curve.best_state["scores"].max())
     found = float(np.mean((worths / worths.sum() - made.worths) ** 2))

@@ -14,7 +14,7 @@ from numpy.random import Generator, default_rng
 from luce.arrays import Floats
 from luce.kernels.enumeration import log_probability, orders
 from luce.objectives import objective
-from luce.optimizers.lbfgs import minimise
+from luce.optimizers.lbfgs import minimize
 
 PAPER = "2^(n−j) − 1"
 LISTMLE = "1, as ListMLE"
@@ -101,7 +101,7 @@ def optimum(probabilities: Floats, alpha: Floats) -> Floats:
         return float(probabilities @ found.loss), probabilities @ found.gradient.reshape(every.shape)
 
     start = np.zeros(n_items)
-    scores = minimise(expected, start, max_iter=1_000, tol=1e-15, watch=lambda *step: False)
+    scores = minimize(expected, start, max_iter=1_000, tol=1e-15, watch=lambda *step: False)
     return scores - scores.mean()
 
 

@@ -1,4 +1,4 @@
-"""The shape vocabulary: N rows, Q lists, offsets (Q+1,); list q owns the rows offsets[q]:offsets[q+1]."""
+"""Checks and helpers for ragged lists: N rows, Q lists, offsets (Q+1,); list q owns rows offsets[q]:offsets[q+1]."""
 
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,7 @@ Integers = NDArray[np.int64]
 
 
 def check_offsets(offsets: ArrayLike, n_rows: int) -> Integers:
-    """Offsets as int64, starting at 0, never falling, ending at `n_rows`.
+    """Offsets as int64, which must start at 0, never decrease and end at `n_rows`.
 
     >>> check_offsets([0, 2, 2, 5], 5)
     array([0, 2, 2, 5])
@@ -24,15 +24,15 @@ def check_offsets(offsets: ArrayLike, n_rows: int) -> Integers:
     result = np.ascontiguousarray(given, dtype=np.int64)
     if result[0] != 0 or result[-1] != n_rows:
         raise DataError(f"offsets must run from 0 to the number of rows, {n_rows}. Got {result[0]} to {result[-1]}.")
-    falls = np.flatnonzero(result[1:] < result[:-1])
-    if falls.size:
-        at = int(falls[0])
-        raise DataError(f"offsets must not fall. Got {result[at]} then {result[at + 1]} at list {at}.")
+    decreases = np.flatnonzero(result[1:] < result[:-1])
+    if decreases.size:
+        at = int(decreases[0])
+        raise DataError(f"offsets must not decrease. Got {result[at]} then {result[at + 1]} at list {at}.")
     return result
 
 
 def check_rows(name: str, values: ArrayLike, n_rows: int | None = None) -> Floats:
-    """One float64 per row, without NaN; `name` is what the error calls it."""
+    """One float64 per row, without NaN; errors refer to it by `name`."""
     result = numbers(name, values, n_rows)
     bad = np.flatnonzero(np.isnan(result))
     if bad.size:
@@ -41,7 +41,7 @@ def check_rows(name: str, values: ArrayLike, n_rows: int | None = None) -> Float
 
 
 def numbers(name: str, values: ArrayLike, length: int | None = None) -> Floats:
-    """A one-dimensional float64 array of the wanted length; NaN allowed."""
+    """A one-dimensional float64 array of the given length; NaN is allowed, and errors refer to it by `name`."""
     try:
         result = np.ascontiguousarray(real(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -54,7 +54,7 @@ def numbers(name: str, values: ArrayLike, length: int | None = None) -> Floats:
 
 
 def real(values: ArrayLike) -> NDArray[Any]:
-    """An array of what was given; a TypeError for complex numbers, of which NumPy would drop a part."""
+    """The values as an array; a TypeError for complex numbers, whose imaginary part NumPy would drop."""
     result = np.asarray(values)
     if result.dtype.kind == "c":
         raise TypeError("Complex data not supported.")
@@ -62,7 +62,7 @@ def real(values: ArrayLike) -> NDArray[Any]:
 
 
 def offsets_of_sizes(sizes: ArrayLike) -> Integers:
-    """Offsets of lists with these sizes (LightGBM's `group`).
+    """The offsets of lists of these sizes (LightGBM's `group`).
 
     >>> offsets_of_sizes([2, 0, 3])
     array([0, 2, 2, 5])
@@ -71,7 +71,7 @@ def offsets_of_sizes(sizes: ArrayLike) -> Integers:
 
 
 def list_of_row(offsets: Integers) -> Integers:
-    """The number of the list that each row belongs to.
+    """The index of the list of each row.
 
     >>> list_of_row(np.array([0, 2, 2, 5]))
     array([0, 0, 2, 2, 2])
@@ -106,7 +106,7 @@ def rows_of_lists(offsets: Integers, lists: Integers) -> Integers:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view; the array it was made from stays as writable as it was."""
+    """A read-only view of an array, which itself stays writable."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""What was given, what was expected, what to do: every error a user can meet is one of these."""
+"""The exceptions and warnings of Luce, and the errors of unknown names and missing packages."""
 
 import difflib
 import importlib
@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 class LuceError(Exception):
-    """Anything that Luce refuses; its text says what was given, what was expected and what to do."""
+    """Base class of all errors; the message says what was given, what was expected and what to do."""
 
 
 class DataError(LuceError, ValueError):
@@ -15,7 +15,7 @@ class DataError(LuceError, ValueError):
 
 
 class NumericalError(DataError):
-    """Scores or labels with which an objective cannot compute in float64; in a training, scores that have diverged."""
+    """Scores or labels with which an objective overflows float64; in a training, scores that have diverged."""
 
 
 class OptionError(LuceError, ValueError):
@@ -31,11 +31,11 @@ class MachineError(LuceError):
 
 
 class LuceWarning(UserWarning):
-    """Something that is allowed and probably not meant."""
+    """Something that is allowed but probably not intended."""
 
 
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> OptionError:
-    """The error for a name that is in no table, with the nearest names that are.
+    """The error for a name that is not in a table, with the nearest names that are.
 
     >>> raise unknown_name("metric", "ndgc", ["ndcg", "dcg", "err"])
     Traceback (most recent call last):
@@ -48,7 +48,7 @@ def unknown_name(kind: str, given: str, known: Iterable[str]) -> OptionError:
 
 
 def load_package(module: str, extra: str) -> ModuleType:
-    """Import an optional package, or raise with the line that installs it."""
+    """Import an optional package; the error where it is missing has the command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Writing files: complete or not at all, by one process at a time, and straight through devices and pipes."""
+"""Atomic and exclusive writing of files, and writing to devices and pipes."""
 
 import os
 import secrets
@@ -21,9 +21,9 @@ except ImportError:  # Windows, where files are neither locked nor swept
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write to; it becomes `path` if the block ends well and vanishes if it does not.
+    """A temporary path to write to, which replaces `path` at the end of the block and is removed after an error.
 
-    Of a link the file it points to is replaced. A device or a pipe gets all bytes at the end of the block.
+    If `path` is a link, the file it points to is replaced. A device or a pipe gets all bytes at the end of the block.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(Path(folder) / "note.txt") as partial:
@@ -56,7 +56,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def alone(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Refuse a second process, or a second block of this one, that is to write the same file; a crash frees it.
+    """A lock on writing a file: an error where another process, or another block of this one, holds it.
+
+    The lock of a process that crashed is released.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with alone(Path(folder) / "model.luce"):
@@ -84,7 +86,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def lock(file: int, *, shared: bool = False, wait: bool = False) -> bool | None:
-    """Lock an open file or folder until it is closed: False where another has locked it, None without such locks."""
+    """Lock an open file or folder until it is closed: False where it is locked already, None without support."""
     if fcntl is None:
         return None
     try:
@@ -97,7 +99,7 @@ def lock(file: int, *, shared: bool = False, wait: bool = False) -> bool | None:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path names a device, a pipe or an open file such as /dev/stdout: to be written to, not replaced."""
+    """Whether a path is a device, a pipe or an open file such as /dev/stdout, to be written to and not replaced."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -108,7 +110,7 @@ def is_stream(path: Path) -> bool:
 
 
 def check_target(path: Path) -> None:
-    """An error where no file can be written by this name: to be told before the work, not after it."""
+    """An error where no file can be written at this path, for a check before the work."""
     if path.is_dir():
         raise DataError(f"{path} is a directory; give the name of a file to write.")
     if is_stream(path):
@@ -123,18 +125,18 @@ def check_target(path: Path) -> None:
 
 
 def _linked(path: Path) -> Path:
-    """The file that a path names, where a link points to if it is one."""
+    """The path itself, or the target of a link."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 @contextmanager
 def _copied_to(stream: Path) -> Iterator[Path]:
-    """A temporary file that is copied to a device or a pipe, which may not be able to seek."""
+    """A temporary file whose content is copied to a device or a pipe, which may not support seeking."""
     with tempfile.TemporaryDirectory(prefix="luce-") as folder:
         copy = Path(folder) / stream.name
         yield copy
         try:
-            # Appending: standard output may be a file that others have written to before.
+            # Append: standard output may be a file with earlier content.
             with open(copy, "rb") as source, open(stream, "ab") as target:
                 shutil.copyfileobj(source, target)
         except BrokenPipeError:
@@ -144,7 +146,7 @@ def _copied_to(stream: Path) -> Iterator[Path]:
 
 
 def _locked(path: Path, *, wait: bool = False) -> IO[bytes] | None:
-    """The file, open and locked, created where there is none; None where another process has locked it."""
+    """The file, opened and locked, created if needed; None where another process has locked it."""
     while True:
         file = open(path, "a+b")  # noqa: SIM115  the caller closes it
         if lock(file.fileno(), wait=wait) is False:
@@ -153,11 +155,11 @@ def _locked(path: Path, *, wait: bool = False) -> IO[bytes] | None:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
-        file.close()  # whoever had locked it removed it
+        file.close()  # removed by the process that had locked it
 
 
 def _sweep(target: Path) -> None:
-    """Remove the unfinished files of processes that were killed while they wrote `target`."""
+    """Remove the unfinished files of processes that were killed while writing `target`."""
     for left in target.parent.glob(f".{escape(target.name)}.*.partial"):
         with suppress(OSError), open(left, "rb") as file:
             if lock(file.fileno()):

@@ -1,4 +1,4 @@
-"""Counter-based draws: (seed, step, list, sample, draw) gives one number, whatever the batch, threads or device.
+"""Counter-based random numbers: (seed, step, list, sample, draw) gives the same number for any batch, thread or device.
 
 The generator is Philox 4×32-10 (Salmon et al., 2011): the seed is its key, the other four numbers are its counter.
 """
@@ -13,14 +13,14 @@ from luce.compiled import compiled, inlined
 
 
 class Draw(NamedTuple):
-    """Names the randomness of one evaluation: the seed, the step, and the dataset-wide numbers of the lists at hand."""
+    """The randomness of one evaluation: the seed, the step, and the dataset-wide numbers of the lists evaluated."""
 
     seed: int = 0
     step: int = 0
     lists: Integers | None = None
 
     def list_numbers(self, n_lists: int) -> Integers:
-        """The numbers of the lists; 0, 1, 2, … where none were given."""
+        """The numbers of the lists; 0, 1, 2, … by default."""
         return np.arange(n_lists) if self.lists is None else np.ascontiguousarray(self.lists, dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Kernels over lists on several threads: compiled code without the interpreter lock, on one pool, safe after a fork."""
+"""Running compiled kernels over lists on several threads, safely after a fork."""
 
 import os
 import warnings
@@ -16,22 +16,22 @@ from luce.arrays import Integers
 from luce.errors import LuceWarning, OptionError
 
 _limited: dict[str, bool] = {}
-"""Libraries with threads of their own, and whether this process was forked after they were loaded."""
+"""Libraries with their own threads, and whether this process was forked after they were loaded."""
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_pools.clear)
 
 SMALL = 8_192
-"""Rows below which handing out work costs more than it saves."""
+"""Rows below which threads cost more than they save."""
 
 LONG = 10_000
-"""Rows of a list from which a kernel may take long; of shorter lists, rows in one call of a kernel."""
+"""Lists with more rows may take long; shorter lists are passed to a kernel in calls of at most about so many rows."""
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Within it BLAS works on one thread: for short vectors its threads would take longer to meet than to add, and
-    where our own threads share out the work they would fight them.
+    """A context in which BLAS uses one thread: for short vectors more threads are slower, and beside the threads of
+    this module they would compete for cores.
 
     >>> with one_blas_thread():
     ...     float(np.ones(3) @ np.ones(3))
@@ -43,16 +43,16 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 @cache
 def _libraries() -> Any:
-    import scipy.linalg  # noqa: F401  SciPy has a BLAS of its own, which must be there to be found
+    import scipy.linalg  # noqa: F401  SciPy has its own BLAS, which must be loaded to be found
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()
 
 
 def one_thread_after_fork(library: str, limit: Callable[[int], Any] | None) -> None:
-    """From now on, in a process forked from this one, `limit(1)` keeps the library to one thread.
+    """Limit the library to one thread, by `limit(1)`, in every process forked from this one.
 
-    The threads of its OpenMP are not there in the child, and it would wait for them forever.
+    The OpenMP threads of the parent do not exist in the child, which would wait for them forever.
     """
     if library in _limited or limit is None or not hasattr(os, "register_at_fork"):
         return
@@ -66,11 +66,11 @@ def one_thread_after_fork(library: str, limit: Callable[[int], Any] | None) -> N
 
 
 def check_threads(library: str, threads: int) -> int:
-    """The threads that the library may use; one, with a warning, in a process that was forked after it was loaded."""
+    """The number of threads the library may use: 1, with a warning, in a process forked after it was loaded."""
     if threads > 1 and _limited.get(library):
         warnings.warn(
-            f"{library} works on 1 thread here instead of {threads}: this process was forked from one that had loaded "
-            "it, and its threads do not survive a fork. Start processes by 'spawn' or 'forkserver' to use more.",
+            f"{library} uses 1 thread here instead of {threads}: this process was forked from one that had loaded it, "
+            "and its threads do not survive a fork. Start processes by 'spawn' or 'forkserver' to use more.",
             LuceWarning,
             stacklevel=2,
         )
@@ -97,19 +97,19 @@ def thread_count(n_jobs: int | None = None) -> int:
 
 
 def in_parallel(tasks: list[Callable[[], Any]], n_jobs: int | None = None) -> list[Any]:
-    """The results of the tasks, in their order; the tasks must not call this themselves.
+    """The results of the tasks, in their order; tasks must not call this themselves.
 
-    The caller works too: it has often done a short task before a sleeping thread awakes.
+    The calling thread works too: it has often finished a short task before another thread wakes up.
     """
     threads = min(thread_count(n_jobs), len(tasks))
     if threads <= 1:
         return [task() for task in tasks]
     results: list[Any] = [None] * len(tasks)
     failures: dict[int, BaseException] = {}
-    left = iter(range(len(tasks)))  # each number goes to one thread, the one with the interpreter lock
+    remaining = iter(range(len(tasks)))  # `next` is atomic under the interpreter lock
 
     def work() -> None:
-        for number in left:
+        for number in remaining:
             try:
                 results[number] = tasks[number]()
             except BaseException as error:
@@ -120,10 +120,10 @@ def in_parallel(tasks: list[Callable[[], Any]], n_jobs: int | None = None) -> li
     helpers = [_pool(threads - 1).submit(work) for _ in range(threads - 1)]
     work()
     for helper in helpers:
-        if not helper.cancel():  # not one that never began
+        if not helper.cancel():  # one that has begun
             helper.result()
     if failures:
-        raise failures[min(failures)]  # those before it were begun earlier, and have ended well
+        raise failures[min(failures)]  # tasks before it began earlier and succeeded
     return results
 
 
@@ -133,10 +133,10 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def over_lists(kernel: Callable[..., None], offsets: Integers, *arguments: Any, n_jobs: int | None = None) -> None:
-    """Call `kernel(first, last, offsets, *arguments)` so that every list is in just one call.
+    """Call `kernel(first, last, offsets, *arguments)` on blocks of lists, in parallel.
 
-    A kernel writes only to the rows and lists it was given, so the result does not depend on the split. Compiled code
-    holds back Ctrl-C until it returns: no call has many rows but for a long list, and long lists are waited for.
+    A kernel writes only to its own rows and lists, so the result does not depend on the split. Ctrl-C has no effect
+    until compiled code returns, so calls are kept short; lists too long for that run on a thread that can be abandoned.
     """
     n_lists, n_rows = len(offsets) - 1, int(offsets[-1])
     threads = 1 if n_rows < SMALL else thread_count(n_jobs)
@@ -149,14 +149,14 @@ def over_lists(kernel: Callable[..., None], offsets: Integers, *arguments: Any, 
     cuts[0], cuts[-1] = 0, n_lists
     tasks: list[Callable[[], Any]] = [partial(kernel, a, b, offsets, *arguments) for a, b in pairwise(cuts.tolist())]
     if np.diff(offsets).max() >= LONG:
-        _wait_for(partial(in_parallel, tasks, threads))
+        _run_interruptibly(partial(in_parallel, tasks, threads))
     else:
         in_parallel(tasks, threads)
 
 
-def _wait_for(task: Callable[[], Any]) -> None:
-    """Do it on a thread of its own: an interrupt ends the wait at once, and what it computes is dropped."""
-    if current_thread() is not main_thread():  # which has no signals to handle
+def _run_interruptibly(task: Callable[[], Any]) -> None:
+    """Run a task on its own thread, so that Ctrl-C ends the wait at once and the result is dropped."""
+    if current_thread() is not main_thread():  # which alone handles signals
         task()
         return
     failures: list[BaseException] = []
@@ -167,7 +167,7 @@ def _wait_for(task: Callable[[], Any]) -> None:
         except BaseException as error:
             failures.append(error)
 
-    thread = Thread(target=work, daemon=True)  # the end of the process does not wait for it
+    thread = Thread(target=work, daemon=True)  # the process does not wait for it to exit
     thread.start()
     thread.join()
     if failures:

@@ -190,14 +190,22 @@ def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):
 
 @pytest.mark.parametrize("table", ["objectives", "metrics"])
 def test_tables(table):
-    of_labels = {name: LABEL_METRICS[name] for name in ("psp", "psndcg")}
-    names = {"objectives": luce.OBJECTIVES, "metrics": luce.METRICS | of_labels}[table]
+    records = {"objectives": [luce.OBJECTIVES], "metrics": [luce.METRICS, LABEL_METRICS]}[table]
+    entries = [entry for each in records for entry in each.values()]
     text = call(table)
-    assert all(name in text for name in names)
-    assert [entry["name"] for entry in json.loads(call(table, "--json"))] == list(names)
-    for name in names:
-        assert json.loads(call(table, name, "--json"))["summary"] == names[name].summary
-        assert names[name].formula.split()[0] in call(table, name)
+    assert all(entry.name in text for entry in entries)
+    assert [entry["name"] for entry in json.loads(call(table, "--json"))] == [entry.name for entry in entries]
+    for name in {entry.name: None for entry in entries}:
+        wanted = [entry for entry in entries if entry.name == name]
+        found = json.loads(call(table, name, "--json"))
+        assert [entry["summary"] for entry in (found if len(wanted) > 1 else [found])] == [e.summary for e in wanted]
+        assert all(entry.formula.split()[0] in call(table, name) for entry in wanted)
+
+
+def test_a_metric_of_lists_does_not_hide_the_metric_of_labels_of_the_same_name():
+    text = call("metrics", "precision")
+    assert luce.METRICS["precision"].summary in " ".join(text.split())
+    assert LABEL_METRICS["precision"].summary in " ".join(text.split())
 
 
 def test_presets_are_listed():

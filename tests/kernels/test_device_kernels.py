@@ -17,7 +17,7 @@ from luce.arrays import rows_of_lists
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.kernels.ordered_likelihood import ALL, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import ATTENTION, BOUND, PARTITION, cpu, partition_likelihood
-from luce.kernels.partition_likelihood.plain import WIDTH, Room
+from luce.kernels.partition_likelihood.plain import WIDTH, RowWorkspace
 from luce.kernels.sampled_rankings import sample_rankings
 from luce.lists import Lists, evaluate_kernel
 from luce.objectives import objective
@@ -54,11 +54,11 @@ def chosen_labels(rng, n_labels, counts):
 def run_rows(way, scores, labels, starts, kind, pieces, upstream, factor):
     """Loss and gradient, the labels being worked on in some pieces; 0 pieces: all at once."""
     module, n_labels, longest = kernels("partition_likelihood", way), scores.shape[1], int(starts.diff().max())
-    room = Room.make(scores, n_labels, len(labels))
+    room = RowWorkspace.make(scores, n_labels, len(labels))
     room.numbers.fill_(torch.nan)
     out = torch.full_like(scores, torch.nan)
     if not pieces:
-        module.losses_and_slopes(scores, labels, starts, longest, kind, room, factor, out)
+        module.losses_and_gradient(scores, labels, starts, longest, kind, room, factor, out)
         return room.losses, out
     cuts = [*range(0, n_labels, WIDTH if pieces > 1 else n_labels), n_labels]
     for begin, end in pairwise(cuts):
@@ -66,7 +66,7 @@ def run_rows(way, scores, labels, starts, kind, pieces, upstream, factor):
     module.finish_rows(starts, n_labels, longest, kind, room)
     for begin, end in pairwise(cuts):
         part = scores[:, begin:end].clone(memory_format=torch.contiguous_format)
-        module.write_slopes(part, labels, starts, room, upstream, factor, part, begin)
+        module.write_gradient(part, labels, starts, room, upstream, factor, part, begin)
         out[:, begin:end] = part
     return room.losses, out
 

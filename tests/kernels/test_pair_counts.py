@@ -57,7 +57,7 @@ def test_sums_equal_their_twin(outcome):
     np.testing.assert_allclose(matrix, second[:5, :5], atol=1e-4)
     np.testing.assert_allclose(sums.degree, np.diag(matrix), rtol=1e-12)
     if outcome != "bradley-terry":
-        assert sums.slope == pytest.approx(gradient[5], abs=1e-6)
+        assert sums.derivative == pytest.approx(gradient[5], abs=1e-6)
         np.testing.assert_allclose(sums.border, second[:5, 5], atol=1e-4)
         assert sums.corner == pytest.approx(second[5, 5], abs=1e-4)
 

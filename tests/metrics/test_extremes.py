@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from luce.metrics import measure
-from luce.metrics.reference import Order, sharp_dcg
+from luce.metrics.pairwise import sharp_dcg
+from luce.metrics.reference import RankedLabels
 
 
 def value(name, scores, labels, **settings):
@@ -21,7 +22,7 @@ def test_theorem_3_with_and_without_equal_scores(levels, gain):
     for _ in range(20):
         labels = rng.integers(-1, 5, 40).astype(float)
         scores = rng.permutation(levels)[:40] if levels > 40 else rng.integers(0, levels, 40)
-        best = Order(sorted(labels.tolist(), reverse=True), 40, None, gain == "linear", 4.0)
+        best = RankedLabels(sorted(labels.tolist(), reverse=True), 40, None, gain == "linear", 4.0)
         ideal = sharp_dcg(best)
         reached = ideal * value("sharp-ndcg", scores, labels, gain=gain)
         assert ideal - reached == pytest.approx(value("disagreement", scores, labels, gain=gain), rel=1e-10)

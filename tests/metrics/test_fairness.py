@@ -10,11 +10,11 @@ from luce.errors import DataError, OptionError
 from luce.kernels.exposure import reference
 from luce.metrics import METRICS, evaluate, measure, metric
 from luce.metrics.exposure import draw_exposures, exposures_of, merits_of, without_noise
-from luce.metrics.fairness import FAIRNESS
 from luce.metrics.gains import discounts
 from luce.metrics.places import places_of
 from luce.randomness import Draw
 
+FAIRNESS = {name: record for name, record in METRICS.items() if record.is_stochastic}
 NAMES = list(FAIRNESS)
 EVERY = pytest.mark.parametrize("name", NAMES)
 
@@ -44,30 +44,32 @@ def lists_of(seed=0, n_lists=30, most=12):
 @EVERY
 def test_slopes_are_finite_differences(name):
     exposures, merits, groups, offsets = made()
-    slope = FAIRNESS[name].measure(exposures, merits, groups, offsets)[1]
+    slope = FAIRNESS[name].exposure_function(exposures, merits, groups, offsets)[1]
     assert slope.any()
     for row in range(len(exposures)):
         step = np.zeros(len(exposures))
         step[row] = 1e-6
-        above, below = (FAIRNESS[name].measure(exposures + d, merits, groups, offsets)[0].sum() for d in (step, -step))
+        above, below = (
+            FAIRNESS[name].exposure_function(exposures + d, merits, groups, offsets)[0].sum() for d in (step, -step)
+        )
         assert slope[row] == pytest.approx((above - below) / 2e-6, rel=1e-6, abs=1e-8)
 
 
 def test_disparity_is_the_mean_over_pairs():
     exposures, merits, groups, offsets = made(1)
-    value = FAIRNESS["disparity"].measure(exposures, merits, groups, offsets)[0]
+    value = FAIRNESS["disparity"].exposure_function(exposures, merits, groups, offsets)[0]
     for q, (a, b) in enumerate(pairwise(offsets)):
         e, r, n = exposures[a:b], merits[a:b], b - a
         pairs = (np.outer(e, r) - np.outer(r, e)) ** 2
         assert value[q] == pytest.approx(pairs.sum() / (n * (n - 1)) if n > 1 else 0, rel=1e-12, abs=1e-15)
-    proportional = FAIRNESS["disparity"].measure(0.1 * merits, merits, groups, offsets)
+    proportional = FAIRNESS["disparity"].exposure_function(0.1 * merits, merits, groups, offsets)
     np.testing.assert_allclose(proportional[0], 0, atol=1e-25)
 
 
 @pytest.mark.parametrize("name", ["parity-gap", "merit-gap"])
 def test_gaps_are_between_shares(name):
     exposures, merits, groups, offsets = made(2)
-    value = FAIRNESS[name].measure(exposures, merits, groups, offsets)[0]
+    value = FAIRNESS[name].exposure_function(exposures, merits, groups, offsets)[0]
     for q, (a, b) in enumerate(pairwise(offsets)):
         deserts = merits[a:b] if name == "merit-gap" else np.ones(b - a)
         if a == b or not deserts.any():
@@ -83,12 +85,12 @@ def test_gaps_are_between_shares(name):
 @EVERY
 def test_zero_merit_and_short_lists_are_defined(name):
     offsets, groups = np.array([0, 0, 1, 3]), np.array([0, 0, 1])
-    value, slope = FAIRNESS[name].measure(np.array([0.5, 1, 0.5]), np.zeros(3), groups, offsets)
+    value, slope = FAIRNESS[name].exposure_function(np.array([0.5, 1, 0.5]), np.zeros(3), groups, offsets)
     assert np.isfinite(value).all() and np.isfinite(slope).all()
     assert value[0] == value[1] == 0
     if FAIRNESS[name].needs_merit:
         assert value[2] == 0 and not slope.any()
-    nothing = FAIRNESS[name].measure(np.zeros(3), np.ones(3), groups, offsets)
+    nothing = FAIRNESS[name].exposure_function(np.zeros(3), np.ones(3), groups, offsets)
     assert not np.any(nothing[0])
 
 
@@ -98,7 +100,7 @@ def test_metrics_tend_to_what_exact_exposures_give(name, cutoff):
     scores, labels, groups = np.array([1.0, 0, 0.5, -1, 2]), np.array([2.0, 0, 1, 3, 0]), np.array([0, 1, 1, 0, 2])
     full = name if cutoff is None else f"{name}@{cutoff}"
     exact = reference.exact(scores, discounts(5)[:cutoff])
-    wanted = FAIRNESS[name].measure(exact, merits_of(labels), groups, np.array([0, 5]))[0]
+    wanted = FAIRNESS[name].exposure_function(exact, merits_of(labels), groups, np.array([0, 5]))[0]
     # Other labels of the same merit draw other rankings: many lists say how far off one may be.
     shifts = [np.where(labels == 0, -shift, labels) for shift in np.linspace(0, 1, 300)]
     found = measure(np.tile(scores, 300), np.concatenate(shifts), np.arange(301) * 5, full, groups=np.tile(groups, 300))
@@ -110,12 +112,14 @@ def test_metrics_tend_to_what_exact_exposures_give(name, cutoff):
 @EVERY
 def test_noise_does_not_bias_the_value_as_plugging_in_would(name):
     scores, merits, groups = np.array([1.0, 0, 0.5, -1, 2]), np.array([2.0, 0, 1, 3, 0]), np.array([0, 1, 1, 0, 2])
-    exact = FAIRNESS[name].measure(reference.exact(scores, discounts(3)), merits, groups, np.array([0, 5]))[0][0]
+    exact = FAIRNESS[name].exposure_function(reference.exact(scores, discounts(3)), merits, groups, np.array([0, 5]))[
+        0
+    ][0]
     n = 40_000  # of the same list
     merits, groups, offsets = np.tile(merits, n), np.tile(groups, n), np.arange(n + 1) * 5
 
     def function(exposures):
-        return FAIRNESS[name].measure(exposures, merits, groups, offsets)
+        return FAIRNESS[name].exposure_function(exposures, merits, groups, offsets)
 
     drawn = draw_exposures(np.tile(scores, n), offsets, discounts(3), 2, Draw(1))
     for value, biased in ((without_noise(function, drawn)[0], False), (function(drawn.mean)[0], True)):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from luce.metrics.ordering import WHOLE, ranked_lists
+from luce.metrics.ordering import NO_LIMIT, ranked_lists
 
 
 @pytest.mark.parametrize("levels", [1, 5, 60, 10_000])
-@pytest.mark.parametrize("depth", [1, 2, 7, 40, 100, WHOLE])
+@pytest.mark.parametrize("depth", [1, 2, 7, 40, 100, NO_LIMIT])
 def test_sorted_as_deep_as_asked(depth, levels):
     rng = np.random.default_rng(levels)
     for n in (1, 16, 17, 50, 300):

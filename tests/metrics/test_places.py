@@ -6,7 +6,7 @@ import pytest
 from luce.kernels.line_search import changes
 from luce.metrics import METRICS as EVERY
 from luce.metrics import measure, metric
-from luce.metrics.places import FORMS, places_of
+from luce.metrics.places import places_of
 
 METRICS = {name: record for name, record in EVERY.items() if not record.is_stochastic}
 NAMES = [*METRICS, *(f"{name}@{k}" for name, one in METRICS.items() if one.takes_cutoff for k in (1, 3, 50))]
@@ -19,10 +19,6 @@ def made(seed):
     lines = rng.normal(size=(2, sizes.sum()))
     lines[:, rng.random(sizes.sum()) < 0.3] = 0.5  # equal scores for every t
     return *lines, labels, np.concatenate([[0], np.cumsum(sizes)])
-
-
-def test_every_metric_has_a_form():
-    assert set(FORMS) == set(METRICS)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError
-from luce.metrics import compare, evaluate, holm, paired_t_test, randomisation_test
+from luce.metrics import compare, evaluate, holm, paired_t_test, randomization_test
 
 
 def pair(n, shift=0.3, seed=0):
@@ -27,43 +27,43 @@ def test_t_test_is_scipys():
         assert ours.n_lists == n
 
 
-def test_randomisation_test_looks_at_all_sign_patterns_of_few_lists():
+def test_randomization_test_looks_at_all_sign_patterns_of_few_lists():
     a, b = pair(9)
     d = a - b
     signs = np.array(list(itertools.product([1, -1], repeat=9)))
     wanted = np.mean(np.abs(signs @ d) >= abs(d.sum()) - 1e-9)
-    assert randomisation_test(a, b).p_value == wanted
+    assert randomization_test(a, b).p_value == wanted
     scipys = stats.permutation_test((a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=1000)
     assert wanted == pytest.approx(scipys.pvalue)
 
 
 @pytest.mark.parametrize("n", [40, 6000])
-def test_randomisation_test_of_many_lists_is_near_the_t_test(n):
+def test_randomization_test_of_many_lists_is_near_the_t_test(n):
     a, b = pair(n, shift=2 / np.sqrt(n), seed=3)
-    ours, t = randomisation_test(a, b), paired_t_test(a, b)
+    ours, t = randomization_test(a, b), paired_t_test(a, b)
     assert ours.p_value == pytest.approx(t.p_value, abs=0.01) and 0.001 < t.p_value < 0.5
-    assert ours == randomisation_test(a, b) != randomisation_test(a, b, random_state=1)
+    assert ours == randomization_test(a, b) != randomization_test(a, b, random_state=1)
     assert ours.statistic == pytest.approx(np.mean(a - b))
 
 
 def test_p_is_uniform_where_there_is_no_difference():
-    p = [randomisation_test(*pair(20, shift=0, seed=seed), n_permutations=500).p_value for seed in range(200)]
+    p = [randomization_test(*pair(20, shift=0, seed=seed), n_permutations=500).p_value for seed in range(200)]
     assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
 def test_p_is_never_zero():
-    assert randomisation_test(np.ones(100), np.zeros(100), n_permutations=99).p_value == 0.01
-    assert randomisation_test(np.ones(5), np.zeros(5)).p_value == 2 / 32
+    assert randomization_test(np.ones(100), np.zeros(100), n_permutations=99).p_value == 0.01
+    assert randomization_test(np.ones(5), np.zeros(5)).p_value == 2 / 32
 
 
-@pytest.mark.parametrize("test", [paired_t_test, randomisation_test])
+@pytest.mark.parametrize("test", [paired_t_test, randomization_test])
 def test_no_difference_or_too_few_lists_is_no_evidence(test):
     assert test(np.ones(20), np.ones(20)).p_value == 1
     assert test([1.0], [0.0]).p_value == 1
     assert test([], []).p_value == 1
 
 
-@pytest.mark.parametrize("test", [paired_t_test, randomisation_test])
+@pytest.mark.parametrize("test", [paired_t_test, randomization_test])
 def test_lists_without_a_value_are_left_out(test):
     a, b = pair(10)
     holes_a, holes_b = np.insert(a, 3, np.nan), np.insert(b, 3, 0.5)
@@ -71,7 +71,7 @@ def test_lists_without_a_value_are_left_out(test):
     assert test(np.insert(a, 3, 0.5), np.insert(b, 3, np.nan)) == test(a, b)
 
 
-@pytest.mark.parametrize("test", [paired_t_test, randomisation_test])
+@pytest.mark.parametrize("test", [paired_t_test, randomization_test])
 def test_pairs_must_match(test):
     with pytest.raises(DataError, match=r"b must have 2 entries\. Got 3"):
         test([1, 2], [1, 2, 3])
@@ -104,10 +104,10 @@ def test_rankers_against_the_baseline():
     assert strong.difference == pytest.approx(results["strong"].means["ndcg"] - results["none"].means["ndcg"])
     values = [results[name].values["ndcg"] for name in ("none", "weak", "strong")]
     assert weak.t_test == paired_t_test(values[1], values[0]).p_value
-    assert strong.randomisation == randomisation_test(values[2], values[0]).p_value
+    assert strong.randomization == randomization_test(values[2], values[0]).p_value
     assert [weak.t_test_holm, strong.t_test_holm] == holm([weak.t_test, strong.t_test]).tolist()
-    assert [weak.randomisation_holm, strong.randomisation_holm] == holm(
-        [weak.randomisation, strong.randomisation]
+    assert [weak.randomization_holm, strong.randomization_holm] == holm(
+        [weak.randomization, strong.randomization]
     ).tolist()
     assert strong.t_test < 0.001 < weak.t_test
     back = compare(results, "mrr", baseline="strong")
@@ -133,4 +133,4 @@ def test_comparisons_that_cannot_be_made():
     with pytest.raises(DataError, match="same lists"):
         compare({**results, "other": rankers(n_lists=50)["weak"]}, "ndcg")
     with pytest.raises(OptionError, match=r"n_permutations must be an integer ≥ 1\. Got 0"):
-        randomisation_test([1, 2], [0, 1], n_permutations=0)
+        randomization_test([1, 2], [0, 1], n_permutations=0)

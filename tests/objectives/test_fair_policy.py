@@ -8,8 +8,8 @@ import luce.metrics
 from luce.errors import DataError, LuceError, OptionError
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.kernels.exposure import exposure, reference
+from luce.metrics import METRICS
 from luce.metrics.exposure import merits_of
-from luce.metrics.fairness import FAIRNESS
 from luce.metrics.gains import discounts
 from luce.objectives import Draw, objective
 
@@ -37,7 +37,7 @@ def exact_goal(scores, terms, discount=None):
         elif callable(name):
             total += weight * name(exposures, merits, GROUPS)[0]
         else:
-            total += weight * FAIRNESS[name].measure(exposures, merits, GROUPS, ALL)[0][0]
+            total += weight * METRICS[name].exposure_function(exposures, merits, GROUPS, ALL)[0][0]
     return total
 
 
@@ -103,7 +103,7 @@ def test_the_same_rankings_for_exposure_and_gradient_would_be_biased():
     scores, merits, offsets = np.tile(SCORES, COPIES), np.tile(merits_of(LABELS), COPIES), np.arange(COPIES + 1) * 5
     exact = finite_differences(lambda s: exact_goal(s, [(1, "disparity", 3)]), SCORES)
     seen = exposure(scores, offsets, discounts(3), samples=2).value
-    slopes = FAIRNESS["disparity"].measure(seen, merits, None, offsets)[1]
+    slopes = METRICS["disparity"].exposure_function(seen, merits, None, offsets)[1]
     for first_sample, biased in ((0, True), (2, False)):
         found = expected_gain(scores, slopes, offsets, discounts(3), samples=2, first_sample=first_sample)
         off = errors(found.gradient.reshape(COPIES, 5), exact).max()

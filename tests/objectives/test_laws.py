@@ -256,7 +256,7 @@ def test_records_speak_for_themselves(name):
         ({"labels": [0, np.inf, 1]}, "labels must be finite.*row 1"),
         ({"labels": [0, 1]}, "labels must have 3"),
         ({"offsets": [0, 2]}, "offsets must run from 0"),
-        ({"offsets": [0, 2, 1, 3]}, "offsets must not fall"),
+        ({"offsets": [0, 2, 1, 3]}, "offsets must not decrease"),
         ({"offsets": [0.0, 3.0]}, "integers"),
         ({"draw": Draw(lists=np.array([1, 2]))}, "draw.lists"),
     ],

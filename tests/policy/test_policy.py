@@ -10,12 +10,12 @@ from luce.errors import DataError, OptionError
 from luce.kernels.enumeration import log_probability
 from luce.kernels.sampled_rankings import reference as rankings_reference
 from luce.metrics import METRICS, measure
-from luce.metrics.places import FORMS
 from luce.policy import Expectation, Policy
 
 LISTS = Policy([2.0, 1, 0, -1, 0.5, 0, 3, -np.inf, 1], offsets=[0, 4, 4, 6, 9])
 LABELS = np.array([0.0, 2, 1, 0, 1, 0, np.nan, 3, 1])
-NAMES = [f"{name}{cut}" for name in FORMS for cut in (["", "@1", "@3"] if METRICS[name].takes_cutoff else [""])]
+SUMS = [name for name, record in METRICS.items() if record.place_sum is not None]
+NAMES = [f"{name}{cut}" for name in SUMS for cut in (["", "@1", "@3"] if METRICS[name].takes_cutoff else [""])]
 
 
 def expected_by_enumeration(scores, labels, name, **options):
@@ -78,7 +78,7 @@ def test_one_call_has_exact_and_estimated_lists():
 def test_a_decided_policy_is_the_order_of_its_scores():
     scores, labels = np.array([3.0, 1, 2, 5]), np.array([1.0, 0, 2, 1])
     policy = Policy(scores, temperature=1e-3)
-    for name in FORMS:
+    for name in SUMS:
         value = measure(scores, labels, [0, 4], name)[name]
         np.testing.assert_allclose(policy.expected(name, labels).value, value, rtol=1e-12)
     assert (policy.sample(100)[0] == [3, 0, 2, 1]).all()

@@ -95,7 +95,7 @@ def test_coordinate_ascent_keeps_the_best_of_its_climbs(parts, monkeypatch):
         watch(2, 0.5, -best)
         return best
 
-    monkeypatch.setattr("luce.rankers.linear_search.maximise", climb)
+    monkeypatch.setattr("luce.rankers.linear_search.maximize", climb)
     ranker = LinearRanker(optimizer="coordinate-ascent", n_jobs=1).fit(parts["train"])
     np.testing.assert_array_equal(ranker.coef_, best)
 
@@ -310,10 +310,10 @@ def test_data_that_teaches_nothing_gives_equal_scores():
 
 
 def test_a_loss_beyond_numbers_is_told():
-    from luce.optimizers.lbfgs import minimise
+    from luce.optimizers.lbfgs import minimize
 
     with pytest.raises(LuceError, match="left the numbers"):
-        minimise(lambda x: (np.nan, x), np.ones(2), max_iter=5, tol=0, watch=lambda *_: False)
+        minimize(lambda x: (np.nan, x), np.ones(2), max_iter=5, tol=0, watch=lambda *_: False)
     with pytest.raises(OptionError):
         LinearRanker().set_params(n_jobs=0).fit(luce.from_arrays(np.ones((9000, 1)), np.ones(9000), np.ones(9000)))
 

@@ -81,8 +81,8 @@ def test_comparisons_against_the_baseline(page, lists):
     measured = {name: evaluate(dataset.labels + size * noise, dataset, "ndcg") for name, size in [("a", 9), ("b", 0)]}
     (test,) = compare(measured, "ndcg")
     made = page(dataset=dataset, results=measured, comparisons={"ndcg": [test]})
-    row = ["b", f"+{test.difference:.4f}", f"{test.randomisation_holm:.4f}", "<0.0001", "14"]
-    assert test.t_test_holm < 1e-4 < test.randomisation_holm
+    row = ["b", f"+{test.difference:.4f}", f"{test.randomization_holm:.4f}", "<0.0001", "14"]
+    assert test.t_test_holm < 1e-4 < test.randomization_holm
     assert row in made.rows
     assert "Differences in ndcg from a" in made.sections["results"]
 

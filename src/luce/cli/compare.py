@@ -230,8 +230,8 @@ def _certainty(tests: Any) -> str:
     """What the paired tests allow to say, in a sentence."""
     if not tests:
         return ""
-    sure = [test.name for test in tests if test.randomisation_holm < 0.05]
-    chance = f"{tests[0].baseline} by more than chance would (5 %, randomisation test, Holm)."
+    sure = [test.name for test in tests if test.randomization_holm < 0.05]
+    chance = f"{tests[0].baseline} by more than chance would (5 %, randomization test, Holm)."
     if not sure:
         return f" None differs from {chance}"
     return f" {', '.join(sure)} {'differs' if len(sure) == 1 else 'differ'} from {chance}"

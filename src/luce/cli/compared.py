@@ -48,7 +48,7 @@ def _figure(found: Any, name: str, metric: str) -> str:
     best = metric_of(metric).best(other.means[metric] for other in found.results.values())
     test = next((test for test in found.tests.get(metric, ()) if test.name == name), None)
     arrow = ""
-    if test is not None and test.randomisation_holm < LEVEL:
+    if test is not None and test.randomization_holm < LEVEL:
         arrow = "▲" if test.difference > 0 else "▼"
     return f"{arrow}{'*' if mean == best and len(found.results) > 1 else ''}{mean:.4f}"
 
@@ -58,10 +58,10 @@ def _notes(found: Any) -> list[str]:
     notes = []
     if found.tests:
         first, tests = next(iter(found.tests.items()))
-        notes.append(f"* best; ▲ ▼ above or below {tests[0].baseline} (randomisation test, Holm, 5 %)")
+        notes.append(f"* best; ▲ ▼ above or below {tests[0].baseline} (randomization test, Holm, 5 %)")
         notes += [
-            f"{test.name} − {test.baseline}: {first} {test.difference:+.4f}, p = {test.randomisation_holm:.3g} "
-            f"(randomisation test, Holm), {test.t_test_holm:.3g} (t-test, Holm)"
+            f"{test.name} − {test.baseline}: {first} {test.difference:+.4f}, p = {test.randomization_holm:.3g} "
+            f"(randomization test, Holm), {test.t_test_holm:.3g} (t-test, Holm)"
             for test in tests
         ]
     if one.max_grade is not None:

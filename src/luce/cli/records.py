@@ -22,14 +22,18 @@ def objectives(name: Name = None, json: Json = False) -> None:
 
 
 def metrics(name: Name = None, json: Json = False) -> None:
-    """List the metrics, or tell all about one. A cutoff follows the name: ndcg@10.
+    """List the metrics, or describe one. A cutoff follows the name: ndcg@10.
+
+    Metrics of predicted labels come last; where one shares its name with a metric of lists, both are described.
 
     Example: luce metrics err
     """
     from luce.metrics import LABEL_METRICS, METRICS, metric
 
-    table = METRICS | {key: entry for key, entry in LABEL_METRICS.items() if key not in METRICS}
-    chosen = list(table.values()) if name is None else [table[metric(name, table).name]]
+    chosen: list[Any] = [*METRICS.values(), *LABEL_METRICS.values()]
+    if name is not None:
+        key = metric(name, {entry.name: entry for entry in chosen}).name
+        chosen = [entry for entry in chosen if entry.name == key]
     _show([entry.facts() for entry in chosen], name is None, json)
 
 
@@ -46,19 +50,20 @@ def presets(name: Name = None, json: Json = False) -> None:
 
 def _show(facts: list[dict[str, Any]], all_of_them: bool, json: bool) -> None:
     if json:
-        show_json(facts if all_of_them else facts[0])
+        show_json(facts if all_of_them or len(facts) > 1 else facts[0])
     elif all_of_them:
         names = [", ".join(filter(None, (fact["name"], fact.get("also called")))) for fact in facts]
         rows = [[name, fact["summary"]] for name, fact in zip(names, facts, strict=True)]
         show_table(None, ["name", "what it is"], rows, numeric=2)
     else:
-        options = facts[0].pop("options", {})
-        rows = [[key, _word(value)] for key, value in facts[0].items()]
-        rows += [
-            [f"option {key}", f"{option['allowed']}, default {option['default']}: {option['meaning']}"]
-            for key, option in options.items()
-        ]
-        show_table(None, ["", ""], rows, numeric=2)
+        for entry in facts:
+            options = entry.pop("options", {})
+            rows = [[key, _word(value)] for key, value in entry.items()]
+            rows += [
+                [f"option {key}", f"{option['allowed']}, default {option['default']}: {option['meaning']}"]
+                for key, option in options.items()
+            ]
+            show_table(None, ["", ""], rows, numeric=2)
 
 
 def _word(value: Any) -> str:

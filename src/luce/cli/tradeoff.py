@@ -104,16 +104,16 @@ def utility_of(mix: float, unit: float, relevance: str, fairness: str) -> str:
 def _check(relevance: str, fairness: str, model: str) -> None:
     """Every name, before any data is read."""
     from luce.errors import unknown_name
-    from luce.metrics import metric
-    from luce.metrics.fairness import FAIRNESS
+    from luce.metrics import METRICS, metric
     from luce.objectives.utility import parse_utility
 
     if model not in TRAINING:
         raise unknown_name("model of a tradeoff", model, TRAINING)
     parse_utility({relevance: 1.0, fairness: -1.0})
-    if metric(fairness).name not in FAIRNESS:
-        raise unknown_name("measure of fairness", fairness, FAIRNESS)
-    if metric(relevance).name in FAIRNESS or not metric(relevance).higher_is_better:
+    if not metric(fairness).is_stochastic:
+        known = [name for name, record in METRICS.items() if record.is_stochastic]
+        raise unknown_name("measure of fairness", fairness, known)
+    if metric(relevance).is_stochastic or not metric(relevance).higher_is_better:
         raise OptionError(
             f"--relevance must be dcg, ndcg, precision or recall, which are to be high. Got {relevance!r}."
         )
@@ -122,13 +122,11 @@ def _check(relevance: str, fairness: str, model: str) -> None:
 def _check_merit(train: Any, held_out: Any, fairness: str) -> None:
     from luce.metrics import metric
     from luce.metrics.exposure import check_groups
-    from luce.metrics.fairness import FAIRNESS
 
     for part, words in ((train, "training"), (held_out, "held-out")):
         if not (part.labels > 0).any():
             raise DataError(f"There is no merit in the {words} lists, {part!r}: no label is above 0.")
-    if FAIRNESS[metric(fairness).name].needs_groups:
-        check_groups(fairness, train.group_numbers())
+    check_groups(metric(fairness), train.group_numbers())
 
 
 def _measured(

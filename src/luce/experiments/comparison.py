@@ -66,7 +66,7 @@ def compare_rankers(
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]] * 9, [0, 2, 1] * 9, [q for q in range(9) for _ in range(3)])
     >>> rankers = {"one": luce.LinearRanker("listmle"), "other": luce.LinearRanker("listnet")}
     >>> found = compare_rankers(rankers, data, "ndcg@10", folds=3)
-    >>> found.results["one"].means, found.tests["ndcg@10"][0].randomisation_holm, found.failures
+    >>> found.results["one"].means, found.tests["ndcg@10"][0].randomization_holm, found.failures
     ({'ndcg@10': 1.0}, 1.0, {})
     """
     _check(rankers, folds, seeds, seed, baseline)

@@ -1,1 +1,1 @@
-"""One folder per hard computation: contract in `__init__`, formula term by term in `reference`, numba in `cpu`."""
+"""Compiled computations, a folder each: interface in `__init__`, plain formula in `reference`, numba in `cpu`."""

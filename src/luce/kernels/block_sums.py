@@ -1,4 +1,4 @@
-"""Sums over lists on several threads: each thread adds to arrays of its own, which are added up in the end."""
+"""Sums over lists on several threads: each thread adds to its own arrays, which are summed at the end."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

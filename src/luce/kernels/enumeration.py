@@ -1,4 +1,4 @@
-"""Every order, subset or ordered partition of a few items: the oracle of the tests, too slow for anything else."""
+"""Enumeration of all orders, subsets and ordered partitions of a few items, for tests."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, permutations, product

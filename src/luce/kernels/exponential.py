@@ -1,4 +1,4 @@
-"""e^x, e^x − 1 and 2^x − 1 that compilers turn into vector instructions: several times faster than libm in a loop."""
+"""Vectorizable e^x, e^x − 1 and 2^x − 1: in a loop several times faster than those of libm."""
 
 import numpy as np
 from numba import njit
@@ -10,7 +10,7 @@ _ROUNDER = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to an integer and
 
 
 @njit(inline="always", error_model="numpy")
-def _slope(r):
+def _expm1_ratio(r):
     """(e^r − 1) / r for |r| ≤ ½ ln 2, by its series to r^12."""
     p = 1.6059043836821613e-10
     p = p * r + 2.08767569878681e-09
@@ -34,7 +34,7 @@ def exp(x):
     t = y * 1.4426950408889634 + _ROUNDER
     k = t - _ROUNDER
     r = (y - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
-    p = _slope(r) * r + 1.0
+    p = _expm1_ratio(r) * r + 1.0
     power = np.float64(t).view(np.int64) << 52  # 2^k is k added to the exponent bits
     value = np.int64(np.float64(p).view(np.int64) + power).view(np.float64)
     return value if x >= LOWEST else 0.0
@@ -48,7 +48,7 @@ def expm1(x):
     k = t - _ROUNDER
     r = (y - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
     power = np.int64((np.float64(t).view(np.int64) + 1023) << 52).view(np.float64)
-    return power * (_slope(r) * r) + (power - 1.0)
+    return power * (_expm1_ratio(r) * r) + (power - 1.0)
 
 
 @njit(inline="always", error_model="numpy")
@@ -58,4 +58,4 @@ def exp2m1(x):
     k = t - _ROUNDER
     r = (x - k) * 6.93147180559945309417e-01
     half = np.int64((np.float64(t).view(np.int64) + 1022) << 52).view(np.float64)  # 2^(k − 1): 2^1024 is too large
-    return 2.0 * (half * (_slope(r) * r) + (half - 0.5))
+    return 2.0 * (half * (_expm1_ratio(r) * r) + (half - 0.5))

@@ -1,4 +1,4 @@
-"""The order that labels give a list: highest label first, in linear time for grades and for labels spread evenly."""
+"""Sorting the rows of a list by label, highest first, in linear time for grades and for evenly spread labels."""
 
 import numpy as np
 from numba import uint32, uint64
@@ -36,7 +36,7 @@ def sort_by_label(labels, start, stop, order):
 
 @compiled
 def sorting_space(longest):
-    """Room to sort a list of so many rows: the slot of each row, and a counter of each slot for each part."""
+    """Workspace to sort a list of so many rows: the slot of each row, and a counter of each slot for each part."""
     return np.empty(longest, np.uint32), np.empty((PARTS, max(longest, FEW_GRADES) + 3), np.uint32)
 
 

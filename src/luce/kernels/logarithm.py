@@ -1,4 +1,4 @@
-"""Logarithms that compilers turn into vector instructions, as `exponential` does powers."""
+"""Vectorizable logarithms."""
 
 import numpy as np
 from numba import njit

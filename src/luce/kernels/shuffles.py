@@ -13,7 +13,7 @@ FIRST_SPARE_BLOCK = 2**31
 
 @compiled
 def shuffling_space(longest):
-    """Room to shuffle a list of so many rows."""
+    """Workspace to shuffle a list of so many rows."""
     return np.empty(longest + 3, np.uint32)
 
 

@@ -1,10 +1,11 @@
-"""How good is a ranking: METRICS, evaluation over lists, and tests of the difference between rankers."""
+"""METRICS, evaluation of rankings, and significance tests of the difference between rankers."""
 
 from luce.metrics.evaluate import evaluate, measure
 from luce.metrics.extreme import LABEL_METRICS, evaluate_labels, label_metric, measure_labels, propensities
-from luce.metrics.metric import METRICS, Metric, metric, parse_metrics
+from luce.metrics.metric import Metric
 from luce.metrics.results import Results
-from luce.metrics.significance import Comparison, Significance, compare, holm, paired_t_test, randomisation_test
+from luce.metrics.significance import Comparison, Significance, compare, holm, paired_t_test, randomization_test
+from luce.metrics.table import METRICS, metric, parse_metrics
 
 __all__ = [
     "LABEL_METRICS",
@@ -24,5 +25,5 @@ __all__ = [
     "paired_t_test",
     "parse_metrics",
     "propensities",
-    "randomisation_test",
+    "randomization_test",
 ]

@@ -1,19 +1,22 @@
-"""Expected reciprocal rank: a reader goes down the list and stops at an item with the probability its grade gives."""
+"""Expected reciprocal rank: a reader goes down the list and stops at an item with a probability given by its grade."""
 
 import math
 
 import numpy as np
 
 from luce.compiled import compiled
-from luce.metrics.gains import gain
-from luce.metrics.listwise import count_relevant
-from luce.metrics.ordering import take
+from luce.kernels.place_sums import CASCADE, STOP
+from luce.metrics.binary import reciprocals
+from luce.metrics.gains import count_relevant, gain
+from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
+from luce.metrics.ordering import list_at
+from luce.metrics.reference import RankedLabels
 
 
 @compiled
 def expected_reciprocal_rank(first, last, offsets, ranked, options, values):
     for q in range(first, last):
-        one = take(q, offsets, ranked, options.cutoff)
+        one = list_at(q, offsets, ranked, options.cutoff)
         values[q] = _read_down(one, options.max_grade) if count_relevant(one.labels) else math.nan
 
 
@@ -92,3 +95,27 @@ def _stopping(stops, depth):
                 stopping[i] += (1.0 - stop) * stopping[i - 1] * i / n
                 passed[i] += (1.0 - stop) * passed[i - 1] * i / n
     return stopping
+
+
+def reference_err(ranked: RankedLabels) -> float:
+    total, reaching = 0.0, 1.0
+    for r, y in enumerate(ranked.top, 1):
+        stop = (2.0 ** max(y, 0.0) - 1) / 2.0**ranked.max_grade
+        total += reaching * stop / r
+        reaching *= 1 - stop
+    return total if ranked.relevant else math.nan
+
+
+RECORDS = (
+    Metric(
+        name="err",
+        summary="Expected reciprocal rank of the item at which a reader stops, going down the list.",
+        formula="Σ_{r ≤ k} R_r/r · Π_{j < r} (1 − R_j), R = (2^y − 1) / 2^max_grade",
+        bounds=(0, 1),
+        empty_when=NOTHING_RELEVANT,
+        kernel=expected_reciprocal_rank,
+        reference=reference_err,
+        place_sum=PlaceSum(CASCADE, STOP, reciprocals),
+        options=("max_grade",),
+    ),
+)

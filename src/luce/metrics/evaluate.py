@@ -1,7 +1,7 @@
-"""Scores and judged lists in, results out: every list is sorted once, and every metric is measured on that."""
+"""Evaluation: every list is sorted once by its scores, and every metric is measured on the sorted lists."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,13 +9,23 @@ from numpy.typing import ArrayLike
 from luce.arrays import Floats, check_offsets, check_rows, frozen, list_blocks, numbers
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError, unknown_name
+from luce.metrics.exposure import measure_fairness
 from luce.metrics.gains import GAINS, discounts
-from luce.metrics.listwise import Options
-from luce.metrics.metric import Metric, parse_metrics
-from luce.metrics.ordering import WHOLE, ranked_lists
+from luce.metrics.metric import Metric
+from luce.metrics.ordering import NO_LIMIT, ranked_lists
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Empty, Results
+from luce.metrics.table import parse_metrics
 from luce.threads import over_lists
+
+
+class KernelOptions(NamedTuple):
+    """What a metric's kernel may read besides the lists: cutoff (0 = none), kind of gain, highest grade, discounts."""
+
+    cutoff: int
+    linear: bool
+    max_grade: float
+    discounts: Floats
 
 
 def measure(
@@ -29,10 +39,34 @@ def measure(
     groups: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, Floats]:
-    """The value of each metric for each list, NaN for a list with nothing to measure; `evaluate` on plain arrays.
+    """The value of each metric for each list; `evaluate` on plain arrays.
 
-    `groups` (N,) are integers that tell items of different groups apart, where a metric is about groups.
+    Parameters
+    ----------
+    scores : array-like of shape (N,)
+        Higher ranks first; −∞ = not retrieved. Equal scores count as the average over their orders.
+    labels : array-like of shape (N,)
+        Relevance labels; NaN = not observed.
+    offsets : array-like of shape (Q+1,)
+        List q owns the rows offsets[q]:offsets[q+1].
+    metrics : str or iterable of str
+        Names such as "ndcg@10, err"; see `METRICS`.
+    gain : {"exponential", "linear"}
+        2^y − 1, or y. A label below 0 counts as 0.
+    max_grade : float or None
+        The highest grade of the scale, read by err; by default the largest label, and at least 1.
+    groups : array-like of int of shape (N,) or None
+        The group of each item, for metrics of groups.
+    n_jobs : int or None
+        The number of threads.
 
+    Returns
+    -------
+    dict of ndarray of shape (Q,)
+        By the name of the metric; NaN for a list with nothing to measure.
+
+    Examples
+    --------
     >>> measure([3.0, 2.0, 1.0, 1.0], [0, 2, 1, 0], [0, 3, 4], "mrr, ndcg")
     {'mrr': array([0.5, nan]), 'ndcg': array([0.659..., nan])}
     """
@@ -50,15 +84,14 @@ def measure(
     values = {str(one): np.empty(len(offsets) - 1) for one in wanted}
     for one in wanted:
         if one.is_stochastic:
-            settings: dict[str, Any] = {"cutoff": one.cutoff, "gain": gain, "groups": members, "n_jobs": n_jobs}
-            values[str(one)] = one.kernel(scores, labels, offsets, **settings)
+            values[str(one)] = measure_fairness(one, scores, labels, offsets, gain=gain, groups=members, n_jobs=n_jobs)
     for lists in list_blocks(offsets):
         bounds = offsets[lists.start : lists.stop + 1]
         rows, bounds = slice(bounds[0], bounds[-1]), frozen(bounds - bounds[0])
         ranked = ranked_lists(scores[rows], labels[rows], bounds, _depth(wanted), n_jobs)
         for one in wanted:
-            if not one.is_stochastic:
-                options = Options(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
+            if one.kernel is not None:
+                options = KernelOptions(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
                 over_lists(one.kernel, bounds, ranked, options, values[str(one)][lists], n_jobs=n_jobs)
     return values
 
@@ -78,16 +111,35 @@ def evaluate(
 ) -> Results:
     """Measure the ranking that scores give to each list of a dataset.
 
-    Args:
-        scores: (N,), higher ranks first; −∞ = not retrieved. Equal scores count as the average over their orders.
-        dataset: the judged lists.
-        metrics: names such as "ndcg@10, err", or a sequence of them; see METRICS.
-        empty: lists with nothing to measure are left out ("skip"), or count as 0 or 1.
-        gain: "exponential" for 2^y − 1, "linear" for y. A label below 0 counts as 0.
-        max_grade: the highest grade of the scale, read by err; by default the largest label, and at least 1.
-        confidence, n_bootstrap, random_state: of the intervals: percentiles of means over lists drawn with replacement.
-        n_jobs: threads.
+    Parameters
+    ----------
+    scores : array-like of shape (N,)
+        Higher ranks first; −∞ = not retrieved. Equal scores count as the average over their orders.
+    dataset : Dataset
+        The labeled lists.
+    metrics : str or iterable of str
+        Names such as "ndcg@10, err"; see `METRICS`.
+    empty : {"skip", 0, 1}
+        Whether lists with nothing to measure are left out, or the value they count as.
+    gain : {"exponential", "linear"}
+        2^y − 1, or y. A label below 0 counts as 0.
+    max_grade : float or None
+        The highest grade of the scale, read by err; by default the largest label, and at least 1.
+    confidence : float
+        The level of the confidence intervals, percentiles of means over lists drawn with replacement.
+    n_bootstrap : int
+        The number of bootstrap samples; 0 for no intervals.
+    random_state : int or numpy.random.Generator
+        The seed of the bootstrap.
+    n_jobs : int or None
+        The number of threads.
 
+    Returns
+    -------
+    Results
+
+    Examples
+    --------
     >>> data = Dataset(np.zeros((5, 1)), labels=[0, 2, 1, 0, 0], offsets=[0, 3, 5])
     >>> results = evaluate([3.0, 2.0, 1.0, 5.0, 4.0], data, "ndcg@2, err")
     >>> print(results)
@@ -102,7 +154,7 @@ def evaluate(
     _check_settings(empty, confidence, n_bootstrap)
     top = resolve_max_grade(wanted, dataset.labels, max_grade)
     names = [str(one) for one in wanted]
-    groups = dataset.group_numbers()
+    groups = dataset.group_numbers() if any(one.needs_groups for one in wanted) else None
     found = measure(
         scores, dataset.labels, dataset.offsets, names, gain=gain, max_grade=top, groups=groups, n_jobs=n_jobs
     )
@@ -127,7 +179,7 @@ def evaluate(
 
 
 def resolve_max_grade(metrics: Iterable[Metric], labels: Floats, max_grade: float | None) -> float | None:
-    """The highest grade to reckon with: as given, else the largest label and at least 1; None if no metric reads it."""
+    """The highest grade: as given, else the largest label and at least 1; None if no metric reads it."""
     if not any("max_grade" in one.options for one in metrics):
         return None
     largest = float(np.fmax.reduce(labels, initial=0.0))
@@ -137,19 +189,19 @@ def resolve_max_grade(metrics: Iterable[Metric], labels: Floats, max_grade: floa
         raise OptionError(f"max_grade must be a finite number ≥ 0, the highest grade of the scale. Got {max_grade!r}.")
     if largest > max_grade:
         raise DataError(
-            f"A label of {largest:g} is above max_grade {max_grade:g}, the highest grade that a model saw or that was "
-            f"given. Say what the scale ends at: max_grade={largest:g}, on the command line --max-grade {largest:g}."
+            f"A label of {largest:g} is above max_grade {max_grade:g}, as given or as the highest grade that a "
+            f"model was trained on. Give the highest of the scale: max_grade={largest:g}, or --max-grade {largest:g}."
         )
     return float(max_grade)
 
 
 def _depth(metrics: Iterable[Metric]) -> int:
-    return max(one.cutoff or WHOLE for one in metrics)
+    return max(one.cutoff or NO_LIMIT for one in metrics)
 
 
 def _mean(values: Floats, weights: Floats | None) -> float:
-    kept = ~np.isnan(values)
-    shares = kept.astype(np.float64) if weights is None else np.where(kept, weights, 0.0)
+    measured = ~np.isnan(values)
+    shares = measured.astype(np.float64) if weights is None else np.where(measured, weights, 0.0)
     total = shares.sum()
     if total == 0:
         return float("nan")
@@ -171,7 +223,7 @@ def _check_settings(empty: Any, confidence: float, n_bootstrap: int) -> None:
 
 
 def check_resampling(confidence: float, n_bootstrap: int) -> None:
-    """An error for intervals that cannot be."""
+    """An error for invalid settings of confidence intervals."""
     if not 0 < confidence < 1:
         raise OptionError(f"confidence must be between 0 and 1, such as 0.95. Got {confidence!r}.")
     if not isinstance(n_bootstrap, int | np.integer) or n_bootstrap < 0:

@@ -1,4 +1,4 @@
-"""Exposures under the policy that scores give, drawn so that what is measured of them is not biased by their noise."""
+"""Exposures of items under the Plackett-Luce policy of their scores, estimated so that metrics of them are unbiased."""
 
 import zlib
 from collections.abc import Callable
@@ -10,16 +10,17 @@ import numpy as np
 from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import DataError
 from luce.kernels.exposure import exposure
-from luce.metrics.fairness import FAIRNESS, Fairness, Sloped
+from luce.metrics.fairness import ValueAndGradient
 from luce.metrics.gains import discounts as logarithmic
+from luce.metrics.metric import Metric
 from luce.randomness import Draw
 
 SAMPLES = 1_000
-"""Rankings drawn of a list where a metric needs exposures."""
+"""Rankings drawn from each list to estimate exposures."""
 
 
-class Drawn(NamedTuple):
-    """Exposures (M,) of the same items from two halves of the rankings, which are independent of each other."""
+class SampledExposures(NamedTuple):
+    """Two independent estimates (M,) of the exposures of the same items, from half of the rankings each."""
 
     first: Floats
     second: Floats
@@ -31,28 +32,29 @@ class Drawn(NamedTuple):
 
 def draw_exposures(
     scores: Floats, offsets: Integers, discounts: Floats, samples: int, draw: Draw, n_jobs: int | None = None
-) -> Drawn:
+) -> SampledExposures:
     """Exposures from the rankings 0 … `samples` − 1 of a draw, half and half; at least one each."""
     half = max(1, samples // 2)
-    found = [
-        exposure(scores, offsets, discounts, samples=half, draw=draw, first_sample=first, n_jobs=n_jobs).value
-        for first in (0, half)
-    ]
-    return Drawn(*found)
+    return SampledExposures(
+        *(
+            exposure(scores, offsets, discounts, samples=half, draw=draw, first_sample=first, n_jobs=n_jobs).value
+            for first in (0, half)
+        )
+    )
 
 
-def without_noise(function: Callable[[Floats], Sloped], drawn: Drawn) -> Sloped:
-    """A function of exposures at their mean, with its slope there, less what noise alone adds to its value.
+def without_noise(function: Callable[[Floats], ValueAndGradient], drawn: SampledExposures) -> ValueAndGradient:
+    """A function of exposures at their mean, corrected for the bias of sampling noise, and its gradient there.
 
-    F(Ê) is too high by half the noise times the curvature. 2 F(mean) − (F(first) + F(second))/2 is not, for a quadratic
-    F exactly: then it is F's bilinear form of the two halves. It may come out slightly below 0.
+    F(Ê) is too high by half the variance times the second derivative. 2 F(mean) − (F(first) + F(second))/2 is
+    unbiased, for a quadratic F exactly: then it is F's bilinear form of the two halves. It may be slightly below 0.
     """
-    value, slope = function(drawn.mean)
-    return 2 * value - (function(drawn.first)[0] + function(drawn.second)[0]) / 2, slope
+    value, gradient = function(drawn.mean)
+    return 2 * value - (function(drawn.first)[0] + function(drawn.second)[0]) / 2, gradient
 
 
 def merits_of(labels: Floats, gain: str = "exponential") -> Floats:
-    """What each item deserves: 2^y − 1, or y; 0 for a label below 0.
+    """The merit of each item: 2^y − 1, or y; 0 for a label below 0.
 
     >>> merits_of(np.array([-1.0, 0, 1, 3]))
     array([0., 0., 1., 7.])
@@ -66,34 +68,33 @@ def merits_of(labels: Floats, gain: str = "exponential") -> Floats:
     return merits
 
 
-def check_groups(fairness: str, groups: Integers | None) -> None:
-    """Refuse to measure groups where there are none."""
-    if groups is None:
+def check_groups(metric: Metric, groups: Integers | None) -> None:
+    """An error where the metric needs groups and there are none."""
+    if metric.needs_groups and groups is None:
         raise DataError(
-            f"{fairness} needs the group of each item, and the data have none: give groups= to Dataset or from_arrays, "
-            "or name their column when reading a table, group='seller' (--read group=seller)."
+            f"{metric.name} needs the group of each item, and the data have none: give groups= to Dataset or "
+            "from_arrays, or name their column when reading a table, group='seller' (--read group=seller)."
         )
 
 
-def is_stochastic(
-    name: str,
+def measure_fairness(
+    metric: Metric,
     scores: Floats,
     labels: Floats,
     offsets: Integers,
     *,
-    cutoff: int | None = None,
     gain: str = "exponential",
     groups: Integers | None = None,
     n_jobs: int | None = None,
 ) -> Floats:
-    """An entry of FAIRNESS for each list (Q,), from rankings that depend on nothing but the list; NaN where empty."""
-    fairness = FAIRNESS[name]
-    if fairness.needs_groups:
-        check_groups(name, groups)
-    rows, bounds, drawn = _drawn(scores, labels, offsets, cutoff, n_jobs)
+    """A metric of exposures for each list (Q,), from rankings that depend on the list alone; NaN where empty."""
+    function = metric.exposure_function
+    assert function is not None
+    check_groups(metric, groups)
+    rows, bounds, drawn = _drawn(scores, labels, offsets, metric.cutoff, n_jobs)
     merits, members = merits_of(labels[rows], gain), None if groups is None else groups[rows]
-    values = without_noise(lambda exposures: fairness.measure(exposures, merits, members, bounds), drawn)[0]
-    return np.where(_measurable(fairness, drawn.mean, merits, members, bounds), values, np.nan)
+    values = without_noise(lambda exposures: function(exposures, merits, members, bounds), drawn)[0]
+    return np.where(_measurable(metric, drawn.mean, merits, members, bounds), values, np.nan)
 
 
 def exposures_of(
@@ -112,13 +113,13 @@ def exposures_of(
 
 def _drawn(
     scores: Floats, labels: Floats, offsets: Integers, cutoff: int | None, n_jobs: int | None
-) -> tuple[Integers, Integers, Drawn]:
+) -> tuple[Integers, Integers, SampledExposures]:
     """The observed rows, their offsets and their exposures."""
     rows, bounds = _in_order(scores, labels, offsets)
     lists = [zlib.crc32(labels[rows[a:b]].tobytes()) for a, b in pairwise(bounds)]
     seen = logarithmic(int(np.diff(bounds).max(initial=0)))[:cutoff]
     drawn = draw_exposures(scores[rows], bounds, seen, SAMPLES, Draw(lists=np.array(lists, np.int64)), n_jobs)
-    return rows, bounds, Drawn(*(_alike(each, scores[rows], labels[rows], bounds) for each in drawn))
+    return rows, bounds, SampledExposures(*(_alike(each, scores[rows], labels[rows], bounds) for each in drawn))
 
 
 def _in_order(scores: Floats, labels: Floats, offsets: Integers) -> tuple[Integers, Integers]:
@@ -128,7 +129,7 @@ def _in_order(scores: Floats, labels: Floats, offsets: Integers) -> tuple[Intege
 
 
 def _alike(exposures: Floats, scores: Floats, labels: Floats, offsets: Integers) -> Floats:
-    """The same exposure for neighbours that differ in nothing: only noise and the order of rows tell them apart."""
+    """The mean exposure for neighbors with the same score and label, which differ by sampling noise alone."""
     new = np.ones(len(scores), dtype=bool)
     new[1:] = (scores[1:] != scores[:-1]) | (labels[1:] != labels[:-1])
     new[offsets[:-1][np.diff(offsets) > 0]] = True
@@ -137,11 +138,11 @@ def _alike(exposures: Floats, scores: Floats, labels: Floats, offsets: Integers)
 
 
 def _measurable(
-    fairness: Fairness, exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers
+    metric: Metric, exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers
 ) -> np.ndarray:
-    """Whether there is something to be unfair about: exposure, merit, two items or two groups."""
+    """Which lists (Q,) have what it takes to be unfair: exposure, merit, two items or two groups."""
     lists, n_lists = list_of_row(offsets), len(offsets) - 1
-    parts = groups if fairness.needs_groups and groups is not None else np.arange(len(lists))
+    parts = groups if metric.needs_groups and groups is not None else np.arange(len(lists))
     several = np.bincount(np.unique(np.stack([lists, parts]), axis=1)[0], minlength=n_lists) > 1
-    deserved = np.bincount(lists, merits, n_lists) > 0 if fairness.needs_merit else True
+    deserved = np.bincount(lists, merits, n_lists) > 0 if metric.needs_merit else True
     return several & deserved & (np.bincount(lists, exposures, n_lists) > 0)

@@ -1,7 +1,8 @@
-"""LABEL_METRICS, the table of what is measured of the first few labels predicted for a row, and their evaluation."""
+"""LABEL_METRICS, the table of metrics of the first k labels predicted for a row, and their evaluation."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,18 +14,22 @@ from luce.data.extreme import TaggedData
 from luce.errors import DataError, OptionError
 from luce.metrics.evaluate import check_resampling
 from luce.metrics.gains import discounts
-from luce.metrics.metric import Metric, metric, parse_metrics
+from luce.metrics.metric import Metric
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Results
+from luce.metrics.table import metric, parse_metrics
 
 A, B = 0.55, 1.5
-"""Of the propensity model, as the public tables have them for most collections."""
+"""Constants of the propensity model, as published results on most datasets use them."""
+
+
+EMPTY = "no label is relevant"
 
 
 class Hits(NamedTuple):
-    """What the first k places of all rows found, beside what the best order would have: (N, k) each.
+    """The gains of the first k places of all rows, and the highest possible: (N, k) each.
 
-    gains: the gain of each place, 0 where its label is not relevant. weighted: times one over the propensity.
+    gains: the gain of each place, 0 where its label is not relevant. weighted: divided by the propensity of the label.
     best, best_weighted: the highest gains of each row, and the highest weighted ones.
     """
 
@@ -32,6 +37,30 @@ class Hits(NamedTuple):
     weighted: Floats
     best: Floats
     best_weighted: Floats
+
+
+@dataclass(frozen=True)
+class LabelMetric(Metric):
+    """A metric of the first k labels predicted for each row; an entry of `LABEL_METRICS`.
+
+    Attributes
+    ----------
+    label_function : callable
+        `Hits` → the value (N,) of each row.
+    is_graded : bool
+        Whether a relevant label of grade y has the gain 2^y − 1, and not 1.
+    """
+
+    label_function: Callable[[Hits], Floats] = field(kw_only=True)
+    is_graded: bool = False
+
+    def facts(self) -> dict[str, Any]:
+        """The record as JSON values, as the command line and the documentation show it."""
+        own = {
+            "measured on": "the first k labels predicted for a row",
+            "lists left out": f"none; where {EMPTY}, it is 0",
+        }
+        return super().facts() | own
 
 
 def _precision(hits: Hits) -> Floats:
@@ -59,52 +88,62 @@ def _over(found: Floats, best: Floats) -> Floats:
     return np.divide(found, best, out=np.zeros_like(found), where=best > 0)
 
 
-EMPTY = "no label is relevant; they count as 0"
 BEST = "divided by the mean over rows of what the best order attains"
 _TABLE = (
-    Metric(
+    LabelMetric(
         name="precision",
         summary="The share of relevant labels among the first k.",
         formula="#{relevant, r ≤ k} / k",
         bounds=(0, 1),
         empty_when=EMPTY,
-        kernel=_precision,
+        label_function=_precision,
     ),
-    Metric(
+    LabelMetric(
         name="ndcg",
         summary="Normalised discounted cumulative gain of the first k labels.",
         formula="Σ_{r ≤ k} (2^{y_r} − 1) / log2(1 + r), divided by that of the best order",
         bounds=(0, 1),
         empty_when=EMPTY,
-        kernel=_ndcg,
+        label_function=_ndcg,
+        is_graded=True,
     ),
-    Metric(
+    LabelMetric(
         name="psp",
         summary="Propensity-scored precision: a relevant label counts the more the rarer it was in training.",
         formula=f"Σ_{{relevant, r ≤ k}} 1 / (k p_r), {BEST}; p = 1 / (1 + C (n + B)^−A), C = (log N − 1)(B + 1)^A",
         bounds=(0, math.inf),
         empty_when=EMPTY,
-        kernel=_psp,
+        label_function=_psp,
         options=("propensities",),
     ),
-    Metric(
+    LabelMetric(
         name="psndcg",
         summary="Propensity-scored NDCG: the gain of a label counts the more the rarer it was in training.",
         formula=f"Σ_{{r ≤ k}} (2^{{y_r}} − 1) / (p_r log2(1 + r)), divided by the row's ideal DCG, {BEST}",
         bounds=(0, math.inf),
         empty_when=EMPTY,
-        kernel=_psndcg,
+        label_function=_psndcg,
+        is_graded=True,
         options=("propensities",),
     ),
 )
-LABEL_METRICS: dict[str, Metric] = {entry.name: entry for entry in _TABLE}
-GRADED = ("ndcg", "psndcg")
-"""Those to which a grade y is worth 2^y − 1; to the others every relevant label is worth 1."""
+LABEL_METRICS: dict[str, LabelMetric] = {entry.name: entry for entry in _TABLE}
 
 
-def label_metric(name: str) -> Metric:
-    """The metric of a name such as 'psp@5'; it must have a cutoff.
+def label_metric(name: str) -> LabelMetric:
+    """The label metric of a name with a cutoff.
 
+    Parameters
+    ----------
+    name : str
+        A name such as "psp@5".
+
+    Returns
+    -------
+    LabelMetric
+
+    Examples
+    --------
     >>> str(label_metric("P" + "recision@3"))
     'precision@3'
     """
@@ -115,10 +154,25 @@ def label_metric(name: str) -> Metric:
 
 
 def propensities(label_counts: ArrayLike, n_rows: int, *, a: float = A, b: float = B) -> Floats:
-    """How likely it is that a relevant label was noted, by the number n of its training rows, (L,).
+    """The probability that a relevant label was observed, by the number n of its training rows.
 
     p = 1 / (1 + C (n + b)^−a), C = (log N − 1)(b + 1)^a, N training rows (Jain, Prabhu and Varma 2016).
 
+    Parameters
+    ----------
+    label_counts : array-like of shape (L,)
+        The number of training rows of each label.
+    n_rows : int
+        The number of training rows.
+    a, b : float
+        Constants of the model.
+
+    Returns
+    -------
+    ndarray of shape (L,)
+
+    Examples
+    --------
     >>> propensities([0, 10, 1000], 10_000).round(3)
     array([0.084, 0.22 , 0.767])
     """
@@ -138,11 +192,25 @@ def measure_labels(
     *,
     propensities: ArrayLike | None = None,
 ) -> dict[str, Floats]:
-    """The value of each metric for each row; their mean is the figure of the public tables.
+    """The value of each label metric for each row; their mean is the value that papers report.
 
-    `ranking` (N, K) has the first K labels predicted for each row, best first; −1 = none. Rows without a relevant label
-    count 0. Values of psp and psndcg are in units of the mean of the best attainable.
+    Parameters
+    ----------
+    ranking : array-like of int of shape (N, K)
+        The first K labels predicted for each row, best first; −1 = none.
+    data : TaggedData
+        The rows with their relevant labels; a row without any counts as 0.
+    metrics : str or iterable of str
+        Names such as "precision@5, psp@5"; see `LABEL_METRICS`.
+    propensities : array-like of shape (L,) or None
+        Of the labels, for psp and psndcg, whose values are divided by the mean of the best attainable.
 
+    Returns
+    -------
+    dict of ndarray of shape (N,)
+
+    Examples
+    --------
     >>> data = TaggedData([[1.0], [1.0]], [[0, 1, 1], [1, 0, 0]])
     >>> measure_labels([[1, 0], [1, 0]], data, "precision@1, precision@2")
     {'precision@1': array([1., 0.]), 'precision@2': array([0.5, 0.5])}
@@ -152,9 +220,9 @@ def measure_labels(
     if propensities is None and any(one.options for one in wanted):
         raise OptionError(f"{', '.join(map(str, wanted))}: the propensity-scored ones need propensities=….")
     grades, weights = data.labels.data, _weights(propensities, data)
-    worths = {True: np.exp2(grades) - 1, False: np.ones_like(grades)}
+    gains = {True: np.exp2(grades) - 1, False: np.ones_like(grades)}
     return {
-        str(one): one.kernel(_hits(predicted[:, : one.cutoff], data, worths[one.name in GRADED], weights))
+        str(one): one.label_function(_hits(predicted[:, : one.cutoff], data, gains[one.is_graded], weights))
         for one in wanted
     }
 
@@ -169,8 +237,31 @@ def evaluate_labels(
     n_bootstrap: int = 1000,
     random_state: Any = 0,
 ) -> Results:
-    """The same with means and their intervals; `propensities(…)` of the training labels for psp and psndcg.
+    """Measure the labels predicted for rows, with means and confidence intervals.
 
+    Parameters
+    ----------
+    ranking : array-like of int of shape (N, K)
+        The first K labels predicted for each row, best first; −1 = none.
+    data : TaggedData
+        The rows with their relevant labels; a row without any counts as 0.
+    metrics : str or iterable of str
+        Names such as "precision@5, psp@5"; see `LABEL_METRICS`.
+    propensities : array-like of shape (L,) or None
+        Of the labels, for psp and psndcg: `propensities(…)` of the training labels.
+    confidence : float
+        The level of the confidence intervals.
+    n_bootstrap : int
+        The number of bootstrap samples; 0 for no intervals.
+    random_state : int or numpy.random.Generator
+        The seed of the bootstrap.
+
+    Returns
+    -------
+    Results
+
+    Examples
+    --------
     >>> data = TaggedData([[1.0], [1.0]], [[0, 1, 1], [1, 0, 0]])
     >>> print(evaluate_labels([[1, 0], [1, 0]], data, "precision@1, ndcg@2", n_bootstrap=0))
     metric         mean  95 % interval  lists  empty, as 0
@@ -196,7 +287,7 @@ def evaluate_labels(
     )
 
 
-def _wanted(metrics: str | Iterable[str]) -> tuple[Metric, ...]:
+def _wanted(metrics: str | Iterable[str]) -> tuple[LabelMetric, ...]:
     return tuple(label_metric(str(one)) for one in parse_metrics(metrics, LABEL_METRICS))
 
 
@@ -235,7 +326,7 @@ def _hits(ranking: Integers, data: TaggedData, gains: Floats, weights: Floats) -
     keys = rows * data.n_labels + labels.indices  # rising, as the labels of a row are
     asked = np.arange(data.n_rows)[:, None] * data.n_labels + ranking
     place = np.searchsorted(keys, asked)
-    # One entry more than there are, which is what a label that is not relevant finds.
+    # One entry is appended for labels that are not relevant.
     place[(np.append(keys, -1)[place] != asked) | (ranking < 0)] = len(keys)
     found = (np.append(each, 0.0)[place] for each in (gains, weighted))
     return Hits(*found, *(_highest(each, rows, labels.indptr, k) for each in (gains, weighted)))
@@ -246,6 +337,6 @@ def _highest(values: Floats, rows: Integers, starts: Integers, k: int) -> Floats
     result = np.zeros((len(starts) - 1, k))
     order = np.lexsort((-values, rows))
     place = np.arange(len(values)) - starts[rows]
-    kept = place < k
-    result[rows[kept], place[kept]] = values[order][kept]
+    top = place < k
+    result[rows[top], place[top]] = values[order][top]
     return result

@@ -1,35 +1,27 @@
-"""FAIRNESS, the one table of how unfairly exposure is given out: functions of the exposures of lists, with slopes.
+"""Metrics of fairness: how far the exposure of items is from what they deserve, with the gradient in the exposures.
 
-Each is called as measure(exposures (N,), merits (N,), groups (N,) or None, offsets (Q+1,)) and gives the value (Q,) of
-each list and its slope (N,) in the exposures. 0 is fair. What has no meaning for a list, such as shares of a merit that
-no item has, is 0 there with slope 0.
+Each function is called as function(exposures (N,), merits (N,), groups (N,) or None, offsets (Q+1,)) and returns the
+value (Q,) of each list and its gradient (N,). 0 is fair. Where it is undefined for a list, such as shares of a merit
+that no item has, value and gradient are 0.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row
+from luce.metrics.metric import Metric
 
-Sloped = tuple[Floats, Floats]
-
-
-@dataclass(frozen=True)
-class Fairness:
-    """One entry: what it is called, how it is measured, and what it needs beside exposures."""
-
-    name: str
-    measure: Callable[[Floats, Floats, Integers | None, Integers], Sloped]
-    needs_merit: bool = True
-    needs_groups: bool = True
+ValueAndGradient = tuple[Floats, Floats]
+EXPOSURE = "E_d = E[1 / log2(1 + r)] up to r = k, from 1,000 rankings drawn from the scores"
 
 
-def disparity(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> Sloped:
+def disparity(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
     """The mean of (E_d ρ_e − E_e ρ_d)² over the pairs of a list (Oosterhuis 2021, Eq. 29 and 30), in O(n).
 
-    2/(n(n−1)) · (ΣE² Σρ² − (ΣEρ)²), as 2/(n(n−1)) · Σρ² Σ(E − cρ)², c = ΣEρ/Σρ², which loses no digits. The slope is
-    4/(n(n−1)) · (E Σρ² − ρ ΣEρ); Eq. 31 has it with the wrong sign. It grows with the squares of merits and exposures.
+    2/(n(n−1)) · (ΣE² Σρ² − (ΣEρ)²), as 2/(n(n−1)) · Σρ² Σ(E − cρ)², c = ΣEρ/Σρ², which loses no digits. The gradient
+    is 4/(n(n−1)) · (E Σρ² − ρ ΣEρ); Eq. 31 has it with the wrong sign. It grows with the squares of
+    merits and exposures.
 
     >>> disparity(np.array([1.0, 0.5]), np.array([3.0, 1.0]), None, np.array([0, 2]))
     (array([0.25]), array([-1.,  3.]))
@@ -42,7 +34,7 @@ def disparity(exposures: Floats, merits: Floats, groups: Integers | None, offset
     return factors * sums(lists, off * off, len(sizes)), 2 * factors[lists] * off
 
 
-def parity_gap(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> Sloped:
+def parity_gap(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
     """Σ_g (share of the exposure − share of the items)² over the groups of a list: 0 is demographic parity.
 
     >>> parity_gap(np.array([1.0, 0.5, 0.5]), np.zeros(3), np.array([0, 1, 1]), np.array([0, 3]))[0].round(4)
@@ -51,7 +43,7 @@ def parity_gap(exposures: Floats, merits: Floats, groups: Integers | None, offse
     return _gap(exposures, np.ones(len(exposures)), groups, offsets)
 
 
-def merit_gap(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> Sloped:
+def merit_gap(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
     """Σ_g (share of the exposure − share of the merit)² over the groups of a list.
 
     >>> merit_gap(np.array([1.0, 0.5, 0.5]), np.array([1.0, 1.0, 0.0]), np.array([0, 1, 1]), np.array([0, 3]))
@@ -60,8 +52,8 @@ def merit_gap(exposures: Floats, merits: Floats, groups: Integers | None, offset
     return _gap(exposures, merits, groups, offsets)
 
 
-def _gap(exposures: Floats, deserts: Floats, groups: Integers | None, offsets: Integers) -> Sloped:
-    """Σ_g (x_g − t_g)², x and t the shares of exposure and of what is deserved; the slope is of the shares whole."""
+def _gap(exposures: Floats, deserts: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
+    """Σ_g (x_g − t_g)², x and t the shares of exposure and of what is deserved, and its gradient."""
     assert groups is not None
     lists, n_lists = list_of_row(offsets), len(offsets) - 1
     cells, cell = np.unique(np.stack([lists, groups]), axis=1, return_inverse=True)
@@ -76,15 +68,42 @@ def _gap(exposures: Floats, deserts: Floats, groups: Integers | None, offsets: I
 
 
 def sums(cells: Integers, values: Floats, n_cells: int) -> Floats:
-    """The sum of the values (N,) of each cell, a list or a group in a list: (n_cells,)."""
+    """The sums (n_cells,) of the values (N,) of each cell, which is a list or a group in a list."""
     return np.bincount(cells, values, n_cells).astype(np.float64, copy=False)  # integers where there are no values
 
 
-FAIRNESS = {
-    entry.name: entry
-    for entry in (
-        Fairness("disparity", disparity, needs_groups=False),
-        Fairness("parity-gap", parity_gap, needs_merit=False),
-        Fairness("merit-gap", merit_gap),
-    )
-}
+RECORDS = (
+    Metric(
+        name="disparity",
+        summary="Disparity of treatment (2021): how far exposure is from proportional to merit, over pairs of items.",
+        formula=f"Σ_{{d, e}} (E_d ρ_e − E_e ρ_d)² / (n(n − 1)), {EXPOSURE}, ρ = Gain(y)",
+        bounds=(0, math.inf),
+        empty_when="no label is above 0, or there is one item",
+        exposure_function=disparity,
+        needs_merit=True,
+        higher_is_better=False,
+        options=("gain",),
+    ),
+    Metric(
+        name="parity-gap",
+        summary="Distance from demographic parity: each group of items seen as much as its number of items.",
+        formula=f"Σ_g (share of exposure of g − share of items of g)², {EXPOSURE}",
+        bounds=(0, 2),
+        empty_when="there are not two groups",
+        exposure_function=parity_gap,
+        needs_groups=True,
+        higher_is_better=False,
+    ),
+    Metric(
+        name="merit-gap",
+        summary="Distance from exposure in proportion to merit, group by group.",
+        formula=f"Σ_g (share of exposure of g − share of merit of g)², {EXPOSURE}, merit Gain(y)",
+        bounds=(0, 2),
+        empty_when="no label is above 0, or there are not two groups",
+        exposure_function=merit_gap,
+        needs_groups=True,
+        needs_merit=True,
+        higher_is_better=False,
+        options=("gain",),
+    ),
+)

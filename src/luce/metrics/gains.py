@@ -1,4 +1,4 @@
-"""Gains and discounts: what a label is worth, and what a rank leaves of it."""
+"""Gains of labels and discounts of ranks."""
 
 import math
 
@@ -8,12 +8,12 @@ from luce.arrays import Floats
 from luce.compiled import compiled
 
 GAINS = ("exponential", "linear")
-"""Gain 2^y − 1, or y itself. A label below zero has no gain: it counts as 0."""
+"""The gain of a label y is 2^y − 1, or y itself; 0 for a label below zero."""
 
 
 @compiled
 def exponent(top, linear):
-    """The power of two that brings the gains of a list to the size of 1, where its largest label is `top`."""
+    """The power of two by which gains are scaled to about 1 in a list whose largest label is `top`."""
     if top <= 0:
         return 0.0
     return float(math.frexp(top)[1]) if linear else math.floor(top)
@@ -33,8 +33,27 @@ def gain(label, power, linear):
 
 @compiled
 def unscaled(value, power):
-    """The value times 2^power: exact, and infinite only if truly beyond float64."""
+    """The value times 2^power: exact, and infinite only where it exceeds float64."""
     return math.ldexp(value, int(min(power, 10_000.0)))
+
+
+@compiled
+def mean_gain(labels, power, linear):
+    """The mean gain of some labels, divided by 2^power; exact where they are equal."""
+    first = gain(labels[0], power, linear)
+    rest = 0.0
+    for i in range(1, len(labels)):
+        rest += gain(labels[i], power, linear) - first
+    return first + rest / len(labels)
+
+
+@compiled
+def count_relevant(labels):
+    """The number of labels above zero."""
+    count = 0
+    for label in labels:
+        count += label > 0
+    return count
 
 
 def discounts(length: int) -> Floats:

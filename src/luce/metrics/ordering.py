@@ -1,4 +1,4 @@
-"""Lists put in the order of their scores, once for all metrics, with the blocks of equal scores marked."""
+"""Lists sorted by their scores, once for all metrics, with the blocks of equal scores marked."""
 
 import math
 from typing import NamedTuple
@@ -10,15 +10,15 @@ from luce.compiled import compiled
 from luce.kernels.label_order import longest_list
 from luce.threads import over_lists
 
-WHOLE = 2**62
-"""A depth beyond every list."""
+NO_LIMIT = 2**62
+"""A depth greater than the length of any list."""
 
 
-class Ranked(NamedTuple):
-    """All lists in rank order; the observed items of list q are the first `observed[q]` of its rows.
+class RankedLists(NamedTuple):
+    """All lists in rank order; the items of list q with a label are the first `observed[q]` of its rows.
 
-    labels: float64 (N,), from the highest score down, as deep as was asked and then to the end of that block.
-    best: float64 (N,), the same labels from the highest label down, as deep as was asked.
+    labels: float64 (N,), from the highest score down, down to the depth asked for and on to the end of that block.
+    best: float64 (N,), the same labels from the highest down, down to the depth asked for.
     ends: int64 (N,), at the first place of each block of equal scores the place after its last, within the list.
     observed: int64 (Q,), items with a label.
     retrieved: int64 (Q,), those of them with a score above −∞.
@@ -31,8 +31,8 @@ class Ranked(NamedTuple):
     retrieved: Integers
 
 
-class One(NamedTuple):
-    """One list of a Ranked; `limit` is the number of places that count."""
+class RankedList(NamedTuple):
+    """One list of a RankedLists; `limit` is the number of places that count."""
 
     labels: Floats
     best: Floats
@@ -41,8 +41,8 @@ class One(NamedTuple):
 
 
 def ranked_lists(
-    scores: Floats, labels: Floats, offsets: Integers, depth: int = WHOLE, n_jobs: int | None = None
-) -> Ranked:
+    scores: Floats, labels: Floats, offsets: Integers, depth: int = NO_LIMIT, n_jobs: int | None = None
+) -> RankedLists:
     """The lists in the order of their scores, down to `depth`; items without a label are left out.
 
     >>> ranked = ranked_lists(np.array([1.0, 3.0, 3.0]), np.array([2.0, 0.0, 1.0]), np.array([0, 3]))
@@ -50,27 +50,27 @@ def ranked_lists(
     (np.float64(2.0), array([2, 3]), array([2., 1., 0.]))
     """
     n_rows, n_lists = len(labels), len(offsets) - 1
-    ranked = Ranked(
+    ranked = RankedLists(
         np.empty(n_rows),
         np.empty(n_rows),
         np.empty(n_rows, dtype=np.int64),
         np.empty(n_lists, dtype=np.int64),
         np.empty(n_lists, dtype=np.int64),
     )
-    # A read-only array is another type to the compiler: always the same one, or kernels compile twice.
+    # To the compiler a read-only array has another type: always pass the same, or kernels compile twice.
     over_lists(_order, frozen(offsets), frozen(scores), frozen(labels), depth, ranked, n_jobs=n_jobs)
     return ranked
 
 
 @compiled
-def take(q, offsets, ranked, cutoff):
+def list_at(q, offsets, ranked, cutoff):
     """List q; its limit is the cutoff (0 = none) or the number of retrieved items, whichever is less."""
     start = offsets[q]
     end = start + ranked.observed[q]
     limit = ranked.retrieved[q]
     if 0 < cutoff < limit:
         limit = cutoff
-    return One(ranked.labels[start:end], ranked.best[start:end], ranked.ends[start:end], limit)
+    return RankedList(ranked.labels[start:end], ranked.best[start:end], ranked.ends[start:end], limit)
 
 
 @compiled
@@ -99,7 +99,7 @@ def _order(first, last, offsets, scores, labels, depth, ranked):
 
 @compiled
 def _sort_falling(keys, partners, depth):
-    """Sort keys from high to low in place, partners along with them; places from `depth` on may stay unordered.
+    """Sort keys from high to low in place, and partners with them; places from `depth` on may stay unordered.
 
     Quicksort in three parts, above, equal to and below a pivot, so that equal keys always end side by side.
     """
@@ -114,7 +114,7 @@ def _sort_falling(keys, partners, depth):
             n_waiting -= 1
             low, high = waiting[n_waiting, 0], waiting[n_waiting, 1]
             continue
-        seed = (seed * 1_103_515_245 + 12_345) & 0x7FFFFFFF  # chance spares us the patterns that defeat a fixed choice
+        seed = (seed * 1_103_515_245 + 12_345) & 0x7FFFFFFF  # at random: some inputs defeat a fixed choice
         size = high - low
         a, b, c = keys[low + seed % size], keys[low + (seed >> 8) % size], keys[low + (seed >> 16) % size]
         pivot = max(min(a, b), min(max(a, b), c))
@@ -136,7 +136,7 @@ def _sort_falling(keys, partners, depth):
 def _gather(keys, partners, low, high, pivot, equal):
     """Bring the keys above the pivot, or equal to it, to the front of low:high; returns where they end.
 
-    It always swaps and never branches: on random keys a processor guesses half of the branches wrong.
+    It always swaps and never branches: half of the branches would be mispredicted on random keys.
     """
     end = low
     for i in range(low, high):

@@ -1,4 +1,7 @@
-"""Bootstrap intervals over lists, and the grouping that keeps resampling quick however many lists there are."""
+"""Bootstrap confidence intervals over lists, in bounded time and memory for any number of lists.
+
+`scipy.stats.bootstrap` has neither weights nor missing values, and takes 8 to 60 times as long for five metrics.
+"""
 
 from typing import Any
 
@@ -7,11 +10,11 @@ import numpy as np
 from luce.arrays import Floats
 
 MOST_GROUPS = 4_096
-"""More lists than this are put at random into this many groups, which are then resampled as one: time and memory stay
-bounded, at the price of about 1 % in the width of an interval, half of what 1,000 resamples cost it anyway."""
+"""More lists than this are assigned at random to this many groups, which are resampled instead: time and memory stay
+bounded, and the error of about 1 % in the width of an interval is half of that of 1,000 resamples."""
 
 BLOCK = 2**16
-"""Draws held at a time: few enough to stay in the cache."""
+"""Draws in memory at a time, few enough for the cache."""
 
 
 def group_sums(columns: Floats, rng: np.random.Generator) -> Floats:
@@ -40,14 +43,14 @@ def bootstrap_intervals(
         means = drawn[:, :n_metrics] / drawn[:, n_metrics:]
     intervals = np.full((n_metrics, 2), np.nan)
     for column in range(n_metrics):
-        kept = means[~np.isnan(means[:, column]), column]
-        if len(kept) and np.count_nonzero(counted[:, column]) > 1 and np.isfinite(kept).all():
-            intervals[column] = np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2])
+        drawn_means = means[~np.isnan(means[:, column]), column]
+        if len(drawn_means) and np.count_nonzero(counted[:, column]) > 1 and np.isfinite(drawn_means).all():
+            intervals[column] = np.quantile(drawn_means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return intervals
 
 
 def _resamples(rows: Floats, n_samples: int, rng: np.random.Generator) -> list[Floats]:
-    """Sums of as many rows as there are, drawn with replacement, for each of n_samples."""
+    """Sums over the rows of n_samples bootstrap samples."""
     n_rows = len(rows)
     at_a_time = max(1, BLOCK // max(1, n_rows))
     results = []

@@ -1,4 +1,4 @@
-"""The results of an evaluation: a value for each list, means with their intervals, and how they came to be."""
+"""The results of an evaluation: a value for each list, and means with confidence intervals."""
 
 import math
 from dataclasses import dataclass
@@ -13,19 +13,30 @@ Empty = Literal["skip", 0, 1]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """What `evaluate` found; dictionaries go by the name of the metric, such as 'ndcg@10'.
+    """The results of `evaluate`; the keys of dictionaries are names of metrics, such as "ndcg@10".
 
-    Attributes:
-        values: float64 (Q,) per metric, NaN where the list was skipped.
-        means: over the lists that were not skipped, weighted by the list weights of the dataset where it has them.
-        intervals: (low, high) of each mean; (NaN, NaN) where fewer than two lists count or no bootstrap was asked for.
-        n_empty: the number of lists with nothing to measure.
-        query_ids: Arrow array (Q,).
-        list_weights: float64 (Q,), or None.
-        empty: what became of the empty lists: "skip", or the value 0 or 1.
-        gain: "exponential" or "linear".
-        max_grade: the highest grade that ERR reckoned with; None where no metric reads it.
-        confidence: of the intervals.
+    Attributes
+    ----------
+    values : dict of ndarray of shape (Q,)
+        The value of each list, NaN where it was skipped.
+    means : dict of float
+        Over the lists that were not skipped, weighted by the list weights of the dataset where it has them.
+    intervals : dict of tuple of float
+        (low, high) of each mean; (NaN, NaN) where fewer than two lists count or without bootstrap.
+    n_empty : dict of int
+        The number of lists with nothing to measure.
+    query_ids : pyarrow.Array of length Q
+        The ids of the lists.
+    list_weights : ndarray of shape (Q,) or None
+        The weights of the lists.
+    empty : "skip", 0 or 1
+        Whether empty lists were skipped, or the value they were given.
+    gain : str
+        "exponential" or "linear".
+    max_grade : float or None
+        The highest grade used by ERR; None where no metric reads it.
+    confidence : float
+        The level of the intervals.
     """
 
     values: dict[str, Floats]
@@ -49,12 +60,12 @@ class Results:
         return {name: count if self.empty == "skip" else 0 for name, count in self.n_empty.items()}
 
     def table(self) -> pa.Table:
-        """One row per list: its query id, and a column per metric, NaN where the list was skipped."""
+        """The values as a table: one row per list, with its query id and a column per metric."""
         columns = {name: pa.array(values) for name, values in self.values.items()}
         return pa.table({"query": self.query_ids, **columns})
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary without the values per list, ready for JSON: what is not a finite number is None."""
+        """The summary without the values per list, as JSON values; numbers that are not finite are None."""
         return {
             "n_lists": self.n_lists,
             "empty": self.empty,
@@ -74,8 +85,8 @@ class Results:
         }
 
     def __str__(self) -> str:
-        decided = "skipped" if self.empty == "skip" else f"empty, as {self.empty}"
-        rows = [("metric", "mean", f"{100 * self.confidence:g} % interval", "lists", decided)]
+        header = "skipped" if self.empty == "skip" else f"empty, as {self.empty}"
+        rows = [("metric", "mean", f"{100 * self.confidence:g} % interval", "lists", header)]
         for name, mean in self.means.items():
             low, high = self.intervals[name]
             between = "–" if math.isnan(low) else f"{_number(low)} to {_number(high)}"

@@ -10,19 +10,11 @@ from luce.arrays import Floats
 from luce.errors import OptionError
 from luce.kernels.device import device_kernels, list_numbers
 from luce.kernels.expected_gain import AUTO, ESTIMATORS, LONGEST_ON_GPU, Estimate, expected_gain
+from luce.kernels.place_sums import CONSTANT, LENGTH
 from luce.kernels.sampled_rankings import gumbel_scores
 from luce.lists import DeviceLists, Evaluation, Lists
 from luce.metrics.gains import GAINS
-from luce.objectives.linear_metrics import (
-    ARP,
-    NDCG,
-    PRECISION,
-    RECALL,
-    best_first,
-    is_linear_metric,
-    linear_gains,
-    parts_of,
-)
+from luce.objectives.linear_metrics import best_first, is_linear_metric, linear_form, linear_gains
 from luce.objectives.objective import Objective, record
 from luce.objectives.pairwise import lambdaloss
 from luce.options import Option, is_integer, one_of
@@ -138,16 +130,14 @@ def _on_device(estimator: str, lists: DeviceLists, *, metric: Any, gain: str, sa
 def gains_on_device(
     metric: Any, linear: bool, longest: int, device: "torch.device"
 ) -> "tuple[Tensor, int, int, float]":
-    """The discounts of a metric on a device, and which gains they go with: kind, norm and scale."""
+    """The discounts of a metric on a device, and its gains: their kind, what they are divided by, and a constant."""
     import torch
 
-    from luce.kernels.expected_gain.plain import AS_GIVEN, BINARY, COUNT, EXPONENTIAL, IDEAL, LINEAR, SUM
-
-    kind, weights = parts_of(metric, longest)
+    form, weights = linear_form(metric, longest, "linear" if linear else "exponential")
     discounts = torch.as_tensor(weights, dtype=torch.float32, device=device)
-    gain = BINARY if kind in (PRECISION, RECALL) else LINEAR if linear or kind == ARP else EXPONENTIAL
-    norm = {NDCG: IDEAL, RECALL: SUM, ARP: SUM, PRECISION: AS_GIVEN if "@" in metric else COUNT}.get(kind, AS_GIVEN)
-    return discounts, gain, norm, float(len(weights)) if kind == PRECISION else 1.0
+    if form.divisor == LENGTH and "@" in metric:
+        return discounts, form.worth, CONSTANT, float(len(weights))
+    return discounts, form.worth, form.divisor, 1.0
 
 
 def _estimated(name: str, **record_fields: Any) -> Any:

@@ -10,7 +10,7 @@ from luce.errors import OptionError
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.lists import Evaluation, Lists
 from luce.metrics.exposure import check_groups, draw_exposures, merits_of, without_noise
-from luce.metrics.fairness import FAIRNESS, Sloped, sums
+from luce.metrics.fairness import ValueAndGradient, sums
 from luce.metrics.gains import GAINS
 from luce.metrics.gains import discounts as logarithmic
 from luce.metrics.metric import Metric
@@ -140,11 +140,10 @@ def _groups(
 def _measure(what: Metric | Function, groups: Integers | None) -> Any:
     """A function of flat exposures, merits, groups and offsets."""
     if isinstance(what, Metric):
-        if FAIRNESS[what.name].needs_groups:
-            check_groups(what.name, groups)
-        return FAIRNESS[what.name].measure
+        check_groups(what, groups)
+        return what.exposure_function
 
-    def list_by_list(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> Sloped:
+    def list_by_list(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
         value, gradient = np.zeros(len(offsets) - 1), np.zeros(len(exposures))
         for q, (a, b) in enumerate(pairwise(offsets)):
             if a < b:
@@ -164,7 +163,7 @@ def _linearized(
         return group.gains, None
     drawn = draw_exposures(items.scores, items.offsets, group.discounts, exposure_samples, lists.draw, lists.n_jobs)
 
-    def function(exposures: Floats) -> Sloped:
+    def function(exposures: Floats) -> ValueAndGradient:
         value = sums(list_of_row(items.offsets), group.gains * exposures, len(items.offsets) - 1)
         gradient = group.gains.copy()
         for weight, measure in group.fairness:

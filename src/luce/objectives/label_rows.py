@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 from luce.errors import DataError, LuceError
 from luce.kernels.device import device_kernels
 from luce.kernels.partition_likelihood import BOUND
-from luce.kernels.partition_likelihood.plain import WIDTH, Room
+from luce.kernels.partition_likelihood.plain import WIDTH, RowWorkspace
 from luce.objectives import OBJECTIVES, Objective
 from luce.objectives import objective as objective_of
 from luce.objectives.relevant import Relevant, factor_of, one_device, reduced
@@ -38,7 +38,7 @@ class _RowLoss(torch.autograd.Function):
         (values,) = ctx.saved_tensors
         problem, out = ctx.problem, torch.empty_like(values)
         work = problem.labels, problem.starts, ctx.workspace, upstream, problem.factor(values)
-        problem.kernels(values).write_slopes(values, *work, out)
+        problem.kernels(values).write_gradient(values, *work, out)
         return out, None
 
 
@@ -47,7 +47,7 @@ class _FusedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, problem: "Problem") -> Tensor:
-        workspace, kernels = Room.make(hidden, len(weight), len(problem.labels)), problem.kernels(hidden)
+        workspace, kernels = RowWorkspace.make(hidden, len(weight), len(problem.labels)), problem.kernels(hidden)
         for first, scores in _chunks(hidden, weight, bias):
             kernels.sum_rest(scores, problem.labels, problem.starts, problem.kind, workspace, first)
         kernels.finish_rows(*problem.settings(len(weight)), workspace)
@@ -64,7 +64,7 @@ class _FusedLoss(torch.autograd.Function):
         by_bias = None if bias is None else torch.empty_like(bias)
         work = problem.labels, problem.starts, ctx.workspace, upstream, problem.factor(hidden)
         for first, scores in _chunks(hidden, weight, bias):
-            kernels.write_slopes(scores, *work, scores, first)
+            kernels.write_gradient(scores, *work, scores, first)
             some = slice(first, first + scores.shape[1])
             by_hidden.addmm_(scores, weight[some])
             torch.mm(scores.t(), hidden, out=by_weight[some])
@@ -86,9 +86,9 @@ class Problem(NamedTuple):
     def kernels(self, on: Tensor) -> Any:
         return device_kernels("partition_likelihood", on.device.type, self.longest <= LARGEST_SET)
 
-    def workspace(self, scores: Tensor) -> Room:
+    def workspace(self, scores: Tensor) -> RowWorkspace:
         """The numbers of the rows, from one reading of the scores."""
-        kernels, workspace = self.kernels(scores), Room.make(scores, scores.shape[1], len(self.labels))
+        kernels, workspace = self.kernels(scores), RowWorkspace.make(scores, scores.shape[1], len(self.labels))
         kernels.sum_rest(scores, self.labels, self.starts, self.kind, workspace)
         kernels.finish_rows(*self.settings(scores.shape[1]), workspace)
         return workspace
@@ -129,9 +129,9 @@ def row_value_and_gradient(
 ) -> tuple[Tensor, Tensor]:
     """The loss of rows and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
     problem, values = _problem(objective, relevant, scores.shape[1], reduction), scores.detach().contiguous()
-    workspace, gradient = Room.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
+    workspace, gradient = RowWorkspace.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
     work = problem.labels, problem.starts, problem.longest, problem.kind, workspace, problem.factor(values)
-    problem.kernels(values).losses_and_slopes(values, *work, gradient)
+    problem.kernels(values).losses_and_gradient(values, *work, gradient)
     return problem.reduced(workspace.losses).to(scores.dtype), gradient
 
 

@@ -1,4 +1,4 @@
-"""Metrics that are linear in what the items bring, Σ_r θ_r ρ(item at rank r): their discounts θ and gains ρ."""
+"""Metrics that are linear in the gains of the items, Σ_r θ_r ρ(item at rank r): their discounts θ and gains ρ."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from luce.arrays import Floats, Integers, frozen
 from luce.compiled import compiled
 from luce.errors import DataError, LuceError
 from luce.kernels.label_order import longest_list, sort_by_label
-from luce.metrics.gains import discounts, exponent, gain
-from luce.metrics.metric import metric as metric_named
+from luce.kernels.place_sums import BINARY, CONSTANT, EXPONENTIAL, IDEAL, LENGTH, LINEAR, TOTAL
+from luce.metrics.gains import exponent, gain
+from luce.metrics.metric import PlaceSum
+from luce.metrics.table import METRICS
+from luce.metrics.table import metric as metric_named
 from luce.threads import over_lists
-
-DCG, NDCG, PRECISION, RECALL, ARP = range(5)
-LINEAR = {"dcg": DCG, "ndcg": NDCG, "precision": PRECISION, "recall": RECALL, "arp": ARP}
 
 
 def is_linear_metric(value: Any) -> bool:
@@ -24,7 +24,7 @@ def is_linear_metric(value: Any) -> bool:
     """
     if isinstance(value, str):
         try:
-            return metric_named(value).name in LINEAR
+            return metric_named(value).is_linear
         except LuceError:
             return False
     try:
@@ -57,10 +57,10 @@ def linear_gains(
     >>> linear_gains(np.array([1.0, 0.0, 3.0]), np.array([0, 2, 3]), "precision@2")
     (array([0.5, 0. , 0. ]), array([1., 1.]))
     """
-    kind, weights = parts_of(metric, int(np.diff(offsets).max(initial=0)))
+    form, weights = linear_form(metric, int(np.diff(offsets).max(initial=0)), gain)
     gains = np.empty(len(labels))
     cutoff = len(weights) if isinstance(metric, str) and "@" in metric else 0
-    settings = kind, gain == "linear", cutoff
+    settings = form.worth, form.divisor, cutoff
     over_lists(_linear_gains, frozen(offsets), frozen(labels), *settings, frozen(weights), gains, n_jobs=n_jobs)
     beyond = np.flatnonzero(np.isinf(gains))
     if beyond.size:
@@ -70,15 +70,19 @@ def linear_gains(
     return gains, weights
 
 
-def parts_of(metric: Any, longest: int) -> tuple[int, Floats]:
-    """The kind of gains, one of LINEAR, and the discounts of a metric for lists of up to so many items."""
+def linear_form(metric: Any, longest: int, gain: str = "exponential") -> tuple[PlaceSum, Floats]:
+    """The sum over places that a linear metric is, and its discounts for lists of up to so many items.
+
+    A row of discounts takes the gains of dcg.
+    """
+    named = metric_named(metric) if isinstance(metric, str) else METRICS["dcg"]
+    form = named.place_sum
+    assert form is not None
+    if form.worth == EXPONENTIAL and gain == "linear":
+        form = form._replace(worth=LINEAR)
     if not isinstance(metric, str):
-        return DCG, np.asarray(metric, dtype=np.float64)
-    named = metric_named(metric)
-    places = longest if named.cutoff is None else named.cutoff
-    if named.name == "arp":
-        return ARP, -np.arange(1.0, places + 1)
-    return LINEAR[named.name], discounts(places) if named.name in ("dcg", "ndcg") else np.ones(places)
+        return form, np.asarray(metric, dtype=np.float64)
+    return form, form.discounts(longest if named.cutoff is None else named.cutoff)
 
 
 @compiled
@@ -90,25 +94,23 @@ def _best_first(first, last, offsets, labels, bounds, order):
 
 
 @compiled
-def _linear_gains(first, last, offsets, labels, kind, linear, cutoff, discounts, gains):
+def _linear_gains(first, last, offsets, labels, worth, divisor, cutoff, discounts, gains):
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         if start == stop:
             continue
-        power = exponent(labels[start], linear) if kind == NDCG else 0.0
-        norm = 0.0 if kind in (NDCG, RECALL, ARP) else 1.0
-        if kind == PRECISION:
+        power = exponent(labels[start], worth == LINEAR) if divisor == IDEAL else 0.0
+        norm = 1.0 if divisor == CONSTANT else 0.0
+        if divisor == LENGTH:
             norm = float(cutoff if cutoff > 0 else stop - start)
         for row in range(start, stop):
-            if kind in (DCG, NDCG):
-                gains[row] = gain(labels[row], power, linear)
-            elif kind == ARP:
-                gains[row] = max(labels[row], 0.0)
-            else:
+            if worth == BINARY:
                 gains[row] = 1.0 if labels[row] > 0.0 else 0.0
-            if kind == NDCG:
+            else:
+                gains[row] = gain(labels[row], power, worth == LINEAR)
+            if divisor == IDEAL:
                 norm += gains[row] * discounts[row - start] if row - start < len(discounts) else 0.0
-            elif kind in (RECALL, ARP):
+            elif divisor == TOTAL:
                 norm += gains[row]
         alike = gains[start] == gains[stop - 1]  # the highest and the lowest
         for row in range(start, stop):

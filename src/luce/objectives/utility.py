@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from luce.errors import OptionError, unknown_name
-from luce.metrics.fairness import FAIRNESS
-from luce.metrics.metric import METRICS, Metric, metric
-from luce.objectives.linear_metrics import LINEAR
+from luce.metrics.metric import Metric
+from luce.metrics.table import METRICS, metric
 
 Function = Callable[..., Any]
 """A measure of one list: (exposures (n,), merits (n,), groups (n,) or None) → its value and its gradient (n,) in the
@@ -67,7 +66,7 @@ def _read(formula: str) -> list[tuple[str, float]]:
 def _named(name: Any) -> Metric:
     """The metric of a name, if a utility can hold it."""
     base = name.partition("@")[0].strip().lower() if isinstance(name, str) else ""
-    known = [*LINEAR, *FAIRNESS]
+    known = [one.name for one in METRICS.values() if one.is_linear or one.is_stochastic]
     if base in known:
         return metric(name)
     if base in METRICS:

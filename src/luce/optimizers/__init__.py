@@ -1,1 +1,1 @@
-"""Ways to lower an objective: each takes a function and a start, and tells its caller after every step."""
+"""Optimizers: each takes a function or a learner and reports every iteration to its caller."""

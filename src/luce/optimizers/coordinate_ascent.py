@@ -1,7 +1,7 @@
-"""Coordinate ascent: weights that maximise a metric itself, one at a time, each to its exact best, from several starts.
+"""Coordinate ascent: maximize a metric over one weight at a time by an exact line search, from several starts.
 
-Along one weight every score is a line, so the mean of a metric is a step function of it; the sweep of
-`kernels.line_search` gives all its steps. This is the CA of the 2019 paper with the line search made exact.
+Along one weight every score is a line, so the mean of a metric is a step function of it; `kernels.line_search` finds
+all its steps. This is the CA of the 2019 paper with the line search made exact.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ from luce.metrics.places import places_of
 Watcher = Callable[[int, float, Floats], bool]
 
 
-def maximise(
+def maximize(
     features: Any,
     labels: Floats,
     offsets: Integers,
@@ -40,28 +40,28 @@ def maximise(
 ) -> Floats:
     """The weights (F,) with the best mean of the metric over the lists that have something to measure.
 
-    A sweep takes each weight once, in random order, to where the metric is best with the others as they are; a move
-    is made only if the metric, measured anew, gets better. A climb ends after a sweep that brings less than
-    `tol` of the value, or after `max_sweeps`. The first begins at `start`, `restarts` more at random weights.
-    `watch(sweep, value, weights)` is called after each sweep, counted over all climbs, and ends all by returning True.
-    `known` are the weights after the first sweeps, where this very search was made before and broken off.
+    A sweep moves each weight once, in random order, to where the metric is best with the others fixed; a move is made
+    only if the metric, measured again, improves. A climb ends after a sweep that improves the value by less than `tol`,
+    relative to it, or after `max_sweeps`. The first climb begins at `start`, `restarts` more at random weights.
+    `watch(sweep, value, weights)` is called after each sweep, counted over all climbs, and stops by returning True.
+    `known` are the weights after the first sweeps of the same search, to resume it.
 
     >>> features = np.array([[1, 0], [3, 1], [2, 5]], dtype=np.float32)
-    >>> weights = maximise(features, np.array([0.0, 2, 1]), np.array([0, 3]), "ndcg@10", np.array([0.0, 1]),
+    >>> weights = maximize(features, np.array([0.0, 2, 1]), np.array([0, 3]), "ndcg@10", np.array([0.0, 1]),
     ...     restarts=0, max_sweeps=5, tol=0.0, seed=0, watch=lambda *step: False)
     >>> (features @ weights).argsort()
     array([0, 2, 1])
     """
-    task = _Task(features, labels, offsets, metric_of(metric), list_weights, n_jobs)
-    best = task.point(check_rows("start", start, features.shape[1]).copy())
+    problem = _Problem(features, labels, offsets, metric_of(metric), list_weights, n_jobs)
+    best = problem.point(check_rows("start", start, features.shape[1]).copy())
     sweep, walked = 0, iter(known)
     for climb in range(restarts + 1):
         rng = np.random.default_rng([seed, climb])
-        first = best if climb == 0 else task.point(rng.normal(size=len(start)))
-        for point in _climb(task, first, rng, walked, max_sweeps, tol):
+        first = best if climb == 0 else problem.point(rng.normal(size=len(start)))
+        for point in _climb(problem, first, rng, walked, max_sweeps, tol):
             sweep += 1
             best = max(best, point, key=lambda one: one.value)
-            if watch(sweep, task.sign * point.value, point.weights.copy()):
+            if watch(sweep, problem.sign * point.value, point.weights.copy()):
                 return best.weights
     return best.weights
 
@@ -75,23 +75,23 @@ class _Point(NamedTuple):
 
 
 def _climb(
-    task: "_Task", point: _Point, rng: np.random.Generator, walked: Iterator[Floats], max_sweeps: int, tol: float
+    problem: "_Problem", point: _Point, rng: np.random.Generator, walked: Iterator[Floats], max_sweeps: int, tol: float
 ) -> Iterator[_Point]:
     """The point after each sweep."""
     for _ in range(max_sweeps):
         before, order, there = point.value, rng.permutation(len(point.weights)), next(walked, None)
         if there is not None:
-            point = task.point(there)
+            point = problem.point(there)
         else:
             for feature in order:
-                point = task.improve(point, int(feature))
+                point = problem.improve(point, int(feature))
         yield point
         if point.value - before <= tol * abs(point.value):
             return
 
 
-class _Task:
-    """What is to be maximised. `rows`, `list_offsets` and `places` are of the lists whose order makes a difference."""
+class _Problem:
+    """The metric of some lists. `rows`, `list_offsets` and `places` are of the lists whose order makes a difference."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class _Task:
         return measure(scores, self.labels, self.offsets, name, n_jobs=self.n_jobs)[name]
 
     def point(self, weights: Floats) -> _Point:
-        """The weights with all that follows from them, computed anew: nothing is carried along and drifts."""
+        """The weights with their scores and value, computed from scratch so that no rounding accumulates."""
         scores = scores_of(self.features, weights, n_jobs=self.n_jobs)
         if not np.isfinite(scores).all():
             raise DataError(

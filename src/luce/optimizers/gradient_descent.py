@@ -1,4 +1,4 @@
-"""Gradient descent over batches of lists: order, early stopping and checkpoints, whatever it is that learns."""
+"""The loop of stochastic gradient descent over batches of lists, with early stopping and checkpoints."""
 
 import math
 import time
@@ -11,55 +11,55 @@ from numpy.typing import NDArray
 
 from luce.arrays import Integers
 from luce.errors import DataError
-from luce.optimizers.convergence import Curve
+from luce.optimizers.learning_curve import LearningCurve
 
 Arrays = dict[str, NDArray[Any]]
-PULSE = 0.5
-"""Seconds between two words of how far an epoch is."""
+PROGRESS_INTERVAL = 0.5
+"""Seconds between two callbacks within an epoch."""
 
 
 class Learner(Protocol):
-    """Something with parameters that lists of the data can improve."""
+    """A model with parameters that are updated from batches of lists."""
 
     def step(self, lists: Integers, epoch: int, step: int) -> float:
-        """One update from these lists; their mean loss before it."""
+        """One update from these lists; returns their mean loss before it."""
 
-    def figure(self) -> float | None:
-        """The validation figure of the parameters as they are, where there is validation data."""
+    def validation_score(self) -> float | None:
+        """The validation score of the current parameters, or None without validation data."""
 
     def parameters(self) -> Arrays:
-        """A copy of what has been learned."""
+        """A copy of the parameters."""
 
     def state(self) -> Arrays:
-        """A copy of all that the next step depends on: the parameters, and the optimizer's memory of the past."""
+        """A copy of all that the next step depends on: the parameters and the state of the optimizer."""
 
     def restore(self, state: Arrays) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
 
 
 class Checkpointer(Protocol):
-    """Keeps the state of a training where a crash cannot reach it."""
+    """Stores the state of a training so that it can be resumed after a crash."""
 
     def load(self) -> tuple[dict[str, Any], Arrays] | None:
-        """What was kept last, where this training is to go on from it."""
+        """What was saved last, or None to start anew."""
 
     def due(self, step: int) -> bool:
         """Whether to save now."""
 
     def save(self, progress: dict[str, Any], arrays: Arrays) -> None:
-        """Keep this instead of what was kept before."""
+        """Replace what was saved before."""
 
 
 @dataclass
-class Place:
-    """Where a descent is: epochs done, batches done of the next one, and the sum of its losses so far."""
+class DescentProgress:
+    """Epochs done, batches done of the next one, and the sum of its losses so far."""
 
     epoch: int = 0
     batch: int = 0
     loss: float = 0.0
 
     def check(self, n_batches: int) -> None:
-        """A ValueError where there is no such place."""
+        """A ValueError where this cannot be."""
         counts = type(self.epoch) is int and type(self.batch) is int and type(self.loss) in (int, float)
         if not (counts and self.epoch >= 0 and 0 <= self.batch <= n_batches and math.isfinite(self.loss)):
             raise ValueError(f"there is no {self}")
@@ -68,7 +68,7 @@ class Place:
 def descend(
     learner: Learner,
     lists: Integers,
-    curve: Curve,
+    curve: LearningCurve,
     *,
     epochs: int,
     batch_size: int | None,
@@ -76,61 +76,66 @@ def descend(
     checkpointer: Checkpointer | None = None,
     callback: Callable[[dict[str, float]], None] | None = None,
 ) -> None:
-    """Go over the lists `epochs` times in batches, in an order that depends on the seed and the epoch alone.
+    """Train for `epochs` epochs over batches of lists, in an order that depends on the seed and the epoch alone.
 
-    The curve gets a record after each epoch and may end the training. `callback` gets each record, and while an epoch
-    runs a record whose iteration is a fraction. With a checkpointer, a training that goes on ends in the same bits.
+    The curve gets a record after each epoch and may stop the training. `callback` gets each record, and within an epoch
+    records with a fractional iteration. A training resumed from a checkpoint gives exactly the same result.
     """
     size = batch_size or len(lists)
     n_batches = math.ceil(len(lists) / size)
-    place = Place() if checkpointer is None else _resume(checkpointer, learner, curve, n_batches)
-    pulse = time.monotonic() + PULSE
-    while place.epoch < epochs and not curve.exhausted:
-        order = lists[np.random.default_rng((seed, place.epoch)).permutation(len(lists))]
-        for batch in range(place.batch, n_batches):
+    progress = DescentProgress() if checkpointer is None else _resume(checkpointer, learner, curve, n_batches)
+    next_report = time.monotonic() + PROGRESS_INTERVAL
+    while progress.epoch < epochs and not curve.exhausted:
+        order = lists[np.random.default_rng((seed, progress.epoch)).permutation(len(lists))]
+        for batch in range(progress.batch, n_batches):
             chosen = order[batch * size : (batch + 1) * size]
-            step = place.epoch * n_batches + batch
-            place.loss += learner.step(chosen, place.epoch, step) * len(chosen)
-            place.batch = batch + 1
+            step = progress.epoch * n_batches + batch
+            progress.loss += learner.step(chosen, progress.epoch, step) * len(chosen)
+            progress.batch = batch + 1
             if checkpointer is not None and checkpointer.due(step + 1):
-                _keep(checkpointer, learner, curve, place)
-            if callback is not None and time.monotonic() > pulse and place.batch < n_batches:
-                share = place.batch / n_batches
-                callback({"iteration": place.epoch + share, "loss": place.loss / min(len(lists), place.batch * size)})
-                pulse = time.monotonic() + PULSE
-        curve.add(place.epoch + 1, place.loss / len(lists), learner.figure(), learner.parameters())
-        place = Place(place.epoch + 1)
+                _save(checkpointer, learner, curve, progress)
+            if callback is not None and time.monotonic() > next_report and progress.batch < n_batches:
+                share = progress.batch / n_batches
+                callback(
+                    {
+                        "iteration": progress.epoch + share,
+                        "loss": progress.loss / min(len(lists), progress.batch * size),
+                    }
+                )
+                next_report = time.monotonic() + PROGRESS_INTERVAL
+        curve.add(progress.epoch + 1, progress.loss / len(lists), learner.validation_score(), learner.parameters())
+        progress = DescentProgress(progress.epoch + 1)
         if callback is not None:
             callback(curve.history[-1])
     if checkpointer is not None:
-        _keep(checkpointer, learner, curve, place)
+        _save(checkpointer, learner, curve, progress)
 
 
-def _keep(checkpointer: Checkpointer, learner: Learner, curve: Curve, place: Place) -> None:
+def _save(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, progress: DescentProgress) -> None:
     arrays = {f"state.{name}": array for name, array in learner.state().items()}
     if curve.best_state is not None:
         arrays |= {f"best.{name}": array for name, array in curve.best_state.items()}
-    checkpointer.save({"place": asdict(place), "history": curve.history}, arrays)
+    checkpointer.save({"place": asdict(progress), "history": curve.history}, arrays)
 
 
-def _resume(checkpointer: Checkpointer, learner: Learner, curve: Curve, n_batches: int) -> Place:
-    kept = checkpointer.load()
-    if kept is None:
-        return Place()
-    progress, arrays = kept
+def _resume(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, n_batches: int) -> DescentProgress:
+    saved = checkpointer.load()
+    if saved is None:
+        return DescentProgress()
+    stored, arrays = saved
     try:
-        place = Place(**progress["place"])
-        place.check(n_batches)
-        best = like(learner.parameters(), _part(arrays, "best.")) if place.epoch else None
-        curve.replay(progress["history"], place.epoch, best)
-        learner.restore(_part(arrays, "state."))
-        return place
+        progress = DescentProgress(**stored["place"])
+        progress.check(n_batches)
+        best = like(learner.parameters(), _with_prefix(arrays, "best.")) if progress.epoch else None
+        curve.replay(stored["history"], progress.epoch, best)
+        learner.restore(_with_prefix(arrays, "state."))
+        return progress
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(f"The checkpoint does not hold what this training needs to go on: {error!r}") from error
 
 
 def like(wanted: Arrays, given: Arrays) -> Arrays:
-    """The given arrays, if they have the names, shapes and types of the wanted and are finite; else a ValueError."""
+    """The given arrays if they are finite and have the names, shapes and types of `wanted`; else a ValueError."""
     forms = [{name: (array.shape, array.dtype) for name, array in arrays.items()} for arrays in (wanted, given)]
     if forms[0] != forms[1]:
         name = next(name for name in {**wanted, **given} if forms[0].get(name) != forms[1].get(name))
@@ -141,5 +146,5 @@ def like(wanted: Arrays, given: Arrays) -> Arrays:
     return given
 
 
-def _part(arrays: Arrays, prefix: str) -> Arrays:
+def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

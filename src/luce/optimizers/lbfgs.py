@@ -1,4 +1,4 @@
-"""L-BFGS for a smooth function of many numbers: SciPy's, with a word after each iteration and every value checked."""
+"""SciPy's L-BFGS with a callback after each iteration and a check that every value is finite."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +13,12 @@ Function = Callable[[Floats], tuple[float, Floats]]
 Watcher = Callable[[int, float, Floats], bool]
 
 
-def minimise(function: Function, start: Floats, *, max_iter: int, tol: float, watch: Watcher) -> Floats:
-    """The point where `function` (value, gradient) stops falling by more than `tol`, relative to its value.
+def minimize(function: Function, start: Floats, *, max_iter: int, tol: float, watch: Watcher) -> Floats:
+    """Minimize `function`, which returns value and gradient, until it falls by less than `tol` relative to its value.
 
-    `watch(iteration, value, point)` is called after each iteration and ends the search by returning True.
+    `watch(iteration, value, point)` is called after each iteration and stops the search by returning True.
 
-    >>> minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2),
+    >>> minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2),
     ...     max_iter=50, tol=1e-12, watch=lambda *step: False).round(6)
     array([3., 3.])
     """
@@ -35,12 +35,12 @@ def minimise(function: Function, start: Floats, *, max_iter: int, tol: float, wa
             value, gradient = np.inf, point
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise LuceError(
-                f"The loss is {value} after {iteration} iterations: the search has left the numbers. "
+                f"The loss is {value} after {iteration} iterations: the search has diverged. "
                 "Standardize the features, or raise reg_lambda."
             )
         return value, gradient
 
-    def after(intermediate_result: Any) -> None:  # SciPy wants this name
+    def callback(intermediate_result: Any) -> None:  # SciPy requires this name of the argument
         nonlocal iteration
         iteration += 1
         if watch(iteration, float(intermediate_result.fun), intermediate_result.x.copy()):
@@ -48,4 +48,4 @@ def minimise(function: Function, start: Floats, *, max_iter: int, tol: float, wa
 
     settings = {"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxfun": 20 * max_iter}
     with one_blas_thread():
-        return minimize(checked, start, jac=True, method="L-BFGS-B", callback=after, options=settings).x
+        return minimize(checked, start, jac=True, method="L-BFGS-B", callback=callback, options=settings).x

@@ -1,4 +1,7 @@
-"""Newton's method for smooth functions, direct or by conjugate gradients, with a line search that stays finite."""
+"""Newton's method for smooth functions, with a direct solver or conjugate gradients and a backtracking line search.
+
+Unlike SciPy's Newton-CG it preconditions by the diagonal, and changes to the direct solver where that is cheaper.
+"""
 
 import logging
 from collections.abc import Callable
@@ -15,17 +18,17 @@ Function = Callable[[Floats], tuple[float, Floats]]
 Watcher = Callable[[int, float, float], None]
 
 DAMPING = 1e-10
-"""Part of the mean diagonal that is added to it, so that a step along which nothing changes, as a shift, is nothing."""
+"""Share of the mean diagonal added to the Hessian, which makes steps along flat directions, such as a shift, 0."""
 
 LONG_SEARCH = 60
-"""Conjugate gradients that take more steps than that hand over to the direct method, where the matrix fits."""
+"""After more conjugate gradient steps than this the direct solver takes over, where the matrix fits."""
 
 LARGEST_MATRIX = 4_000
-"""Numbers up to which a matrix of second derivatives is ever made."""
+"""The largest number of parameters for which the Hessian is formed."""
 
 
-class Curvature(Protocol):
-    """The second derivative at a point: times a direction, its diagonal, or the whole matrix."""
+class Hessian(Protocol):
+    """The Hessian at a point: its product with a direction, its diagonal, or the matrix."""
 
     def product(self, direction: Floats) -> Floats: ...
 
@@ -36,7 +39,7 @@ class Curvature(Protocol):
 
 @dataclass(frozen=True)
 class Convergence:
-    """How a search ended: whether the largest gradient fell to the tolerance, where it stands, and what it took.
+    """How a search ended: whether the largest entry of the gradient fell to the tolerance, and the work done.
 
     >>> print(Convergence(True, 3e-9, 1e-8, 5, 4))
     converged after 5 iterations and 4 products: largest gradient 3.0e-09 (tolerance 1.0e-08)
@@ -54,9 +57,9 @@ class Convergence:
         return f"{'converged' if self.converged else 'NOT converged'} after {work}: {end}"
 
 
-def minimise(
+def minimize(
     function: Function,
-    curvature: Callable[[Floats], Curvature],
+    hessian: Callable[[Floats], Hessian],
     start: Floats,
     *,
     tol: float,
@@ -64,16 +67,16 @@ def minimise(
     direct: bool,
     watch: Watcher | None = None,
 ) -> tuple[Floats, Convergence]:
-    """The point where no entry of the gradient is larger than `tol`, and how the search ended.
+    """Minimize a function until no entry of the gradient is larger than `tol`; returns the point and how it ended.
 
-    `function` gives value and gradient, infinite outside its domain; `curvature(point)` the second derivative there.
-    `direct` starts with the direct method. `watch(iteration, value, largest gradient)` is told of every step.
+    `function` returns value and gradient, infinite outside its domain; `hessian(point)` the Hessian there. `direct`
+    begins with the direct solver. `watch(iteration, value, largest gradient)` is called after every iteration.
 
     >>> class Bowl:
     ...     product = staticmethod(lambda direction: 2 * direction)
     ...     diagonal = staticmethod(lambda: np.full(2, 2.0))
     ...     matrix = staticmethod(lambda: 2 * np.eye(2))
-    >>> point, end = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), lambda x: Bowl, np.zeros(2),
+    >>> point, end = minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), lambda x: Bowl, np.zeros(2),
     ...     tol=1e-9, max_iter=9, direct=True)
     >>> point.round(9), end.iterations
     (array([3., 3.]), 1)
@@ -83,18 +86,18 @@ def minimise(
     norm = first_norm = _largest(gradient)
     iterations = products = 0
     while norm > tol and iterations < max_iter:
-        here = curvature(point)
+        here = hessian(point)
         if direct:
             step, count = _direct(here.matrix(), gradient), 0
         else:
             step, count = _conjugate_gradients(here, gradient, _forcing(norm, first_norm, tol))
             direct = count > LONG_SEARCH and len(point) <= LARGEST_MATRIX
         products += count
-        found = _search(function, point, value, gradient, step)
-        if found is None:
+        improved = _line_search(function, point, value, gradient, step)
+        if improved is None:
             break
         iterations += 1
-        point, value, gradient = found
+        point, value, gradient = improved
         norm = _largest(gradient)
         logger.debug("iteration %d: value %.10g, largest gradient %.2e", iterations, value, norm)
         if watch is not None:
@@ -107,12 +110,12 @@ def _largest(gradient: Floats) -> float:
 
 
 def _forcing(norm: float, first_norm: float, tol: float) -> float:
-    """How far the residual is brought down: more the nearer the end is, but no further than it takes to get there."""
+    """The relative residual to solve for: smaller near the optimum, but no smaller than the tolerance asks for."""
     return max(min(0.1, norm / max(first_norm, 1e-300)), 0.1 * tol / norm, 1e-8)
 
 
 def _direct(matrix: Floats, gradient: Floats) -> Floats:
-    """The Newton step −H⁻¹ g; where H is not positive definite, its eigenvalues count without their signs."""
+    """The Newton step −H⁻¹ g; where H is not positive definite, with the absolute values of its eigenvalues."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
     scale = float(np.mean(np.abs(np.diagonal(matrix)))) or 1.0
@@ -124,21 +127,21 @@ def _direct(matrix: Floats, gradient: Floats) -> Floats:
         return -vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), 1e-8 * scale))
 
 
-def _conjugate_gradients(here: Curvature, gradient: Floats, forcing: float) -> tuple[Floats, int]:
-    """The Newton step to a residual of `forcing` times the gradient, and how many products it took."""
+def _conjugate_gradients(here: Hessian, gradient: Floats, forcing: float) -> tuple[Floats, int]:
+    """The Newton step up to a residual of `forcing` times the gradient, and the number of Hessian products."""
     diagonal = here.diagonal()
     scale = np.maximum(diagonal, 1e-6 * float(np.abs(diagonal).max(initial=0.0)) or 1.0)
     step, residual = np.zeros(len(gradient)), -gradient
     search = scaled = residual / scale
     squared = first = float(residual @ scaled)
     for count in range(1, 20 * LONG_SEARCH):
-        turned = here.product(search)
-        bend = float(search @ turned)
-        if bend <= 1e-14 * float(search @ (scale * search)):  # flat or bent down: what was found so far is a descent
+        product = here.product(search)
+        curvature = float(search @ product)
+        if curvature <= 1e-14 * float(search @ (scale * search)):  # not convex here: the step so far is a descent
             return (step if count > 1 else search), count
-        move = squared / bend
+        move = squared / curvature
         step = step + move * search
-        residual = residual - move * turned
+        residual = residual - move * product
         scaled = residual / scale
         before, squared = squared, float(residual @ scaled)
         if squared <= forcing**2 * first:
@@ -147,24 +150,24 @@ def _conjugate_gradients(here: Curvature, gradient: Floats, forcing: float) -> t
     return step, count
 
 
-def _search(
+def _line_search(
     function: Function, point: Floats, value: float, gradient: Floats, step: Floats
 ) -> tuple[Floats, float, Floats] | None:
     """The first of step, step / 2, step / 4 … that lowers the value enough; None if none does.
 
-    Near the end the change of the value drowns in its rounding; there the slope along the step must have fallen.
+    Near the optimum the change of the value is below its rounding error; there the derivative along the step must fall.
     """
-    slope = float(gradient @ step)
-    if not slope < 0.0:
-        step, slope = -gradient, -float(gradient @ gradient)
+    derivative = float(gradient @ step)
+    if not derivative < 0.0:
+        step, derivative = -gradient, -float(gradient @ gradient)
     rounding = 1e-13 * (1.0 + abs(value))
     length = 1.0
     for _ in range(60):
         there = point + length * step
         new_value, new_gradient = function(there)
-        enough = new_value <= value + 1e-4 * length * slope  # which NaN and infinity never are
-        level = abs(length * slope) < rounding and abs(new_value - value) <= 10 * rounding
-        if enough or (level and abs(float(new_gradient @ step)) < 0.9 * abs(slope)):
+        enough = new_value <= value + 1e-4 * length * derivative  # False for NaN and infinity
+        level = abs(length * derivative) < rounding and abs(new_value - value) <= 10 * rounding
+        if enough or (level and abs(float(new_gradient @ step)) < 0.9 * abs(derivative)):
             return there, new_value, new_gradient
         length *= 0.5
     return None

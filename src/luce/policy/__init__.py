@@ -1,4 +1,4 @@
-"""Rankings as chances: a Plackett-Luce distribution over the rankings of each list, to sample from and to measure."""
+"""Stochastic ranking: a Plackett-Luce distribution over the rankings of each list, to sample from and to evaluate."""
 
 from luce.kernels.placements import Expectation
 from luce.policy.policy import Policy

@@ -1,7 +1,7 @@
-"""The mean of a metric over the rankings of a policy, from what the metric says of one ranking of each list.
+"""The expectation of a metric over the rankings of a policy.
 
-Every metric of one order is a sum over places but for a factor and a constant a list (`metrics.places`). So its mean is
-its value for some ranking, plus the factor times what the sum is on average above that of this ranking.
+Every metric of one order is a sum over places up to a factor and a constant per list (`metrics.places`). So its mean is
+its value for some ranking, plus the factor times the difference between the mean of the sum and its value there.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from luce.errors import OptionError
 from luce.kernels.placements import Expectation, expected_sums, order_sums
 from luce.metrics import METRICS, measure
 from luce.metrics import metric as metric_named
-from luce.metrics.places import FORMS, places_of
+from luce.metrics.places import places_of
 
 
 def expected_metric(
@@ -26,12 +26,12 @@ def expected_metric(
     max_grade: float | None,
     settings: dict[str, Any],
 ) -> Expectation:
-    """(Q,); `settings` say how the lists are sampled that are too long to be exact."""
+    """The expectation for each list (Q,); `settings` are for sampling lists that are too long for exact computation."""
     metric = metric_named(name)
-    if metric.name not in FORMS:
+    if metric.place_sum is None:
         raise OptionError(
-            f"{metric.name} is of a policy as a whole, and not a mean over its rankings: luce.evaluate measures it. "
-            f"Means: {', '.join(one for one in METRICS if one in FORMS)}."
+            f"{metric.name} measures a policy as a whole and is not a mean over its rankings: use luce.evaluate. "
+            f"Means: {', '.join(one.name for one in METRICS.values() if one.place_sum is not None)}."
         )
     given = numbers("labels", labels, len(scores))
     observed = ~np.isnan(given)

@@ -1,4 +1,4 @@
-"""The policy: scores that stand for chances instead of an order."""
+"""Policy: the Plackett-Luce distribution over rankings that scores define."""
 
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from luce.policy.expected import expected_metric
 from luce.randomness import Draw
 
 SAMPLES = 1_000
-"""Rankings drawn of each list that is too long to be exact."""
+"""Rankings drawn from each list that is too long for exact computation."""
 
 
 class Policy:
@@ -23,16 +23,31 @@ class Policy:
 
     Items are placed one after another, from the first place down, each of those left with a probability proportional
     to e^{score / temperature}: P(y) = Π_k e^{s(y_k)/T} / Σ e^{s/T} over the items not placed before k. At a low
-    temperature it is close to the order of the scores, at a high one to chance. An item of score −∞ is never placed.
+    temperature it is close to the order of the scores, at a high one to uniform. An item of score −∞ is never placed.
 
-    Means over the rankings come as (value, standard_error). They are exact, with a standard error of 0, where a list is
-    short or only its first places count; for other lists they are estimates from `samples` rankings.
+    Expectations over rankings are returned as (value, standard_error). They are exact, with a standard error of 0,
+    where a list is short or only its first places count; for other lists they are estimates from `samples` rankings.
 
-    Args:
-        scores: (N,), higher is better; −∞ for an item that is never placed.
-        offsets: (Q+1,), list q owns the rows offsets[q]:offsets[q+1]; without them all rows are one list.
-        temperature: above 0.
+    Parameters
+    ----------
+    scores : array-like of shape (N,)
+        Higher is better; −∞ for an item that is never placed.
+    offsets : array-like of shape (Q+1,) or None
+        List q owns the rows offsets[q]:offsets[q+1]; by default all rows are one list.
+    temperature : float
+        Above 0.
 
+    Attributes
+    ----------
+    scores : ndarray of shape (N,)
+        As given.
+    offsets : ndarray of shape (Q+1,)
+        As given.
+    temperature : float
+        As given.
+
+    Examples
+    --------
     >>> policy = Policy([2.0, 1.0, 0.0, 0.5, 0.0], offsets=[0, 3, 5])
     >>> policy
     Policy(5 rows, 2 lists, temperature 1)
@@ -61,15 +76,30 @@ class Policy:
 
     @classmethod
     def of(cls, ranker: Any, data: Any, temperature: float = 1.0) -> Self:
-        """The policy that a ranker's predictions make of the lists of a dataset.
+        """The policy of a ranker for the lists of a dataset.
 
+        Parameters
+        ----------
+        ranker : Ranker
+            A fitted ranker, whose predictions are the scores.
+        data : Dataset
+            The lists.
+        temperature : float
+            Above 0.
+
+        Returns
+        -------
+        Policy
+
+        Examples
+        --------
         >>> import luce
         >>> data = luce.from_arrays([[1.0], [3.0], [2.0]], [0, 2, 1], ["q", "q", "q"])
         >>> luce.Policy.of(luce.LinearRanker().fit(data), data, temperature=0.5)
         Policy(3 rows, 1 list, temperature 0.5)
         """
         if not hasattr(data, "offsets"):
-            raise DataError(f"Policy.of takes a Dataset, which tells lists apart. Got {type(data).__name__}.")
+            raise DataError(f"Policy.of takes a Dataset, which has the offsets of lists. Got {type(data).__name__}.")
         return cls(ranker.predict(data), data.offsets, temperature)
 
     @property
@@ -87,26 +117,53 @@ class Policy:
         return f"Policy({words}, temperature {self.temperature:g})"
 
     def sample(self, n: int = 1, depth: int | None = None, seed: int = 0, *, n_jobs: int | None = None) -> Rankings:
-        """Rankings (Q, n, K) drawn at random: positions of items in their list, best first, −1 where none is left.
+        """Sample rankings.
 
-        K is `depth`, or the length of the longest list where that is less. The same seed gives the same rankings,
-        however many threads there are, and more rankings begin with the same ones.
+        Parameters
+        ----------
+        n : int
+            The number of rankings of each list.
+        depth : int or None
+            The number of places; by default, and at most, the length of the longest list.
+        seed : int
+            The same seed gives the same rankings for any number of threads; a larger `n` adds to them.
+        n_jobs : int or None
+            The number of threads.
 
+        Returns
+        -------
+        ndarray of int32 of shape (Q, n, K)
+            Positions of items in their list, best first; −1 where no item is left.
+
+        Examples
+        --------
         >>> Policy([0.0, 1000.0, -np.inf]).sample(1, depth=5)[0, 0]
         array([ 1,  0, -1], dtype=int32)
         """
-        samples = _whole("The number of rankings", n)
+        samples = _positive_integer("The number of rankings", n)
         draw = Draw(_seed(seed))
         return sample_rankings(
             self._scaled, self.offsets, samples=samples, depth=self._depth(depth), draw=draw, n_jobs=n_jobs
         )
 
     def log_prob(self, rankings: ArrayLike, *, n_jobs: int | None = None) -> Floats:
-        """log P of rankings: (Q, n) of those that `sample` gives, (Q, n, K), or (Q,) of one for each list, (Q, K).
+        """The log-probability of rankings.
 
-        A ranking may hold only the first items, with −1 from where it ends: then it is the probability of beginning so.
-        −∞ for a ranking that places an item which never is. A policy of one list takes a single ranking (K,) too.
+        Parameters
+        ----------
+        rankings : array-like of int of shape (Q, n, K) or (Q, K)
+            Several rankings of each list, as `sample` returns them, or one; for a policy of one list also (K,). A
+            ranking may have the first items only, followed by −1: its probability is that of beginning so.
+        n_jobs : int or None
+            The number of threads.
 
+        Returns
+        -------
+        ndarray of shape (Q, n) or (Q,)
+            −∞ for a ranking with an item that is never placed.
+
+        Examples
+        --------
         >>> policy = Policy(np.log([2.0, 1.0, 1.0]))
         >>> np.exp(policy.log_prob([0, 2, 1])), np.exp(policy.log_prob([1]))
         (np.float64(0.25), np.float64(0.25))
@@ -119,15 +176,33 @@ class Policy:
         except ValueError as error:
             raise DataError("rankings must be of one length; fill up shorter ones with −1.") from error
         single = given.ndim == 1 and self.n_lists == 1
-        whole = given[None, None] if single else given[:, None] if given.ndim == 2 else given
-        found = placements.log_probabilities(self._scaled, self.offsets, whole, n_jobs=n_jobs)
-        return found.reshape(given.shape[:-1])[()]
+        expanded = given[None, None] if single else given[:, None] if given.ndim == 2 else given
+        values = placements.log_probabilities(self._scaled, self.offsets, expanded, n_jobs=n_jobs)
+        return values.reshape(given.shape[:-1])[()]
 
     def placement_probabilities(
         self, depth: int | None = None, *, samples: int = SAMPLES, seed: int = 0, n_jobs: int | None = None
     ) -> Expectation:
-        """P(item d is at place k): (N, K), K = `depth`, or the length of the longest list where that is less.
+        """The probability P(item d is at place k).
 
+        Parameters
+        ----------
+        depth : int or None
+            The number of places; by default, and at most, the length of the longest list.
+        samples : int
+            Rankings drawn from each list that is too long for exact computation.
+        seed : int
+            The seed of the samples.
+        n_jobs : int or None
+            The number of threads.
+
+        Returns
+        -------
+        Expectation
+            Of shape (N, K).
+
+        Examples
+        --------
         >>> Policy(np.log([2.0, 1.0, 1.0])).placement_probabilities(2).value
         array([[0.5       , 0.33333333],
                [0.25      , 0.33333333],
@@ -144,10 +219,26 @@ class Policy:
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> Expectation:
-        """How much each item is seen on average: (N,), Σ_k θ_k P(item d is at place k).
+        """The exposure of each item, Σ_k θ_k P(item d is at place k).
 
-        discounts: θ, one for each of the first places; by default 1 / log2(1 + rank) for all, as in dcg.
+        Parameters
+        ----------
+        discounts : array-like of shape (K,) or None
+            θ of the first places; by default 1 / log2(1 + rank) of all places, as in dcg.
+        samples : int
+            Rankings drawn from each list that is too long for exact computation.
+        seed : int
+            The seed of the samples.
+        n_jobs : int or None
+            The number of threads.
 
+        Returns
+        -------
+        Expectation
+            Of shape (N,).
+
+        Examples
+        --------
         >>> Policy(np.log([2.0, 1.0, 1.0])).exposure([1, 0.6]).value
         array([0.7 , 0.45, 0.45])
         """
@@ -167,12 +258,35 @@ class Policy:
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> Expectation:
-        """The mean of a metric over the rankings of each list: (Q,), NaN for a list with nothing to measure.
+        """The expectation of a metric over the rankings of each list.
 
-        Any metric of METRICS that measures one order, such as "dcg@5" or "err". Items without a label (NaN) are left
-        out; `gain` and `max_grade` are as in `luce.evaluate`. Exact for lists of up to 16 items, for longer ones where
-        few places count, and always for arp, kendall-tau, disagreement and sharp-ndcg.
+        It is exact for lists of up to 16 items, for longer ones where few places count, and always for arp,
+        kendall-tau, disagreement and sharp-ndcg.
 
+        Parameters
+        ----------
+        metric : str
+            A metric of `METRICS` that measures one order, such as "dcg@5" or "err".
+        labels : array-like of shape (N,)
+            Relevance labels; items with NaN are left out.
+        gain : {"exponential", "linear"}
+            As in `luce.evaluate`.
+        max_grade : float or None
+            As in `luce.evaluate`.
+        samples : int
+            Rankings drawn from each list that is too long for exact computation.
+        seed : int
+            The seed of the samples.
+        n_jobs : int or None
+            The number of threads.
+
+        Returns
+        -------
+        Expectation
+            Of shape (Q,); NaN for a list with nothing to measure.
+
+        Examples
+        --------
         >>> Policy(np.log([2.0, 1.0, 1.0])).expected("mrr", labels=[0, 1, 0])
         Expectation(value=array([0.55555556]), standard_error=array([0.]))
         """
@@ -182,8 +296,26 @@ class Policy:
     def entropy(
         self, depth: int | None = None, *, samples: int = SAMPLES, seed: int = 0, n_jobs: int | None = None
     ) -> Expectation:
-        """−Σ_y P(y) log P(y) over the rankings of each list, or over all ways to fill its first `depth` places: (Q,).
+        """The entropy −Σ_y P(y) log P(y) of the rankings of each list.
 
+        Parameters
+        ----------
+        depth : int or None
+            Of the rankings of the first places only; by default of all.
+        samples : int
+            Rankings drawn from each list that is too long for exact computation.
+        seed : int
+            The seed of the samples.
+        n_jobs : int or None
+            The number of threads.
+
+        Returns
+        -------
+        Expectation
+            Of shape (Q,).
+
+        Examples
+        --------
         >>> np.exp(Policy([0.0, 0.0, 0.0]).entropy().value)  # six rankings, all as likely
         array([6.])
         """
@@ -191,11 +323,11 @@ class Policy:
         return placements.entropies(self._scaled, self.offsets, self._depth(depth), **settings)
 
     def _depth(self, depth: int | None) -> int | None:
-        return None if depth is None else _whole("The depth of a ranking", depth)
+        return None if depth is None else _positive_integer("The depth of a ranking", depth)
 
 
 def _settings(samples: int, seed: int, n_jobs: int | None) -> dict[str, Any]:
-    return {"samples": _whole("samples", samples), "draw": Draw(_seed(seed)), "n_jobs": n_jobs}
+    return {"samples": _positive_integer("samples", samples), "draw": Draw(_seed(seed)), "n_jobs": n_jobs}
 
 
 def _seed(seed: Any) -> int:
@@ -204,7 +336,7 @@ def _seed(seed: Any) -> int:
     return int(seed)
 
 
-def _whole(name: str, value: Any) -> int:
+def _positive_integer(name: str, value: Any) -> int:
     if not _is_integer(value) or value < 1:
         raise OptionError(f"{name} must be an integer ≥ 1. Got {value!r}.")
     return int(value)

@@ -1,4 +1,4 @@
-"""Sampled rankings as a table, one row for each place."""
+"""Sampled rankings as an Arrow table with one row per place."""
 
 import numpy as np
 import pyarrow as pa

@@ -14,7 +14,7 @@ from luce.data.transform import width_after
 from luce.errors import DataError, LuceWarning, OptionError, unknown_name
 from luce.metrics import metric as metric_of
 from luce.objectives import Objective
-from luce.optimizers.convergence import Curve
+from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.explanation import Explainable
@@ -125,7 +125,7 @@ class LinearRanker(Explainable):
                 LuceWarning,
                 stacklevel=2,
             )
-        curve = Curve(
+        curve = LearningCurve(
             metric_of(self.metric).higher_is_better, None if validation is None else self.early_stopping_rounds
         )
 
@@ -150,7 +150,7 @@ class LinearRanker(Explainable):
         self._keep(curve)
         return self
 
-    def _keep(self, curve: Curve) -> None:
+    def _keep(self, curve: LearningCurve) -> None:
         self.parameters_ = Parameters(**curve.best_state)
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
 

@@ -10,10 +10,10 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.errors import DataError, LuceError, NumericalError
 from luce.objectives import Draw, Objective
-from luce.optimizers.convergence import Curve
-from luce.optimizers.coordinate_ascent import maximise
+from luce.optimizers.coordinate_ascent import maximize
 from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend, like
-from luce.optimizers.lbfgs import Function, minimise
+from luce.optimizers.lbfgs import Function, minimize
+from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.linear_problem import LinearProblem, Parameters
 from luce.rankers.ranker import Callback, TrainingData
 
@@ -26,7 +26,7 @@ class Task:
 
     goal: Objective
     training: TrainingData
-    curve: Curve
+    curve: LearningCurve
     seed: int
     settings: dict[str, Any]
     rounds: int
@@ -60,7 +60,7 @@ def by_lbfgs(task: Task, checkpointer: Checkpointer | None) -> None:
     function = problem.value_and_gradient
     if checkpointer is not None:
         function = _Recorded(function, checkpointer, len(start))
-    minimise(
+    minimize(
         function,
         start,
         max_iter=task.rounds,
@@ -147,7 +147,7 @@ class _WeightsLearner:
             f"{self.rate:g}, standardize the features, or raise reg_lambda."
         )
 
-    def figure(self) -> float | None:
+    def validation_score(self) -> float | None:
         return self.task.figure(self.problem.parameters(self.point))
 
     def parameters(self) -> Arrays:
@@ -181,7 +181,7 @@ def by_coordinate_ascent(task: Task, checkpointer: Checkpointer | None) -> None:
                 checkpointer.save({}, {"walked": np.array(walked)})
         return task.watch(sweep, sign * value, parameters(weights))
 
-    best = maximise(
+    best = maximize(
         task.training.features,
         dataset.labels,
         dataset.offsets,

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from luce.optimizers.convergence import Record, checked_history
+from luce.optimizers.learning_curve import Record, checked_history
 from luce.options import is_integer, is_number
 
 

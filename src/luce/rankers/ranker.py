@@ -305,7 +305,8 @@ class Ranker(BaseEstimator):
         """The mean of the metric over the lists that have something to measure, here and wherever `total` adds up;
         `top` is the highest grade anywhere."""
         top = max(top, self.max_grade_, highest_grade(dataset))
-        settings: dict[str, Any] = {"max_grade": top, "groups": dataset.group_numbers(), "n_jobs": self.n_jobs}
+        groups = dataset.group_numbers() if self._metric().needs_groups else None
+        settings: dict[str, Any] = {"max_grade": top, "groups": groups, "n_jobs": self.n_jobs}
         found = measure(scores, dataset.labels, dataset.offsets, self.metric, **settings)
         values = found[str(self._metric())]
         measured = values[~np.isnan(values)]

@@ -73,7 +73,7 @@ def _verdicts(metric: str, tests: Sequence[Comparison]) -> dict[str, str]:
     return {
         test.name: "better" if sign * test.difference > 0 else "worse"
         for test in tests
-        if test.randomisation_holm < SURE
+        if test.randomization_holm < SURE
     }
 
 

@@ -13,7 +13,7 @@ from luce.data import Dataset
 from luce.errors import DataError, load_package
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
-from luce.optimizers.convergence import Curve
+from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Option, integer, number
 from luce.rankers.importance import Importance
 from luce.rankers.ranker import highest_grade
@@ -121,7 +121,7 @@ class Judge:
 
     def __init__(self, lists: Dataset, metric: str, top: float, early_stopping_rounds: int, n_jobs: int | None) -> None:
         self.lists, self.metric = lists, str(metric_of(metric))
-        self.curve = Curve(metric_of(metric).higher_is_better, early_stopping_rounds)
+        self.curve = LearningCurve(metric_of(metric).higher_is_better, early_stopping_rounds)
         self._settings: dict[str, Any] = {"groups": lists.group_numbers(), "max_grade": top, "n_jobs": n_jobs}
 
     def hear(self, scores: Any) -> float:

@@ -1,4 +1,4 @@
-"""Cross-entropy of ragged lists, shifted by the highest score so that nothing overflows."""
+"""Cross-entropy of ragged lists; scores are shifted by the highest so that nothing overflows."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The cross-entropy term by term: what `cpu` must equal."""
+"""The cross-entropy term by term, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,10 +10,10 @@ from luce.arrays import Floats
 def cross_entropy(scores: ArrayLike, targets: ArrayLike) -> tuple[float, Floats]:
     """Loss and gradient of one list; NaN targets are left out."""
     s, t = np.asarray(scores, dtype=np.float64), np.asarray(targets, dtype=np.float64)
-    kept = ~np.isnan(t)
+    observed = ~np.isnan(t)
     gradient = np.zeros(len(s))
-    if not kept.any():
+    if not observed.any():
         return 0.0, gradient
-    log_p = log_softmax(s[kept])
-    gradient[kept] = t[kept].sum() * np.exp(log_p) - t[kept]
-    return -float(np.sum(t[kept] * log_p)), gradient
+    log_p = log_softmax(s[observed])
+    gradient[observed] = t[observed].sum() * np.exp(log_p) - t[observed]
+    return -float(np.sum(t[observed] * log_p)), gradient

@@ -1,4 +1,4 @@
-"""Chains of choices of sets, level by level: probabilities, gradients and second derivatives."""
+"""Davidson-Luce rankings as successive choices of sets: log-probabilities, gradients and second derivatives."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from luce.kernels.label_order import longest_list
 
 
 @compiled
-def evaluate(first, last, offsets, places, open_end, orders, log_delta, scores, log_p, gradient, slopes):
+def evaluate(first, last, offsets, places, open_end, orders, log_delta, scores, log_p, gradient, tie_gradient):
     longest, n_orders = longest_list(first, last, offsets), len(orders)
     share, odds = np.empty((n_orders, longest)), np.empty(n_orders)
     chances, mean = _room(longest, orders), np.empty(longest)
@@ -23,7 +23,7 @@ def evaluate(first, last, offsets, places, open_end, orders, log_delta, scores, 
                 order = np.searchsorted(orders, end - begin)
                 if order < n_orders and orders[order] == end - begin:
                     log_p[q] += log_delta[order] + np.mean(scores[begin:end]) - log_total
-                    slopes[q, order] += 1.0
+                    tie_gradient[q, order] += 1.0
                 else:
                     log_p[q] = -np.inf  # no tie of this order is possible
                 for row in range(begin, stop):
@@ -31,7 +31,7 @@ def evaluate(first, last, offsets, places, open_end, orders, log_delta, scores, 
                 for row in range(begin, end):
                     gradient[row] += 1.0 / (end - begin)
                 for j in range(n_orders):
-                    slopes[q, j] -= odds[j]
+                    tie_gradient[q, j] -= odds[j]
             begin = end
 
 
@@ -78,7 +78,7 @@ def product(
     direction,
     delta_direction,
     result,
-    slopes,
+    tie_gradient,
 ):
     longest, n_orders = longest_list(first, last, offsets), len(orders)
     share, odds = np.empty((n_orders, longest)), np.empty(n_orders)
@@ -103,10 +103,10 @@ def product(
                     for j in range(n_orders):
                         mixed = odds[j] * (share[j, i] / orders[j] - mean[i])
                         total += mixed * delta_direction[j]
-                        slopes[j] += w * mixed * direction[begin + i]
+                        tie_gradient[j] += w * mixed * direction[begin + i]
                     result[begin + i] += w * total
                 for j in range(n_orders):
-                    slopes[j] += w * odds[j] * (delta_direction[j] - drift)
+                    tie_gradient[j] += w * odds[j] * (delta_direction[j] - drift)
             begin = end
 
 
@@ -152,7 +152,7 @@ def _outcomes(left, orders, log_delta, odds, share, chances):
 
 @compiled
 def _mean(orders, odds, share, mean):
-    """The expected 1/|S| for the items that are in S: the slope of the log of the total."""
+    """E[1(i ∈ S) / |S|] of each item: the derivative of the log of the total."""
     mean[:] = 0.0
     for j in range(len(orders)):
         factor = odds[j] / orders[j]

@@ -1,4 +1,4 @@
-"""Rankings drawn from Davidson-Luce: at each level the size of the set first, then its items one by one."""
+"""Sampling from the Davidson-Luce model: at each level first the size of the set, then its items one by one."""
 
 import numpy as np
 
@@ -25,15 +25,15 @@ def draw(first, last, offsets, items, scores, orders, log_delta, levels, seed, d
             size = 1 if n == 1 else _drawn_size(own[:n], orders, log_delta, odds, share, chances, seed, q, number)
             _draw_subset(own[:n], size, chances, inside, seed, q, number + 1)
             number += n + 1
-            kept = 0
+            remaining = 0
             for i in range(n):
                 if inside[i]:
                     drawn_items[at], drawn_places[at] = items[left[i]], place
                     at += 1
                 else:
-                    left[kept] = left[i]
-                    kept += 1
-            n, place = kept, place + 1
+                    left[remaining] = left[i]
+                    remaining += 1
+            n, place = remaining, place + 1
         is_open[q] = n > 0
         for i in range(n):
             drawn_items[at], drawn_places[at] = items[left[i]], place

@@ -1,4 +1,4 @@
-"""Choices of sets by a look at every subset: what the compiled ones must equal."""
+"""Choices of sets by enumeration of all subsets, as a reference for `cpu`."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Subsets of a given size with the product of odds as weight: their sum, and how often items and pairs are in one."""
+"""Sums over the subsets of a given size, weighted by products of odds, and inclusion probabilities of items."""
 
 import numpy as np
 

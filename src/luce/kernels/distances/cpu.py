@@ -1,4 +1,4 @@
-"""The distances of ragged lists."""
+"""Squared and cosine distances of ragged lists."""
 
 import numpy as np
 

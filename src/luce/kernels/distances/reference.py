@@ -1,4 +1,4 @@
-"""The distances as NumPy writes them: what `cpu` must equal."""
+"""The distances in NumPy, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,14 +16,14 @@ def squared(scores: ArrayLike, targets: ArrayLike, weights: ArrayLike | None = N
 def cosine(scores: ArrayLike, targets: ArrayLike) -> tuple[float, Floats]:
     """Loss and gradient of one list."""
     s, t = np.asarray(scores, dtype=np.float64), np.asarray(targets, dtype=np.float64)
-    kept = ~np.isnan(t)
+    observed = ~np.isnan(t)
     gradient = np.zeros(len(s))
-    if kept.sum() < 2:
+    if observed.sum() < 2:
         return 0.0, gradient
-    s, t = s[kept], t[kept]
+    s, t = s[observed], t[observed]
     length = np.linalg.norm(s)
     if length == 0:
-        gradient[kept] = -t / 2
+        gradient[observed] = -t / 2
         return 0.5, gradient
-    gradient[kept] = -0.5 * (t / length - (t @ s) * s / length**3)
+    gradient[observed] = -0.5 * (t / length - (t @ s) * s / length**3)
     return float(0.5 * (1 - t @ s / length)), gradient

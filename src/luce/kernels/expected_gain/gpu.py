@@ -1,8 +1,8 @@
 """The expected gain of a Plackett-Luce policy and its gradient on a GPU, sampling included, for ragged lists.
 
-A program draws some samples of one list: exponential times for all its items, the least of which come first, and then
-running sums over the places. With float64 times the rankings are those that the CPU draws with way="keys"; where all
-scores are near each other float32 is as good, but for items whose times differ by less than a millionth.
+A program draws some samples of one list, exponential times of which the smallest come first, and then takes running
+sums over the places. With float64 times the rankings are those that the CPU draws with way="keys"; where all scores
+are near each other float32 is as good, but for items whose times differ by less than a millionth.
 """
 
 import torch
@@ -11,11 +11,14 @@ import triton.language as tl
 from torch import Tensor
 
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT, POLICY
+from luce.kernels.place_sums import BINARY, EXPONENTIAL, IDEAL, LENGTH, TOTAL
 
 TILE = 512
 """Samples times items of a program, where one sample alone is not larger."""
 
 OWN_EXPECTED, FOLLOWING = tl.constexpr(DIRECT), tl.constexpr(PLACEMENT)
+BINARY_GAIN, EXPONENTIAL_GAIN = tl.constexpr(BINARY), tl.constexpr(EXPONENTIAL)
+BY_IDEAL, BY_TOTAL, BY_LENGTH = tl.constexpr(IDEAL), tl.constexpr(TOTAL), tl.constexpr(LENGTH)
 
 NEAR = tl.constexpr(40.0)
 """Scores that lie closer together keep their digits on the scale of the highest in float32."""
@@ -35,7 +38,7 @@ def expected_gain_lists(
     step: int,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """Values (Q,) and slopes (N,) times a factor, float32, of lists of at most `longest` items.
+    """Values (Q,) and gradient (N,) times a factor, float32, of lists of at most `longest` items.
 
     An item with a score of −∞, or a gain of NaN, is never placed.
     """
@@ -56,19 +59,21 @@ def expected_gain_lists(
 
 
 def list_gains(
-    labels: Tensor, offsets: Tensor, discounts: Tensor, longest: int, kind: int, norm: int, scale: float
+    labels: Tensor, offsets: Tensor, discounts: Tensor, longest: int, worth: int, divisor: int, constant: float
 ) -> Tensor:
     """The gains (N,) of a linear metric, float32; see `plain.list_gains`."""
     gains = torch.empty(len(labels), device=labels.device, dtype=torch.float32)
     if len(offsets) > 1:
         largest = triton.next_power_of_2(max(longest, 128))
-        _list_gains[(len(offsets) - 1,)](labels, offsets, discounts, gains, len(discounts), scale, kind, norm, largest)
+        _list_gains[(len(offsets) - 1,)](
+            labels, offsets, discounts, gains, len(discounts), constant, worth, divisor, largest
+        )
     return gains
 
 
 @triton.jit
 def _list_gains(
-    labels, offsets, discounts, gains, depth, scale, kind: tl.constexpr, norm: tl.constexpr, size: tl.constexpr
+    labels, offsets, discounts, gains, depth, constant, worth: tl.constexpr, divisor: tl.constexpr, size: tl.constexpr
 ):
     row = tl.program_id(0)
     begin = tl.load(offsets + row)
@@ -78,19 +83,19 @@ def _list_gains(
     seen = y == y
     y = tl.where(seen & (y > 0.0), y, 0.0)
     gain = y
-    if kind == 2:
+    if worth == BINARY_GAIN:
         gain = tl.where(y > 0.0, 1.0, 0.0)
-    if kind == 0:
-        power = tl.floor(tl.max(y, 0)) if norm == 1 else 0.0  # what is divided out anyway
+    if worth == EXPONENTIAL_GAIN:
+        power = tl.floor(tl.max(y, 0)) if divisor == BY_IDEAL else 0.0  # what is divided out anyway
         gain = tl.exp2(y - power) - tl.exp2(y * 0.0 - power)
     highest, lowest = tl.max(tl.where(seen, gain, -1.0), 0), tl.min(tl.where(seen, gain, float("inf")), 0)
-    total = scale * 1.0
-    if norm == 1:
+    total = constant * 1.0
+    if divisor == BY_IDEAL:
         ranked = tl.sort(gain, descending=True)
         total = tl.sum(ranked * tl.load(discounts + places, mask=places < depth, other=0.0), 0)
-    if norm == 2:
+    if divisor == BY_TOTAL:
         total = tl.sum(gain, 0)
-    if norm == 3:
+    if divisor == BY_LENGTH:
         total = tl.sum(seen.to(tl.float32), 0)
     gain = tl.where(highest > lowest, gain / total, 0.0)
     tl.store(gains + begin + places, tl.where(seen, gain, float("nan")), mask=places < count)
@@ -120,7 +125,7 @@ def _expected_gain(
     scores, gains, offsets, discounts, numbers, parts, factor, n_rows, depth, samples, seed, step,
     numbered: tl.constexpr, estimator: tl.constexpr, together: tl.constexpr, largest: tl.constexpr,
 ):  # fmt: skip
-    """Where an eighth, a quarter or half of the room holds the list, more samples are drawn at a time."""
+    """Where an eighth, a quarter or half of the workspace holds the list, more samples are drawn at a time."""
     row, block, n_lists = tl.program_id(0), tl.program_id(1), tl.num_programs(0)
     begin = tl.load(offsets + row)
     count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
@@ -165,13 +170,13 @@ def _samples_of_list(
     if highest - lowest < NEAR:
         times = tl.where(left, _near_times(bits, own, highest), float("inf"))
         weight = tl.where(left, tl.exp(own - highest), 0.0)
-        reward, slope = _near_places(times, weight, gain, left, discounts, places, item, estimator, together, size)
+        reward, derivative = _near_places(times, weight, gain, left, discounts, places, item, estimator, together, size)
     else:
         u = bits.to(tl.float64) * 2.220446049250313e-16 + 1.1102230246251565e-16
         keys = tl.where(left, own.to(tl.float64) - tl.log(-tl.log(u)), -float("inf"))
-        reward, slope = _far_places(keys, own, gain, left, discounts, places, item, estimator, together, size)
+        reward, derivative = _far_places(keys, own, gain, left, discounts, places, item, estimator, together, size)
     tl.store(value, tl.sum(reward, 0) / samples)
-    tl.store(out + tl.arange(0, size), tl.sum(slope, 0) * factor, mask=tl.arange(0, size) < count)
+    tl.store(out + tl.arange(0, size), tl.sum(derivative, 0) * factor, mask=tl.arange(0, size) < count)
 
 
 @triton.jit
@@ -179,9 +184,9 @@ def _near_places(
     times, weight, gain, left, discounts, depth, item, estimator: tl.constexpr,
     together: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
-    """The reward of each sample and the slope of each item, weights being on one scale.
+    """The reward of each sample and the derivative of each item, weights being on one scale.
 
-    With D the mass before a place, the slope is R·a + b: for an item placed at r, a = 1 − w Σ_{k≤r} 1/D_k and
+    With D the mass before a place, the derivative is R·a + b: for an item placed at r, a = 1 − w Σ_{k≤r} 1/D_k and
     b = −(what came before) + w Σ_{k≤r} (ρ θ_k + what came before k) / D_k; for others the 1 and the minus are missing.
     """
     reward = tl.zeros([together], tl.float32)

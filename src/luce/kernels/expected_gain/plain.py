@@ -1,4 +1,4 @@
-"""The expected gain of a Plackett-Luce policy in plain PyTorch, for any device: what `gpu` computes."""
+"""The expected gain of a Plackett-Luce policy in plain PyTorch, for devices without Triton."""
 
 import math
 
@@ -6,31 +6,26 @@ import torch
 from torch import Tensor
 
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT
+from luce.kernels.place_sums import BINARY, IDEAL, LENGTH, LINEAR, TOTAL
 from luce.kernels.torch_random import numbers_of, random_words
-
-EXPONENTIAL, LINEAR, BINARY = range(3)
-"""Gains: 2^y − 1, y, or 1 above zero."""
-
-AS_GIVEN, IDEAL, SUM, COUNT = range(4)
-"""What gains are divided by: a given number, the highest Σ θ ρ of the list, the sum of its gains, its length."""
 
 
 def list_gains(
-    labels: Tensor, offsets: Tensor, discounts: Tensor, longest: int, kind: int, norm: int, scale: float
+    labels: Tensor, offsets: Tensor, discounts: Tensor, longest: int, worth: int, divisor: int, constant: float
 ) -> Tensor:
     """The gains (N,) of a linear metric, float32: NaN where a label is, 0 in lists whose gains are all alike."""
     here = torch.arange(max(longest, 1), device=labels.device) < offsets.diff()[:, None]
     y = torch.full(here.shape, torch.nan, dtype=torch.float64, device=labels.device)
     y[here] = labels.double()
     seen, y = ~y.isnan(), y.nan_to_num(nan=0.0).clamp(min=0.0)
-    gains = (y > 0).double() if kind == BINARY else y if kind == LINEAR else torch.expm1(y * math.log(2.0))
+    gains = (y > 0).double() if worth == BINARY else y if worth == LINEAR else torch.expm1(y * math.log(2.0))
     alike = torch.where(seen, gains, -1.0).amax(1) <= torch.where(seen, gains, torch.inf).amin(1)
-    total = torch.full_like(gains[:, 0], scale)
-    if norm == IDEAL:
+    total = torch.full_like(gains[:, 0], constant)
+    if divisor == IDEAL:
         top = gains.sort(dim=1, descending=True).values[:, : len(discounts)]
         total = (top * discounts[: top.shape[1]].double()).sum(1)
-    elif norm in (SUM, COUNT):
-        total = gains.sum(1) if norm == SUM else seen.sum(1).double()
+    elif divisor in (TOTAL, LENGTH):
+        total = gains.sum(1) if divisor == TOTAL else seen.sum(1).double()
     gains = torch.where(alike[:, None], 0.0, gains / total[:, None])
     return torch.where(seen, gains, torch.nan)[here].float()
 
@@ -49,7 +44,7 @@ def expected_gain_lists(
     step: int,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """Values (Q,) and slopes (N,) times a factor, float32, of lists of at most `longest` items.
+    """Values (Q,) and gradient (N,) times a factor, float32, of lists of at most `longest` items.
 
     An item with a score of −∞, or a gain of NaN, is never placed. The rankings are those of `gpu`.
     """
@@ -75,12 +70,12 @@ def expected_gain_lists(
         after -= torch.where(chosen, reward + own if estimator == DIRECT else reward, 0.0)
         reward = reward + own
         left &= ~chosen
-    slope = torch.where(~left & (s > -torch.inf), reward, 0.0) - reward * chance
+    derivative = torch.where(~left & (s > -torch.inf), reward, 0.0) - reward * chance
     if estimator in (DIRECT, PLACEMENT):
-        slope += after + before
+        derivative += after + before
     if estimator == DIRECT:
-        slope += gain * paid
-    return reward.mean((1, 2)).float(), (factor * slope.mean(1)[here]).float()
+        derivative += gain * paid
+    return reward.mean((1, 2)).float(), (factor * derivative.mean(1)[here]).float()
 
 
 def _gumbel_noise(seed: int, step: int, numbers: Tensor, samples: int, n_items: int) -> Tensor:

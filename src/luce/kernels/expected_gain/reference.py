@@ -1,4 +1,4 @@
-"""The estimators as the 2021 paper prints them, term by term, and the exact gradient: what `cpu` must equal.
+"""The estimators of the 2021 paper term by term, and the exact gradient, as a reference for `cpu`.
 
 All are of one list; rankings are (samples, K). The paper's rank(d, y) is at most K in every sum, ω_{K+1} is 0, and the
 mean over the samples is of both terms.
@@ -34,27 +34,29 @@ def algorithm_1(
 
 
 def policy_gradient(scores: ArrayLike, gains: ArrayLike, discounts: ArrayLike, rankings: ArrayLike) -> Floats:
-    """Eq. 10: the mean of the slope of log π(y) times the whole reward."""
+    """Eq. 10: the mean of the derivative of log π(y) times the whole reward."""
     m, rho, theta = (np.asarray(values, dtype=np.float64) for values in (scores, gains, discounts))
-    return np.mean([placement_slopes(m, y).sum(axis=0) * (theta @ rho[y]) for y in np.asarray(rankings)], axis=0)
+    return np.mean([placement_gradients(m, y).sum(axis=0) * (theta @ rho[y]) for y in np.asarray(rankings)], axis=0)
 
 
 def placement_policy_gradient(scores: ArrayLike, gains: ArrayLike, discounts: ArrayLike, rankings: ArrayLike) -> Floats:
-    """Eq. 14: the slope of the log-probability of each placement times the reward from it on."""
+    """Eq. 14: the derivative of the log-probability of each placement times the reward from it on."""
     m, rho, theta = (np.asarray(values, dtype=np.float64) for values in (scores, gains, discounts))
     following = [np.cumsum((theta * rho[y])[::-1])[::-1] for y in np.asarray(rankings)]
-    return np.mean([f @ placement_slopes(m, y) for f, y in zip(following, np.asarray(rankings), strict=True)], axis=0)
+    return np.mean(
+        [f @ placement_gradients(m, y) for f, y in zip(following, np.asarray(rankings), strict=True)], axis=0
+    )
 
 
-def placement_slopes(scores: Floats, ranking: ArrayLike) -> Floats:
+def placement_gradients(scores: Floats, ranking: ArrayLike) -> Floats:
     """∂ log π(y_k | y_1 … y_{k−1}) / ∂ m: (K, n)."""
     y = np.asarray(ranking)
-    slopes = np.zeros((len(y), len(scores)))
+    gradients = np.zeros((len(y), len(scores)))
     for k in range(len(y)):
         left = _left(scores, y[:k])
-        slopes[k, left] -= softmax(scores[left])
-        slopes[k, y[k]] += 1.0
-    return slopes
+        gradients[k, left] -= softmax(scores[left])
+        gradients[k, y[k]] += 1.0
+    return gradients
 
 
 def exact(scores: ArrayLike, gains: ArrayLike, discounts: ArrayLike) -> tuple[float, Floats]:
@@ -69,7 +71,7 @@ def exact(scores: ArrayLike, gains: ArrayLike, discounts: ArrayLike) -> tuple[fl
         y = np.array(prefix)
         reward = float(theta[: len(y)] @ rho[y])
         value += probability * reward
-        gradient += probability * reward * placement_slopes(m, y).sum(axis=0)
+        gradient += probability * reward * placement_gradients(m, y).sum(axis=0)
     return value, gradient
 
 

@@ -1,11 +1,11 @@
-"""What one sampled ranking adds to the estimate of a gradient, in O(K) wherever the masses can be relied on.
+"""The contribution of one sampled ranking to the gradient estimate, in O(K) where the remaining masses are accurate.
 
 With D_k the mass left before place k, as a share of the list's Σ e^s, w the share of an item and ω_k what is earned
-from place k on, an item placed at r is given   ω_{r+1} D_{r+1}/D_r + w (ρ Σ_{k<r} θ_k/D_k − Σ_{k<r} ω_k/D_k)   by a
+from place k on, an item placed at r gets   ω_{r+1} D_{r+1}/D_r + w (ρ Σ_{k<r} θ_k/D_k − Σ_{k<r} ω_k/D_k)   by a
 sample, and one not placed   w (ρ A − B),   A = Σ_k θ_k/D_k, B = Σ_k ω_k/D_k: that is PL-Rank-2, nothing in it being a
-difference of large numbers. The second form is for nearly all items, so A and B are added up, and taken off for the
-items placed. Without direct rewards, A = 0 and ω_r for ω_{r+1}, it is PL-Rank-1; with ω_1 for every ω besides, the
-policy gradient.
+difference of large numbers. The second form holds for nearly all items, so A and B are summed over samples, and
+subtracted for the items placed. Without direct rewards, A = 0 and ω_r for ω_{r+1}, it is PL-Rank-1; with ω_1 for every
+ω besides, the policy gradient.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ TIERS, TIER = 120, 2.0**-8
 in tier t, D_K is at most TIER^t. Items of twice that share have been placed in all its samples, and are left alone."""
 
 
-class Aim(NamedTuple):
+class LinearGain(NamedTuple):
     """What is to be made large: Σ_k θ_k ρ(y_k). gains: (n,) ρ. discounts: (K,) θ. estimator: one of the three."""
 
     gains: Floats
@@ -30,7 +30,7 @@ class Aim(NamedTuple):
     estimator: int
 
 
-class Sums(NamedTuple):
+class SampleSums(NamedTuple):
     """What the samples of a list add up to.
 
     given, squares: (n,), what the items are given beyond `common`, and the squares; squares may be empty.
@@ -46,10 +46,10 @@ class Sums(NamedTuple):
 
 
 @compiled
-def add_quickly(aim, samples, rankings, masses, near, weights, sums):
+def add_quickly(linear_gain, samples, rankings, masses, near, weights, sums):
     """The samples of the first tier, where squares are not wanted: one pass from the last place up."""
-    gains, discounts, given, depth = aim.gains, aim.discounts, sums.given, len(aim.discounts)
-    direct, whole = 1.0 if aim.estimator == DIRECT else 0.0, aim.estimator == POLICY
+    gains, discounts, given, depth = linear_gain.gains, linear_gain.discounts, sums.given, len(linear_gain.discounts)
+    direct, whole = 1.0 if linear_gain.estimator == DIRECT else 0.0, linear_gain.estimator == POLICY
     total_a, total_b, earned, squares = 0.0, 0.0, 0.0, 0.0
     for i in range(samples):
         if not near[i] or masses[i, depth - 1] < TIER:
@@ -78,15 +78,15 @@ def add_quickly(aim, samples, rankings, masses, near, weights, sums):
 
 
 @compiled
-def add_carefully(aim, ranking, masses, weights, scratch, sums):
+def add_carefully(linear_gain, ranking, masses, weights, scratch, sums):
     """A sample of any tier; scratch: (2, K + 1)."""
-    gains, following, given, depth = aim.gains, scratch[0], scratch[1], len(ranking)
-    later, direct = _earn(aim, ranking, following, sums)
+    gains, following, given, depth = linear_gain.gains, scratch[0], scratch[1], len(ranking)
+    later, direct = _earn(linear_gain, ranking, following, sums)
     a, b = 0.0, 0.0
     for k in range(depth):
         item, inverse = ranking[k], 1.0 / masses[k]
         given[k] = following[k + later] * masses[k + 1] * inverse + weights[item] * (gains[item] * a - b)
-        a += direct * aim.discounts[k] * inverse
+        a += direct * linear_gain.discounts[k] * inverse
         b += following[k] * inverse
     tier = int(np.log2(masses[depth - 1]) / np.log2(TIER))
     unit = TIER**tier
@@ -107,25 +107,25 @@ def add_carefully(aim, ranking, masses, weights, scratch, sums):
 
 
 @compiled
-def _earn(aim, ranking, following, sums):
+def _earn(linear_gain, ranking, following, sums):
     """Write what is earned from each place on, as the estimator counts it; return whether it does so a place later."""
     depth, total = len(ranking), 0.0
     following[depth] = 0.0
     for k in range(depth - 1, -1, -1):
-        total += aim.discounts[k] * aim.gains[ranking[k]]
+        total += linear_gain.discounts[k] * linear_gain.gains[ranking[k]]
         following[k] = total
-    if aim.estimator == POLICY:
+    if linear_gain.estimator == POLICY:
         following[:depth] = total
     sums.earned[0] += total
     sums.earned[1] += total * total
-    return (1, 1.0) if aim.estimator == DIRECT else (0, 0.0)
+    return (1, 1.0) if linear_gain.estimator == DIRECT else (0, 0.0)
 
 
 @compiled
-def add_far(aim, ranking, scores, scratch, sums):
+def add_far(linear_gain, ranking, scores, scratch, sums):
     """A sample whose scores are too far apart for shares of one total: O(n), on a scale that falls with the ranking."""
-    gains, following, depth, n = aim.gains, scratch[0], len(ranking), len(scores)
-    later, direct = _earn(aim, ranking, following, sums)
+    gains, following, depth, n = linear_gain.gains, scratch[0], len(ranking), len(scores)
+    later, direct = _earn(linear_gain, ranking, following, sums)
     waiting = np.ones(n, np.bool_)
     waiting[ranking] = False
     scale, mass = far_masses(ranking, scores, waiting)
@@ -136,7 +136,7 @@ def add_far(aim, ranking, scores, scratch, sums):
         a, b = a * shrink, b * shrink
         left = mass[k + 1] * np.exp(scale[k + 1] - scale[k]) / mass[k]
         give(item, following[k + later] * left + np.exp(scores[item] - scale[k]) * (gains[item] * a - b), sums)
-        a += direct * aim.discounts[k] / mass[k]
+        a += direct * linear_gain.discounts[k] / mass[k]
         b += following[k] / mass[k]
     for j in range(n):
         if waiting[j]:
@@ -169,14 +169,14 @@ def give(item, amount, sums):
 
 
 @compiled
-def add_common(aim, weights, sums):
+def add_common(linear_gain, weights, sums):
     """Give the items what is common to all samples."""
     for tier in range(sums.deepest[0] + 1):
         a, b, aa, ab, bb = sums.common[tier]
-        _give_all(1.0 / TIER**tier, a, b, weights, aim.gains, sums.given)
+        _give_all(1.0 / TIER**tier, a, b, weights, linear_gain.gains, sums.given)
         if sums.squares.size:
             for j in range(len(weights)):
-                share, gain = weights[j] / TIER**tier, aim.gains[j]
+                share, gain = weights[j] / TIER**tier, linear_gain.gains[j]
                 if share <= 2.0:
                     sums.squares[j] += share * share * (gain * (gain * aa - 2.0 * ab) + bb)
 

@@ -1,4 +1,4 @@
-"""Exposures from sampled rankings, each sample counting chances instead of places.
+"""Exposures from sampled rankings, by conditional probabilities of the places instead of counts.
 
 Given the places before k, an item has the chance w/D_k of place k, D_k being the mass left as a share of the list's
 Σ e^s and w its own share. So for any numbers c_k,   Σ_k θ_k 1(y_k = d) − Σ_{k≤r} c_k (1(y_k = d) − w/D_k)   has the
@@ -11,7 +11,7 @@ import numpy as np
 
 from luce.compiled import compiled
 from luce.kernels.expected_gain.cpu import cleared, make_sums, variance_of_mean
-from luce.kernels.expected_gain.samples import TIER, Aim, add_common, far_masses, give
+from luce.kernels.expected_gain.samples import TIER, LinearGain, add_common, far_masses, give
 from luce.kernels.label_order import longest_list
 from luce.kernels.sampled_rankings.cpu import fill_chunk, make_chunk, open_urn
 from luce.kernels.sampled_rankings.numbers import Stream
@@ -22,7 +22,7 @@ from luce.kernels.sampled_rankings.urn import CHEAPEST, count_live, make_urn
 def exposure(first, last, offsets, scores, discounts, numbers, seed, step, first_sample, samples, value, variance):
     longest = longest_list(first, last, offsets)
     depth = min(len(discounts), longest)
-    room, chunk = make_urn(longest), make_chunk(longest, depth, CHEAPEST)
+    workspace, chunk = make_urn(longest), make_chunk(longest, depth, CHEAPEST)
     all_sums, ones, behind = make_sums(longest), np.ones(longest), np.empty(depth)
     width = len(chunk.near)
     for q in range(first, last):
@@ -33,7 +33,7 @@ def exposure(first, last, offsets, scores, discounts, numbers, seed, step, first
             continue
         sums = cleared(all_sums, len(own), variance.size > 0)
         _expect(discounts[:places], live, behind)
-        urn, n_racers, tail = open_urn(room, own, places, CHEAPEST)
+        urn, n_racers, tail = open_urn(workspace, own, places, CHEAPEST)
         for done in range(0, samples, width):
             stream, now = Stream(seed, step, numbers[q], first_sample + done), min(width, samples - done)
             fill_chunk(urn, n_racers, tail, places, stream, now, chunk)
@@ -43,7 +43,7 @@ def exposure(first, last, offsets, scores, discounts, numbers, seed, step, first
                     _add(discounts, behind, ranking, masses, urn.weights, sums)
                 else:
                     _add_far(discounts, behind, ranking, urn.scores, sums)
-        add_common(Aim(ones[: len(own)], discounts[:places], 0), urn.weights, sums)
+        add_common(LinearGain(ones[: len(own)], discounts[:places], 0), urn.weights, sums)
         for j in range(len(own)):
             mean = sums.given[j] / samples
             value[rows.start + j] = mean

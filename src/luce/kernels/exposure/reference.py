@@ -1,4 +1,4 @@
-"""The exposures once more, summed over all ways to fill the places, and as plain counts: what `cpu` must tend to."""
+"""Exact exposures by enumeration of all rankings, and estimates by counting, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""The choice of a grade in three passes over each list, whose scores are one row of numbers to the exponential."""
+"""The softmax over grades in three passes over each list, with all exponentials in one vector loop."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The choice of a grade as SciPy writes it: what `cpu` must equal."""
+"""The choice of a grade in SciPy, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,9 @@ def grade_choice(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None
     """Loss and gradient of one list; NaN labels are left out."""
     s, y = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     w = np.ones(len(y)) if weights is None else np.asarray(weights)
-    kept = np.flatnonzero(~np.isnan(y))
+    observed = np.flatnonzero(~np.isnan(y))
     loss, gradient = 0.0, np.zeros(s.shape)
-    for i in kept:
+    for i in observed:
         log_p = log_softmax(s[i])
         loss -= w[i] * log_p[int(y[i])]
         gradient[i] = w[i] * (np.exp(log_p) - np.eye(s.shape[1])[int(y[i])])

@@ -1,4 +1,4 @@
-"""The targets of one list in loops that use vector registers, and by scalars where float64 would not hold them."""
+"""The targets of one list in vector loops, and in scaled arithmetic where float64 would overflow."""
 
 import math
 

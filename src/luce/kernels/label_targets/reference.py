@@ -1,4 +1,4 @@
-"""The targets as NumPy writes them, for labels of a usual size: what `cpu` must equal."""
+"""The targets in NumPy, for labels that do not overflow, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,11 +15,11 @@ def label_targets(labels: ArrayLike, value: str, norm: str) -> Floats:
         "exponential": np.exp(y),
         "attention": np.where(y > 0, np.exp(y), 0),
     }[value]
-    kept = values[~np.isnan(y)]
+    observed = values[~np.isnan(y)]
     size = {
         "one": 1.0,
-        "sum": kept.sum(),
-        "length": np.linalg.norm(kept),
-        "dcg": np.sort(kept)[::-1] @ (1 / np.log2(np.arange(2, len(kept) + 2))),
+        "sum": observed.sum(),
+        "length": np.linalg.norm(observed),
+        "dcg": np.sort(observed)[::-1] @ (1 / np.log2(np.arange(2, len(observed) + 2))),
     }[norm]
     return np.where(np.isnan(y) | (size == 0), np.nan, values / size if size else np.nan)

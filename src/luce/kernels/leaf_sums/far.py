@@ -1,4 +1,4 @@
-"""Prefix sums and masses as logarithms: exact for scores however far apart."""
+"""Prefix sums and masses as logarithms, accurate for any distance between scores."""
 
 import numpy as np
 

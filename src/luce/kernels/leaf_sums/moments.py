@@ -20,11 +20,11 @@ def leaf_moments(n, n_groups, tol, group, moments, scratch):
         return _alone(scratch[0, 0], moments)
     low, high, chains, peak = grid(scratch[0, :n], tol)
     step = np.log(2.0) / chains
-    kept, tiny, tiny_sum = classify(n, low, high, scratch[6:8], scratch)
-    constant = _move_groups(n, kept, group, scratch[6], moments)
-    log_a, x, w, q = scratch[0, :kept], scratch[1, :kept], scratch[2, :kept], scratch[3, :kept]
-    own, begin = scratch[4, :kept], scratch[5, :kept]
-    direct = kept * (0.7 + max(0.0, -span(log_a)[0] - low)) < 600.0
+    n_active, tiny, tiny_sum = classify(n, low, high, scratch[6:8], scratch)
+    constant = _move_groups(n, n_active, group, scratch[6], moments)
+    log_a, x, w, q = scratch[0, :n_active], scratch[1, :n_active], scratch[2, :n_active], scratch[3, :n_active]
+    own, begin = scratch[4, :n_active], scratch[5, :n_active]
+    direct = n_active * (0.7 + max(0.0, -span(log_a)[0] - low)) < 600.0
     outer = np.empty(np.int64((high - low) / step) + 2)
     outer_part(low, step, tiny, tiny_sum - peak, direct, outer)
     begin_chains(log_a, low, begin, q, own, own)
@@ -43,7 +43,7 @@ def leaf_moments(n, n_groups, tol, group, moments, scratch):
             node, z = node + chains, z + chains * step
     mean = total_q / total
     variance = total_square / total - mean * mean
-    return mean + constant, variance + _finish(total, mean, own, group, kept, moments[:, :n_groups])
+    return mean + constant, variance + _finish(total, mean, own, group, n_active, moments[:, :n_groups])
 
 
 @compiled
@@ -54,7 +54,7 @@ def _alone(log_a, moments):
 
 
 @compiled
-def _move_groups(n, kept, group, waiting, moments):
+def _move_groups(n, n_active, group, waiting, moments):
     """The leaves of the items that have nodes, in the order of `classify`; q = 1 of the tiny goes to no other moment.
 
     Returns how many are tiny; moments[3] counts those of each leaf, until `_finish`.
@@ -67,7 +67,7 @@ def _move_groups(n, kept, group, waiting, moments):
         elif waiting[i] == 1.0:
             moments[3, group[i]] += 1.0
             constant += 1.0
-    for i in range(k, kept):
+    for i in range(k, n_active):
         group[i] = 0  # those that fill the last vector, of q = 0
     return constant
 
@@ -101,7 +101,7 @@ def _add_node(weight, total, q, group, here, moments):
 
 
 @compiled
-def _finish(total, mean, own, group, kept, moments):
+def _finish(total, mean, own, group, n_active, moments):
     """From sums over nodes to moments; returns O."""
     for g in range(moments.shape[1]):
         each, tiny = moments[0, g] / total, moments[3, g]
@@ -110,7 +110,7 @@ def _finish(total, mean, own, group, kept, moments):
         moments[2, g] = moments[2, g] / total - each * mean
         moments[3, g] = 0.0
     everything = 0.0
-    for i in range(kept):
+    for i in range(n_active):
         moments[3, group[i]] += own[i] / total
         everything += own[i] / total
     return everything

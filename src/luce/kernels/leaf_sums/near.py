@@ -1,4 +1,4 @@
-"""Leaf sums of one list whose scores share a scale; what several orders of it have in common is added up once.
+"""Leaf sums of one list whose scores share a scale; terms common to several orders are added once.
 
 Movers are the items that stand among the first places of any order. All others are in every context of every order.
 """
@@ -11,10 +11,10 @@ ELSEWHERE, MOVER, PLACED = 0, 1, 2
 
 
 @compiled
-def note_order(order, deep, kept, movers, n_movers, role):
+def note_order(order, deep, stored, movers, n_movers, role):
     """Keep the first places of an order; returns how many movers there are by now."""
     for j in range(deep):
-        kept[j] = order[j]
+        stored[j] = order[j]
         if role[order[j]] == ELSEWHERE:
             role[order[j]] = MOVER
             movers[n_movers] = order[j]

@@ -1,4 +1,4 @@
-"""Leaf sums of the ordered likelihood: going up a list, each place changes the mass of one leaf only.
+"""Leaf sums of the ordered likelihood in one pass up the list: each place changes the mass of one leaf only.
 
 A leaf whose mass E stays the same over the contexts a … b − 1 gets E Σ w/z from them, and less E² Σ w/z²: differences
 of prefix sums, which lose no digits because 1/z never falls going down the list.

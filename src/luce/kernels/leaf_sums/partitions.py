@@ -1,4 +1,4 @@
-"""Leaf sums of the partition likelihood: one integral of each set, with the moments of its leaves.
+"""Leaf sums of the partition likelihood: one integral per set, with the moments of its leaves.
 
 For a set S over the rest R, f = Σ_i E[q_i], and ρ the share of a leaf U in R, all items of U moving by one step:
 −d² log P = f ρ (1 − ρ) − (Var(Q_U − ρ Q) + (1 − 2ρ) O_U + ρ² O), with Q_U = Σ_{i ∈ S ∩ U} q_i and

@@ -1,4 +1,4 @@
-"""Leaf sums term by term, and by the whole matrix of second derivatives: what the compiled ones must equal."""
+"""Leaf sums term by term, and from the full Hessian, as a reference for the compiled ones."""
 
 import numpy as np
 from numpy.typing import ArrayLike

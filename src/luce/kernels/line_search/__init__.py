@@ -21,7 +21,7 @@ import numpy as np
 from luce.arrays import Floats, Integers, frozen, list_of_row
 from luce.kernels.line_search import cpu
 from luce.kernels.line_search.choice import best_time
-from luce.kernels.line_search.ties import CASCADE, COUNT, PAIRS, SUM
+from luce.kernels.place_sums import CASCADE, COUNT, PAIRS, SUM
 from luce.threads import over_lists
 
 __all__ = ["CASCADE", "COUNT", "PAIRS", "SUM", "Places", "best_time", "changes"]

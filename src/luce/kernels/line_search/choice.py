@@ -1,4 +1,4 @@
-"""Which interval between steps to take: the highest, then the widest, and none that rounding may have made."""
+"""The choice of the interval with the highest value, the widest of those, ignoring intervals due to rounding."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,14 +9,14 @@ from luce.arrays import Floats
 from luce.compiled import compiled
 
 NARROW = 1e-10
-"""Intervals this narrow, relative to the times at hand, may be rounding's own and are passed over."""
+"""Intervals this narrow, relative to the times at hand, may be due to rounding and are ignored."""
 
 EQUAL = 1e-11
 """Levels this close, relative to the largest so far, are equal but for rounding."""
 
 
-class Search(NamedTuple):
-    """What is known so far: the end and level of the last step, the interval found, and the level around the present.
+class BestInterval(NamedTuple):
+    """State of the search: end and level of the last step, the best interval so far, the level around the present.
 
     The level around is −∞ where the present is at a step itself: neither side says what it is worth.
     """
@@ -39,7 +39,7 @@ def best_time(steps: Iterable[tuple[Floats, Floats]], now: float, unit: float) -
     >>> best_time([(np.array([1.0, 3.0, 7.0]), np.array([0.5, -0.25, 0.25]))], now=0.0, unit=1.0)
     10.5
     """
-    search = Search()
+    search = BestInterval()
     for times, sizes in steps:
         search = _look(times, sizes, now, unit, search)
     if search.start == -np.inf:
@@ -66,7 +66,7 @@ def _look(times, sizes, now, unit, search):
         start = times[i]
         level += sizes[i]
         largest = max(largest, abs(level))
-    return Search(start, level, largest, best, width, middle, around)
+    return BestInterval(start, level, largest, best, width, middle, around)
 
 
 @compiled

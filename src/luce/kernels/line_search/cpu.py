@@ -1,6 +1,6 @@
-"""The sweep: each list stands in its order, every two neighbours know when they cross, and the next crossing is taken.
+"""The sweep over crossings: lists are kept in order with the crossing times of all neighbors; the earliest is next.
 
-Neighbours change places only where the lower one rises faster, so each pair does it once, whatever rounding does to the
+Neighbors change places only where the lower one rises faster, so each pair does it once, whatever rounding does to the
 times, and the sweep ends. From `depth` on the items stand in no order: of them only the next to rise is known.
 """
 
@@ -91,7 +91,7 @@ def _take(sweep, low, high):
 
 @compiled
 def _run(one, counted, pairs, scale, discounts, now, until, clocks, leaders, times, sizes, n):
-    """Sweep one list until the time, or the room for steps, is over; returns the number of steps and the time."""
+    """Sweep one list until the time, or the workspace for steps, is over; returns the number of steps and the time."""
     size = 0.0
     while True:
         place = _earliest(clocks, leaders)

@@ -1,9 +1,9 @@
-"""The definition for one list: its value in the middle of every interval between crossings, ties in every order."""
+"""The steps of one list from its values between all crossings, averaged over orders of ties: a reference for `cpu`."""
 
 import itertools
 import math
 
-from luce.kernels.line_search.ties import CASCADE, COUNT, PAIRS
+from luce.kernels.place_sums import CASCADE, COUNT, PAIRS
 
 
 def value(kind: int, ordered: list[float], discounts: list[float]) -> float:

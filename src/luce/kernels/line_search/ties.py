@@ -1,4 +1,4 @@
-"""Items on one line never part: each place of their block gets the item that stands for the average over their orders.
+"""Ties for every t: items on one line are replaced by items that give the average over their orders.
 
 A place is worth discount · u · (P + shift), where P starts at 1 and becomes keep · P + add for the place below.
 Whatever stands above and below a block, its places are then worth what all orders of its items give on average.
@@ -7,8 +7,8 @@ Whatever stands above and below a block, its places are then worth what all orde
 import numpy as np
 
 from luce.compiled import compiled
+from luce.kernels.place_sums import CASCADE, COUNT, PAIRS
 
-SUM, CASCADE, COUNT, PAIRS = range(4)
 WORTH, SHIFT, KEEP, ADD = range(4)
 
 

@@ -1,4 +1,4 @@
-"""Row-wise products that widen each float32 as it is read; sums may be reassociated, so that they use vectors."""
+"""Row-wise products that widen each float32 as it is read; sums may be reassociated to use vector registers."""
 
 import numpy as np
 

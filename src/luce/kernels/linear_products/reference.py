@@ -1,4 +1,4 @@
-"""The two products as NumPy writes them, on a float64 copy: what `cpu` must equal."""
+"""The two products in NumPy, on a float64 copy, as a reference for `cpu`."""
 
 from typing import Any
 

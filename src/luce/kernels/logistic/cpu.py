@@ -1,4 +1,4 @@
-"""The logistic loss of ragged lists, in loops that use vector registers."""
+"""The logistic loss of ragged lists in vector loops."""
 
 import numpy as np
 
@@ -29,9 +29,9 @@ def _fill(scores, labels, weights, terms, gradient, second):
         far = u * inverse  # the probability of the less likely outcome; 1 − far is `inverse`
         right = (scores[j] >= 0.0) == (labels[j] > 0.0)
         w = (1.0 if labels[j] == labels[j] else 0.0) * (weights[j] if weights.size else 1.0)
-        slope = far if right else inverse
+        derivative = far if right else inverse
         terms[j] = w * (soft if right else soft + size)
-        gradient[j] = -w * slope if labels[j] > 0.0 else w * slope
+        gradient[j] = -w * derivative if labels[j] > 0.0 else w * derivative
         if second.size:
             second[j] = w * far * inverse
 

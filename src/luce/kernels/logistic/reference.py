@@ -1,4 +1,4 @@
-"""The logistic loss as SciPy writes it: what `cpu` must equal."""
+"""The logistic loss in SciPy, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

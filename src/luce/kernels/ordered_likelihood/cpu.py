@@ -1,4 +1,4 @@
-"""The ordered likelihood of ragged lists: sort, shuffle, then one scale for all scores of a list where it will do."""
+"""The ordered likelihood of ragged lists: sort, shuffle ties, then a common scale for all scores where possible."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def ordered_likelihood(
     weighted = halving or item_weights.size > 0 or place_weights.size > 0
     for q in range(first, last):
         rows = slice(offsets[q], offsets[q + 1])
-        s, slope, bend = scores[rows], gradient[rows], second[rows]
+        s, derivative, hessian = scores[rows], gradient[rows], second[rows]
         sets = sort_into_sets(labels[rows], 0, len(s), order, ends, slots)
         if sets < 2:
             continue  # no item stands above another: nothing was observed
@@ -58,13 +58,13 @@ def ordered_likelihood(
             if weighted:
                 weights_of_places(places, halving, place_weights, item_weights[rows], w)
             if near:
-                loss[q] += one_scale.add_order(worth, places, w, weighted, share, mass, chance, slope, bend)
+                loss[q] += one_scale.add_order(worth, places, w, weighted, share, mass, chance, derivative, hessian)
             else:
-                loss[q] += moving_scale.add_order(s, places, w, share, mass, slope, bend)
+                loss[q] += moving_scale.add_order(s, places, w, share, mass, derivative, hessian)
         if permutations > 1:
             loss[q] /= permutations
-            slope /= permutations
-            bend /= permutations
+            derivative /= permutations
+            hessian /= permutations
 
 
 @compiled

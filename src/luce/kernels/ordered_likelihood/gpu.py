@@ -1,4 +1,4 @@
-"""The ordered likelihood of ragged lists on a GPU: one program sorts a list, sums it up twice and writes its gradient.
+"""The ordered likelihood of ragged lists on a GPU: one program sorts a list and computes its loss and gradient.
 
 Ties are broken by random keys of the stream (seed, step, list, sample): the same draw gives the same order on every
 GPU, but not the order that the shuffle of the CPU gives.
@@ -27,23 +27,23 @@ def ordered_lists(
     halving: bool = False,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """Losses (Q,), and slopes (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
+    """Losses (Q,), and gradient (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
 
     `numbers` (Q,) are the lists' own for the draw, None = 0, 1, 2 …; `depth`, `place_weights` and `halving` those of
     the CPU's kernel.
     """
     losses = torch.empty(len(offsets) - 1, device=scores.device, dtype=torch.float32)
-    slopes = torch.empty(len(scores), device=scores.device, dtype=torch.float32)
+    gradient = torch.empty(len(scores), device=scores.device, dtype=torch.float32)
     mode = HALVING if halving else NO_WEIGHTS if place_weights is None else GIVEN
     weights, n_weights = (scores, 0) if place_weights is None else (place_weights, len(place_weights))
     largest = triton.next_power_of_2(max(longest, 128))
     if len(losses):
         _ordered_lists[(len(losses),)](
-            scores, labels, offsets, offsets if numbers is None else numbers, weights, losses, slopes, factor, seed,
+            scores, labels, offsets, offsets if numbers is None else numbers, weights, losses, gradient, factor, seed,
             step, sample, min(depth, longest), n_weights, numbers is not None, mode, largest,
             num_warps=4 if largest <= 2_048 else 8,
         )  # fmt: skip
-    return losses, slopes
+    return losses, gradient
 
 
 @triton.jit
@@ -69,14 +69,14 @@ def _sorted_places(y, places, here, seed, step, number, sample):
 
 @triton.jit
 def _ordered_lists(
-    scores, labels, offsets, numbers, weights, losses, slopes, factor, seed, step, sample, depth, n_weights,
+    scores, labels, offsets, numbers, weights, losses, gradient, factor, seed, step, sample, depth, n_weights,
     numbered: tl.constexpr, mode: tl.constexpr, largest: tl.constexpr,
 ):  # fmt: skip
-    """An eighth of the room, or half of it, where that holds the list."""
+    """An eighth of the workspace, or half of it, where that holds the list."""
     row = tl.program_id(0)
     begin = tl.load(offsets + row)
     count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
-    number, loss, out = row.to(tl.int64), losses + row, slopes + begin
+    number, loss, out = row.to(tl.int64), losses + row, gradient + begin
     if numbered:
         number = tl.load(numbers + row)
     scores, labels = scores + begin, labels + begin
@@ -116,7 +116,7 @@ def _ordered_list(
     term = tl.where(weight > 0.0, weight * (tl.where(placed, top - s, 0.0) + tl.log(mass)), 0.0)
     tl.store(loss, tl.sum(term, 0))
     scale, push = tl.associative_scan((tl.where(placed, -top, -float("inf")), weight / mass), 0, _either)
-    slope = tl.where(placed, push * tl.exp(tl.where(placed, s + scale, 0.0)) - weight, 0.0)
+    derivative = tl.where(placed, push * tl.exp(tl.where(placed, s + scale, 0.0)) - weight, 0.0)
     tl.store(out + places, 0.0, mask=places < count)
     tl.debug_barrier()  # items that are not observed keep the 0
-    tl.store(out + item, slope * factor, mask=placed)
+    tl.store(out + item, derivative * factor, mask=placed)

@@ -1,4 +1,4 @@
-"""The likelihood of one order where scores are too far apart for one scale: each place has its own.
+"""The likelihood of one order with a scale for each place, for scores too far apart for a common one.
 
 With m_j the highest score in C_j and z_j = Σ_{C_j} e^{s − m_j}: lse(C_j) = m_j + log z_j. Going down the list m_j never
 rises, so Σ_{i ≤ j} w_i e^{−lse(C_i)} is kept as a_j e^{−m_j} and only ever shrinks when the scale changes.

@@ -1,4 +1,4 @@
-"""The likelihood of one order where all scores of the list are near enough to be shifted by the highest of them.
+"""The likelihood of one order with all scores shifted by the highest of the list, for scores near each other.
 
 With u_j = e^{s_(j) − highest} and z_j = Σ_{i ≥ j} u_i the item at place j is chosen with probability u_j / z_j.
 """
@@ -30,7 +30,7 @@ def add_order(worth, order, weight, weighted, share, mass, chance, gradient, sec
     _sums_from_the_end(share[: len(order)], mass[:deep])
     _chances(share, mass[:deep], chance)
     loss = -_weighted_logarithms(chance, weight) if weighted else -sum_of_logarithms(chance[:deep])
-    _add_slopes(order, share, mass, weight, gradient)
+    _add_gradient(order, share, mass, weight, gradient)
     if second.size:
         _add_second(order, share, mass, weight, second)
     return loss
@@ -73,7 +73,7 @@ def _weighted_logarithms(chance, weight):
 
 
 @compiled
-def _add_slopes(order, share, mass, weight, gradient):
+def _add_gradient(order, share, mass, weight, gradient):
     """The item at place j loses w_j and gains u_j Σ_{i ≤ j} w_i / z_i."""
     pushed = 0.0
     for j in range(len(weight)):

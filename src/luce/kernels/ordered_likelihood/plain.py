@@ -1,4 +1,4 @@
-"""The ordered likelihood of ragged lists in plain PyTorch, for any device: what `gpu` computes, in many more steps."""
+"""The ordered likelihood of ragged lists in plain PyTorch, for devices without Triton."""
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ def ordered_lists(
     halving: bool = False,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """Losses (Q,), and slopes (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
+    """Losses (Q,), and gradient (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
 
     Ties are broken as `gpu` breaks them.
     """
@@ -45,8 +45,8 @@ def ordered_lists(
     weight = torch.where(placed & (y[:, :1] > lowest), weight, 0.0)
     loss = torch.where(weight > 0, weight * (lse - s), 0.0).sum(1)
     push = (weight.log() - torch.where(placed, lse, 0.0)).logcumsumexp(1)
-    slopes = torch.zeros_like(s).scatter(1, order, torch.where(placed, (s + push).exp() - weight, 0.0))
-    return loss.float(), (factor * slopes[here]).float()
+    gradient = torch.zeros_like(s).scatter(1, order, torch.where(placed, (s + push).exp() - weight, 0.0))
+    return loss.float(), (factor * gradient[here]).float()
 
 
 def _weights(places: Tensor, n: Tensor, depth: int, halving: bool, place_weights: Tensor | None) -> Tensor:

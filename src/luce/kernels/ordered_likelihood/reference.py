@@ -1,4 +1,4 @@
-"""The ordered likelihood term by term: what `cpu` must equal."""
+"""The ordered likelihood term by term, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -44,7 +44,7 @@ def count_pairs(items: Integers, places: Integers, weights: Floats, n_items: int
 
 
 class PairSums(NamedTuple):
-    """The log-likelihood of all pairs, its gradient (n_items,), its slope in the parameter and second derivatives.
+    """The log-likelihood of all pairs, its gradient (n_items,), its derivative in the parameter and second derivatives.
 
     curvature (P,): −∂²/∂δ² of each pair; degree (n_items,): the diagonal that they add up to; border (n_items,): −∂²/∂s
     ∂parameter; corner: −∂²/∂parameter². Border and corner are 0 where the model has no parameter.
@@ -52,7 +52,7 @@ class PairSums(NamedTuple):
 
     value: float
     gradient: Floats
-    slope: float
+    derivative: float
     curvature: Floats
     degree: Floats
     border: Floats

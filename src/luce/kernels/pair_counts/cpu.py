@@ -1,4 +1,4 @@
-"""The sums over pairs: what each model gives for the pairs of one item at a time, and where it goes."""
+"""Sums of the likelihood and its derivatives over pairs, one item at a time."""
 
 import numpy as np
 
@@ -30,11 +30,11 @@ def sums(
 ):
     """Write the curvature of each pair; add to the gradient, the diagonal of the second derivative and its border,
 
-    and to `totals` the value, the slope in the parameter and its curvature.
+    and to `totals` the value, the derivative in the parameter and its curvature.
     """
     longest = longest_list(first, last, starts)
-    pull, mixed, deltas, room = np.empty(longest), np.empty(longest), np.empty(longest), np.empty((ROOM, longest))
-    value = slope = bend = 0.0
+    pull, mixed, deltas, workspace = np.empty(longest), np.empty(longest), np.empty(longest), np.empty((ROOM, longest))
+    value = derivative = hessian = 0.0
     for i in range(first, last):
         begin, end = starts[i], starts[i + 1]
         others, delta = second[begin:end], deltas[: end - begin]
@@ -43,12 +43,12 @@ def sums(
         w, lost, t, curve = wins[begin:end], losses[begin:end], ties[begin:end], curvature[begin:end]
         found = 0.0, 0.0, 0.0
         if outcome == BRADLEY_TERRY:
-            found = bradley_terry(delta, w, lost, pull, curve, room), 0.0, 0.0
+            found = bradley_terry(delta, w, lost, pull, curve, workspace), 0.0, 0.0
         elif outcome == DAVIDSON:
-            found = davidson(delta, w, lost, t, parameter, pull, curve, mixed, room)
+            found = davidson(delta, w, lost, t, parameter, pull, curve, mixed, workspace)
         else:
-            found = rao_kupper(delta, w, lost, t, parameter, pull, curve, mixed, room)
-        value, slope, bend = value + found[0], slope + found[1], bend + found[2]
+            found = rao_kupper(delta, w, lost, t, parameter, pull, curve, mixed, workspace)
+        value, derivative, hessian = value + found[0], derivative + found[1], hessian + found[2]
         own = own_degree = own_border = 0.0
         for k in range(len(others)):
             own += pull[k]
@@ -63,8 +63,8 @@ def sums(
                 border[others[k]] -= mixed[k]
             border[i] += own_border
     totals[0] += value
-    totals[1] += slope
-    totals[2] += bend
+    totals[1] += derivative
+    totals[2] += hessian
 
 
 @compiled

@@ -1,8 +1,8 @@
-"""The three models of a comparison, for one item against several.
+"""The three models of a comparison, of one item with several others.
 
 Each writes ∂/∂δ of the log-likelihood to `pull`, −∂²/∂δ² to `curvature`, −∂²/∂δ ∂parameter to `mixed`, and returns the
-log-likelihood, its slope in the parameter and minus its second derivative. Exponentials and logarithms come first, in
-loops over few arrays, which compile to vector instructions; `room` (7, n) holds what they leave.
+log-likelihood, its derivative in the parameter and minus its second derivative. Exponentials and logarithms come
+first, in loops over few arrays, which compile to vector instructions; `workspace` (7, n) holds their results.
 """
 
 import numpy as np
@@ -13,8 +13,8 @@ from luce.kernels.pairs.logarithm import log1p_and_inverse
 
 
 @compiled
-def bradley_terry(delta, wins, losses, pull, curvature, room):
-    below, log_one, likely = room[0], room[1], room[2]
+def bradley_terry(delta, wins, losses, pull, curvature, workspace):
+    below, log_one, likely = workspace[0], workspace[1], workspace[2]
     _sigmoid(delta, below, log_one, likely)
     value = 0.0
     for k in range(len(delta)):
@@ -28,11 +28,11 @@ def bradley_terry(delta, wins, losses, pull, curvature, room):
 
 
 @compiled
-def davidson(delta, wins, losses, ties, log_nu, pull, curvature, mixed, room):
-    half, log_one, inverse = room[0], room[1], room[2]
+def davidson(delta, wins, losses, ties, log_nu, pull, curvature, mixed, workspace):
+    half, log_one, inverse = workspace[0], workspace[1], workspace[2]
     nu = np.exp(log_nu)
     _halves(delta, nu, half, log_one, inverse)
-    value = slope = bend = 0.0
+    value = derivative = hessian = 0.0
     for k in range(len(delta)):
         ahead, behind, tie = inverse[k], half[k] * half[k] * inverse[k], nu * half[k] * inverse[k]
         apart = ahead - behind if delta[k] >= 0.0 else behind - ahead
@@ -41,37 +41,37 @@ def davidson(delta, wins, losses, ties, log_nu, pull, curvature, mixed, room):
         pull[k] = lead - 0.5 * n * apart
         curvature[k] = 0.25 * n * (ahead + behind - apart * apart)
         mixed[k] = -0.5 * n * tie * apart
-        slope += ties[k] - n * tie
-        bend += n * tie * (1.0 - tie)
-    return value, slope, bend
+        derivative += ties[k] - n * tie
+        hessian += n * tie * (1.0 - tie)
+    return value, derivative, hessian
 
 
 @compiled
-def rao_kupper(delta, wins, losses, ties, margin, pull, curvature, mixed, room):
-    x = room[6]  # P(win) = σ(x), P(loss) = σ(y)
+def rao_kupper(delta, wins, losses, ties, margin, pull, curvature, mixed, workspace):
+    x = workspace[6]  # P(win) = σ(x), P(loss) = σ(y)
     for k in range(len(delta)):
         x[k] = delta[k] - margin
-    _sigmoid(x[: len(delta)], room[0], room[1], room[2])
+    _sigmoid(x[: len(delta)], workspace[0], workspace[1], workspace[2])
     for k in range(len(delta)):
         x[k] = -delta[k] - margin
-    _sigmoid(x[: len(delta)], room[3], room[4], room[5])
+    _sigmoid(x[: len(delta)], workspace[3], workspace[4], workspace[5])
     gap = -np.expm1(-2.0 * margin)
     log_gap = 2.0 * margin + np.log(gap)
-    value = slope = bend = 0.0
+    value = derivative = hessian = 0.0
     for k in range(len(delta)):
         w, lost, t = wins[k] + ties[k], losses[k] + ties[k], ties[k]
         ahead, behind = delta[k] - margin, -delta[k] - margin
-        rare, rare_behind = room[0, k] * room[2, k], room[3, k] * room[5, k]
-        not_won = rare if ahead >= 0.0 else room[2, k]
-        not_lost = rare_behind if behind >= 0.0 else room[5, k]
-        value += w * (min(ahead, 0.0) - room[1, k]) + lost * (min(behind, 0.0) - room[4, k]) + t * log_gap
+        rare, rare_behind = workspace[0, k] * workspace[2, k], workspace[3, k] * workspace[5, k]
+        not_won = rare if ahead >= 0.0 else workspace[2, k]
+        not_lost = rare_behind if behind >= 0.0 else workspace[5, k]
+        value += w * (min(ahead, 0.0) - workspace[1, k]) + lost * (min(behind, 0.0) - workspace[4, k]) + t * log_gap
         pull[k] = w * not_won - lost * not_lost
-        up, down = w * room[2, k] * rare, lost * room[5, k] * rare_behind
+        up, down = w * workspace[2, k] * rare, lost * workspace[5, k] * rare_behind
         curvature[k] = up + down
         mixed[k] = down - up
-        slope += 2.0 * t / gap - w * not_won - lost * not_lost
-        bend += up + down + 4.0 * t * (1.0 - gap) / (gap * gap)
-    return value, slope, bend
+        derivative += 2.0 * t / gap - w * not_won - lost * not_lost
+        hessian += up + down + 4.0 * t * (1.0 - gap) / (gap * gap)
+    return value, derivative, hessian
 
 
 @summing

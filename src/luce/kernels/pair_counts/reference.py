@@ -1,4 +1,4 @@
-"""Comparisons of two items by the formulas of their probabilities, and differences of the gradient for the rest."""
+"""The likelihood of comparisons from probabilities, and derivatives by finite differences: a reference for `cpu`."""
 
 import numpy as np
 

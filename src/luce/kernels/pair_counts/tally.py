@@ -1,4 +1,4 @@
-"""Comparisons put together by their two items, bucket by bucket: O(comparisons + items) but for short sorts."""
+"""Counts of comparisons by pair of items, by bucket sort: O(comparisons + items) but for short sorts."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ def count(items, places, weights, n_items):
     """The first and second item of each pair that occurs, sorted, and how often the first won, lost and tied."""
     starts, other, amount = _buckets(items, places, weights, n_items)
     tallied = np.zeros((n_items, 3))
-    room = min(len(other), n_items * (n_items - 1) // 2) + 1
-    first, second, counts = np.empty(room, np.int64), np.empty(room, np.int64), np.empty((3, room))
+    workspace = min(len(other), n_items * (n_items - 1) // 2) + 1
+    first, second, counts = np.empty(workspace, np.int64), np.empty(workspace, np.int64), np.empty((3, workspace))
     pair = 0
     for item in range(n_items):
         begin, end = starts[item], starts[item + 1]

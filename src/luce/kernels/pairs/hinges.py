@@ -1,4 +1,4 @@
-"""max(0, 1 − δ) over all pairs: directly where they are few, else in O(n log n) by one sort and sums over grades."""
+"""The hinge loss max(0, 1 − δ) over all pairs: directly where they are few, else in O(n log n) by one sort."""
 
 import numpy as np
 
@@ -21,15 +21,15 @@ def pair_hinges(first, last, offsets, scores, labels, weights, loss, gradient):
         if n == 0 or labels[order[0]] == labels[order[n - 1]]:
             continue
         grades = ends_of_grades(labels, order, n, ends)
-        ordered, weight, slope = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD]
+        ordered, weight, derivative = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD]
         highest, lowest = lay_out(scores, weights, order, n, ordered, weight)
-        slope[:] = 0.0
+        derivative[:] = 0.0
         if _pairs(n, ends) <= FEW * n:
-            loss[q] = _directly(n, ends, ordered, weight, slope)
+            loss[q] = _directly(n, ends, ordered, weight, derivative)
         else:
-            loss[q] = _sorted(n, grades, ends, 0.5 * (highest + lowest), ordered, weight, slope)
+            loss[q] = _sorted(n, grades, ends, 0.5 * (highest + lowest), ordered, weight, derivative)
         for k in range(n):
-            gradient[order[k]] = slope[k]
+            gradient[order[k]] = derivative[k]
 
 
 @compiled
@@ -41,20 +41,22 @@ def _pairs(n, ends):
 
 
 @compiled
-def _directly(n, ends, ordered, weight, slope):
+def _directly(n, ends, ordered, weight, derivative):
     loss = 0.0
     for i in range(n):
         begin, stop = ends[i], padded(ends[i], n)
         if begin == n:
             break
-        value, wrong = loops.hinge(ordered[i], weight[i], ordered[begin:stop], weight[begin:stop], slope[begin:stop])
+        value, wrong = loops.hinge(
+            ordered[i], weight[i], ordered[begin:stop], weight[begin:stop], derivative[begin:stop]
+        )
         loss += value
-        slope[i] -= wrong
+        derivative[i] -= wrong
     return loss
 
 
 @compiled
-def _sorted(n, grades, ends, middle, ordered, weight, slope):
+def _sorted(n, grades, ends, middle, ordered, weight, derivative):
     """Go down the scores with each item as the upper of its pairs, then up with each as the lower.
 
     The partners within the margin only ever become more; their weights and Σ w s are kept by grade in a tree of partial
@@ -74,7 +76,7 @@ def _sorted(n, grades, ends, middle, ordered, weight, slope):
             added -= 1
         lower, their_scores = _total(tree, grade[i] - 1)
         loss += weight[i] * (lower * (1.0 - (ordered[i] - middle)) + their_scores)
-        slope[i] -= weight[i] * lower
+        derivative[i] -= weight[i] * lower
     tree[:] = 0.0
     added = 0
     for place in range(n):
@@ -83,7 +85,7 @@ def _sorted(n, grades, ends, middle, ordered, weight, slope):
             i = by_score[added]
             _add(tree, grades + 1 - grade[i], weight[i], 0.0)
             added += 1
-        slope[j] += weight[j] * _total(tree, grades - grade[j])[0]
+        derivative[j] += weight[j] * _total(tree, grades - grade[j])[0]
     return loss
 
 

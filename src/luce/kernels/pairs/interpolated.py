@@ -1,4 +1,4 @@
-"""Sums over the pairs of different blocks of a list in O(n), by interpolation between cells of the scores.
+"""Sums over the pairs between blocks of a list in O(n), by interpolation between cells of the scores.
 
 The terms of a pair are f(δ) = log(1 + ν e^{−δ/2} + e^{−δ}), the logistic loss where ν = 0, and its derivatives, all of
 them analytic within π of the real axis. The scores are cut into cells of width 2, and within each pair of cells f is
@@ -19,8 +19,8 @@ WIDTH = 2.0
 NEGLIGIBLE = 36.0
 """e^−36 is less than the rounding of 1."""
 
-LOSS, DRAWN, WRONG, BENT, TERMS = range(5)
-"""The terms of a pair: the loss, the chance of a draw (the slope in log ν), minus the slope, the second derivative."""
+LOSS, DRAWN, WRONG, HESSIAN, TERMS = range(5)
+"""The terms of a pair: loss, probability of a draw (the derivative in log ν), minus the derivative, the second one."""
 
 
 @compiled
@@ -55,19 +55,19 @@ def table_of_terms(margin, tie):
                 table[i, LOSS, b, a] = np.log1p(rest) + max(-difference, 0.0)
                 table[i, DRAWN, b, a] = drawn
                 table[i, WRONG, b, a] = (lost if difference > 0.0 else 1.0) * inverse + 0.5 * drawn
-                table[i, BENT, b, a] = (lost * inverse + 0.25 * drawn * (1.0 + lost)) * inverse
+                table[i, HESSIAN, b, a] = (lost * inverse + 0.25 * drawn * (1.0 + lost)) * inverse
     return table
 
 
 def sums_over_later_blocks(cuts, share, scores, weight, margin, tie, table, first, last, sums):
     """Σ_j w_j f(s_i − s_j − margin) over the items j of all later blocks, and `share` of those of the own block.
 
-    Block k is the items cuts[k] … cuts[k + 1] − 1. Of the terms first … last − 1, `sums` (2, n) gets WRONG and BENT of
-    every item; returned are LOSS and DRAWN, each times w_i and summed over i too.
+    Block k is the items cuts[k] … cuts[k + 1] − 1. Of the terms first … last − 1, `sums` (2, n) gets WRONG and
+    HESSIAN of every item; returned are LOSS and DRAWN, each times w_i and summed over i too.
 
     >>> sums = np.empty((2, 2))
     >>> given = np.array([0, 1, 2]), np.zeros(2), np.array([1.0, 0.0]), np.ones(2)
-    >>> loss, _ = sums_over_later_blocks(*given, 0.0, 0.0, table_of_terms(0.0, 0.0), LOSS, BENT, sums)
+    >>> loss, _ = sums_over_later_blocks(*given, 0.0, 0.0, table_of_terms(0.0, 0.0), LOSS, HESSIAN, sums)
     >>> round(loss, 12)  # log(1 + 1/e)
     0.313261687518
     """
@@ -102,7 +102,7 @@ def _sums(cuts, share, numbers, cell, place, weight, margin, tie, table, first, 
                 loss += _dot(own[c], received[c, LOSS])
                 drawn += _dot(own[c], received[c, DRAWN])
                 _to_coefficients(transform, received[c, WRONG])
-                _to_coefficients(transform, received[c, BENT])
+                _to_coefficients(transform, received[c, HESSIAN])
                 _add(1.0 - share[k], own[c], later[c])
         for i in range(cuts[k], cuts[k + 1]):
             _chebyshev(place[i], basis)
@@ -163,7 +163,7 @@ def _receive_far(sign, numbers, weight, here, nodes, margin, tie, reach, receive
                 received[c, LOSS, a] += tied + lost if sign > 0 else moment + total * (margin - nodes[a])
                 received[c, DRAWN, a] += tied
                 received[c, WRONG, a] += 0.5 * tied + lost if sign > 0 else total
-                received[c, BENT, a] += 0.25 * tied + lost
+                received[c, HESSIAN, a] += 0.25 * tied + lost
         c += sign
 
 

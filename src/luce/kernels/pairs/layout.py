@@ -1,4 +1,4 @@
-"""A list laid out for pair loops: from the highest label down, followed by items that lose every pair by nothing.
+"""The memory layout of a list for loops over pairs: from the highest label down, padded with items of no effect.
 
 The inner loop of every kernel here runs over a stretch of partners that lie side by side. The stretch is lengthened to
 a multiple of PAD with items of score −∞, whose pairs add nothing, so that no loop has an odd end.

@@ -1,4 +1,4 @@
-"""log(1 + u) that compilers turn into vector instructions, with 1 / (1 + u) for the price of one division."""
+"""Vectorizable log(1 + u), with 1 / (1 + u) at the cost of one division."""
 
 import numpy as np
 from numba import njit

@@ -1,8 +1,8 @@
-"""The inner loops: one item, or two, against a stretch of partners below it.
+"""The inner loops over pairs: one item, or two, with all partners of a range below it.
 
-`slope` and `bend` collect the first and second derivatives of the partners, signed as for the lower item; those of the
-item itself are returned.  A pair's outcome is that the upper item wins, that the lower one does, or a draw; `wrong` is
-the chance of the second and half of the third, which is the slope of the loss.
+`derivative` and `hessian` collect the first and second derivatives of the partners, signed as for the lower item;
+those of the item itself are returned. A pair's outcome is that the upper item wins, that the lower one does, or a draw;
+`wrong` is the probability of the second plus half of the third, which is the derivative of the loss.
 """
 
 from luce.compiled import summing
@@ -11,13 +11,13 @@ from luce.kernels.pairs.logarithm import log1p_and_inverse
 
 
 @summing
-def two_logistic(b0, b1, a, product, slope, bend):
+def two_logistic(b0, b1, a, product, derivative, hessian):
     """log(1 + a_j b) for two items at once: one division serves both, and the logarithms wait in `product`.
 
-    An empty `bend` asks for no second derivatives.
+    An empty `hessian` asks for no second derivatives.
     """
-    wrong0, wrong1, bent0, bent1 = 0.0, 0.0, 0.0, 0.0
-    curved = len(bend) > 0
+    wrong0, wrong1, hessian_sum0, hessian_sum1 = 0.0, 0.0, 0.0, 0.0
+    curved = len(hessian) > 0
     for j in range(len(a)):
         r0, r1 = a[j] * b0, a[j] * b1
         p0, p1 = 1.0 + r0, 1.0 + r1
@@ -26,22 +26,22 @@ def two_logistic(b0, b1, a, product, slope, bend):
         right0, right1 = inverse * p1, inverse * p0
         q0, q1 = r0 * right0, r1 * right1
         product[j] *= both
-        slope[j] += q0 + q1
+        derivative[j] += q0 + q1
         wrong0 += q0
         wrong1 += q1
         if curved:
             c0, c1 = q0 * right0, q1 * right1
-            bend[j] += c0 + c1
-            bent0 += c0
-            bent1 += c1
-    return wrong0, wrong1, bent0, bent1
+            hessian[j] += c0 + c1
+            hessian_sum0 += c0
+            hessian_sum1 += c1
+    return wrong0, wrong1, hessian_sum0, hessian_sum1
 
 
 @summing
-def two_davidson(b0, b1, tie, a, product, slope, bend):
+def two_davidson(b0, b1, tie, a, product, derivative, hessian):
     """log(1 + ν x + x²), x = a_j b, for two items at once; also returns the sum of the chances of a draw."""
-    wrong0, wrong1, bent0, bent1, drawn = 0.0, 0.0, 0.0, 0.0, 0.0
-    curved = len(bend) > 0
+    wrong0, wrong1, hessian_sum0, hessian_sum1, drawn = 0.0, 0.0, 0.0, 0.0, 0.0
+    curved = len(hessian) > 0
     for j in range(len(a)):
         x0, x1 = a[j] * b0, a[j] * b1
         p0, p1 = 1.0 + x0 * (x0 + tie), 1.0 + x1 * (x1 + tie)
@@ -52,17 +52,17 @@ def two_davidson(b0, b1, tie, a, product, slope, bend):
         lost0, lost1 = x0 * x0 * right0, x1 * x1 * right1
         q0, q1 = lost0 + 0.5 * draw0, lost1 + 0.5 * draw1
         product[j] *= both
-        slope[j] += q0 + q1
+        derivative[j] += q0 + q1
         wrong0 += q0
         wrong1 += q1
         drawn += draw0 + draw1
         if curved:
             c0 = right0 * lost0 + 0.25 * draw0 * (1.0 - draw0)
             c1 = right1 * lost1 + 0.25 * draw1 * (1.0 - draw1)
-            bend[j] += c0 + c1
-            bent0 += c0
-            bent1 += c1
-    return wrong0, wrong1, bent0, bent1, drawn
+            hessian[j] += c0 + c1
+            hessian_sum0 += c0
+            hessian_sum1 += c1
+    return wrong0, wrong1, hessian_sum0, hessian_sum1, drawn
 
 
 @summing
@@ -83,26 +83,26 @@ def closeness(score, rate, scores, close):
 
 
 @summing
-def logistic(score, scores, close, weight, slope, bend):
-    """Weighted log(1 + e^{−δ}) from e^{−|δ|}: returns the loss, the slope and the bend of the item."""
-    loss, wrong, bent = 0.0, 0.0, 0.0
+def logistic(score, scores, close, weight, derivative, hessian):
+    """Weighted log(1 + e^{−δ}) from e^{−|δ|}: returns the loss, the derivative and the hessian of the item."""
+    loss, wrong, hessian_sum = 0.0, 0.0, 0.0
     for j in range(len(scores)):
         difference = score - scores[j]
         logarithm, inverse = log1p_and_inverse(close[j])
         q = weight[j] * inverse * (close[j] if difference > 0.0 else 1.0)
         c = weight[j] * close[j] * inverse * inverse
         loss += weight[j] * (logarithm + max(-difference, 0.0))
-        slope[j] += q
+        derivative[j] += q
         wrong += q
-        bend[j] += c
-        bent += c
-    return loss, wrong, bent
+        hessian[j] += c
+        hessian_sum += c
+    return loss, wrong, hessian_sum
 
 
 @summing
-def davidson(score, tie, scores, close, weight, slope, bend):
+def davidson(score, tie, scores, close, weight, derivative, hessian):
     """Weighted log(1 + ν e^{−δ/2} + e^{−δ}) from e^{−|δ|/2}; also returns the sum of the chances of a draw."""
-    loss, wrong, bent, drawn = 0.0, 0.0, 0.0, 0.0
+    loss, wrong, hessian_sum, drawn = 0.0, 0.0, 0.0, 0.0
     for j in range(len(scores)):
         difference = score - scores[j]
         x = close[j]
@@ -111,23 +111,23 @@ def davidson(score, tie, scores, close, weight, slope, bend):
         q = weight[j] * (inverse * (x * x if difference > 0.0 else 1.0) + 0.5 * draw)
         c = weight[j] * (x * x * inverse * inverse + 0.25 * draw * (1.0 - draw))
         loss += weight[j] * (logarithm + max(-difference, 0.0))
-        slope[j] += q
+        derivative[j] += q
         wrong += q
-        bend[j] += c
-        bent += c
+        hessian[j] += c
+        hessian_sum += c
         drawn += weight[j] * draw
-    return loss, wrong, bent, drawn
+    return loss, wrong, hessian_sum, drawn
 
 
 @summing
-def hinge(score, own_weight, scores, weight, slope):
-    """Weighted max(0, 1 − δ): returns the loss and the slope of the item."""
+def hinge(score, own_weight, scores, weight, derivative):
+    """Weighted max(0, 1 − δ): returns the loss and the derivative of the item."""
     loss, wrong = 0.0, 0.0
     for j in range(len(scores)):
         short = 1.0 - (score - scores[j])
         q = own_weight * weight[j] if short > 0.0 else 0.0
         loss += own_weight * weight[j] * max(short, 0.0)
-        slope[j] += q
+        derivative[j] += q
         wrong += q
     return loss, wrong
 

@@ -1,4 +1,4 @@
-"""Pairs as games: the loss is −log of the chance of what happened, without draws, with Rao-Kupper's or with Davidson's.
+"""Pairs as games: the loss is −log of the probability of the outcome, without draws, with Rao-Kupper's or Davidson's.
 
 Rao-Kupper: a win costs ℓ(δ) = log(1 + θ e^{−δ}), a draw ℓ(δ) + ℓ(−δ) − log(θ² − 1): a draw is a win either way, and
 every item meets all items of its own grade and below, with log θ off its score. Davidson: every pair costs
@@ -18,7 +18,7 @@ RANGE = 690.0
 """The logarithm of the largest product that may wait for its logarithm."""
 
 SMALL = 1e-6
-"""Mean slope below which a product of 1 + e^{−δ} has lost the digits of the loss, and pairs are taken one by one."""
+"""Mean derivative below which a product of 1 + e^{−δ} is too inaccurate, and pairs are taken one by one."""
 
 FEW = 1_000
 """Pairs an item up to which going through them is quicker than `blocks`, all of whose blocks have fewer."""
@@ -73,8 +73,13 @@ def _first_partners(n, ends, draws, starts):
 
 @compiled
 def _one_list(n, pairs, order, ends, starts, scores, weights, draws, parameter, work, curved):
-    """Loss and slope of the tie parameter of one list; leaves the gradient in work[2], the bends in work[3]."""
-    ordered, weight, slope, bend = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD], work[3][: n + PAD]
+    """Loss and derivative of the tie parameter of one list; leaves the gradient in work[2], the hessians in work[3]."""
+    ordered, weight, derivative, hessian = (
+        work[0][: n + PAD],
+        work[1][: n + PAD],
+        work[2][: n + PAD],
+        work[3][: n + PAD],
+    )
     highest, lowest = lay_out(scores, weights, order, n, ordered, weight)
     margin = np.log1p(np.exp(parameter)) if draws == RAO_KUPPER else 0.0
     tie = np.exp(parameter) if draws == DAVIDSON else 0.0
@@ -83,47 +88,49 @@ def _one_list(n, pairs, order, ends, starts, scores, weights, draws, parameter, 
     quick = weights.size == 0 and rounds > 0
     sums = 0.0, 0.0, 0.0
     if quick:
-        wanted = bend if curved else bend[:0]
-        sums = _two_by_two(n, starts, middle, margin, tie, rounds, ordered, slope, wanted, work[4:7])
+        wanted = hessian if curved else hessian[:0]
+        sums = _two_by_two(n, starts, middle, margin, tie, rounds, ordered, derivative, wanted, work[4:7])
     if not quick or sums[1] < SMALL * pairs:
         quick = False
-        sums = _one_by_one(n, starts, margin, tie, ordered, weight, slope, bend, work[4:6])
+        sums = _one_by_one(n, starts, margin, tie, ordered, weight, derivative, hessian, work[4:6])
     if draws == NO_DRAWS:
-        fixed, fixed_slope = 0.0, 0.0
+        fixed, fixed_derivative = 0.0, 0.0
     else:
         met = starts if quick else starts[:0]
-        fixed, fixed_slope = constants_of_draws(n, ends, met, draws, parameter, middle, ordered, weight, slope, bend)
-    return sums[0] + fixed, own_share(draws, parameter) * sums[1] + sums[2] + fixed_slope
+        fixed, fixed_derivative = constants_of_draws(
+            n, ends, met, draws, parameter, middle, ordered, weight, derivative, hessian
+        )
+    return sums[0] + fixed, own_share(draws, parameter) * sums[1] + sums[2] + fixed_derivative
 
 
 @compiled
-def _two_by_two(n, starts, middle, margin, tie, rounds, ordered, slope, bend, work):
+def _two_by_two(n, starts, middle, margin, tie, rounds, ordered, derivative, hessian, work):
     """All pairs by e^s of each item, two items with the same partners at a time; returns Σ loss, Σ wrong, Σ drawn."""
     a, b, product = work[0][: n + PAD], work[1][: n + PAD], work[2][: n + PAD]
     _powers(ordered, 1.0 if tie == 0.0 else 0.5, middle, margin, a, b)
     product[:] = 1.0
-    slope[:] = 0.0
-    bend[:] = 0.0
+    derivative[:] = 0.0
+    hessian[:] = 0.0
     loss, wrong, drawn = 0.0, 0.0, 0.0
     i, waiting = 0, 0
     while i < n and starts[i] < n:
         two = i + 1 < n and starts[i + 1] == starts[i]
         begin, stop = starts[i], padded(starts[i], n)
-        partners = a[begin:stop], product[begin:stop], slope[begin:stop], bend[begin:stop]
+        partners = a[begin:stop], product[begin:stop], derivative[begin:stop], hessian[begin:stop]
         second = b[i + 1] if two else 0.0
         if tie == 0.0:
-            wrong0, wrong1, bent0, bent1 = loops.two_logistic(b[i], second, *partners)
+            wrong0, wrong1, hessian_sum0, hessian_sum1 = loops.two_logistic(b[i], second, *partners)
         else:
-            wrong0, wrong1, bent0, bent1, draw = loops.two_davidson(b[i], second, tie, *partners)
+            wrong0, wrong1, hessian_sum0, hessian_sum1, draw = loops.two_davidson(b[i], second, tie, *partners)
             drawn += draw
-        slope[i] -= wrong0
+        derivative[i] -= wrong0
         wrong += wrong0 + wrong1
         if two:
-            slope[i + 1] -= wrong1
-        if len(bend):
-            bend[i] += bent0
+            derivative[i + 1] -= wrong1
+        if len(hessian):
+            hessian[i] += hessian_sum0
             if two:
-                bend[i + 1] += bent1
+                hessian[i + 1] += hessian_sum1
         waiting += 1
         if waiting == rounds:
             loss += loops.logarithms(product)
@@ -141,11 +148,11 @@ def _powers(ordered, rate, middle, margin, a, b):
 
 
 @compiled
-def _one_by_one(n, starts, margin, tie, ordered, weight, slope, bend, work):
+def _one_by_one(n, starts, margin, tie, ordered, weight, derivative, hessian, work):
     """The same for any scores and weights, an exponential and a logarithm a pair."""
     close, pair = work[0], work[1]
-    slope[:] = 0.0
-    bend[:] = 0.0
+    derivative[:] = 0.0
+    hessian[:] = 0.0
     loss, wrong, drawn = 0.0, 0.0, 0.0
     for i in range(n):
         if starts[i] >= n:
@@ -156,14 +163,14 @@ def _one_by_one(n, starts, margin, tie, ordered, weight, slope, bend, work):
         if begin <= i:
             pair[i] = 0.0  # no game with itself
         loops.closeness(s, 1.0 if tie == 0.0 else 0.5, ordered[here], close[here])
-        partners = ordered[here], close[here], pair[here], slope[here], bend[here]
+        partners = ordered[here], close[here], pair[here], derivative[here], hessian[here]
         if tie == 0.0:
-            value, mine, bent = loops.logistic(s, *partners)
+            value, mine, hessian_sum = loops.logistic(s, *partners)
         else:
-            value, mine, bent, draw = loops.davidson(s, tie, *partners)
+            value, mine, hessian_sum, draw = loops.davidson(s, tie, *partners)
             drawn += draw
         loss += value
         wrong += mine
-        slope[i] -= mine
-        bend[i] += bent
+        derivative[i] -= mine
+        hessian[i] += hessian_sum
     return loss, wrong, drawn

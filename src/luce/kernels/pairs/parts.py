@@ -1,4 +1,4 @@
-"""Huge lists in parts: a part takes every so manieth item against its partners, and the parts are added up in order.
+"""Very long lists in parts, each with every k-th item and all its partners, summed in order.
 
 A part takes a fraction of a second, and Python handles signals between parts: Ctrl-C need not wait for a list to end.
 """

@@ -1,4 +1,4 @@
-"""The places that present scores give the items of a list, and what a swap of two places is worth.
+"""The places of the items of a list under the current scores, and the change of NDCG by a swap of two places.
 
 Equal scores form a block and share its places: what a pair is worth is the mean over the orders of equal scores.
 """

@@ -1,4 +1,4 @@
-"""The pair losses term by term over all pairs: what the compiled kernels must equal."""
+"""The pair losses summed over all pairs, as a reference for the compiled kernels."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ def pair_outcomes(
     draws: str = "none",
     parameter: float = 0.0,
 ) -> tuple[float, Floats, Floats, float]:
-    """Loss, gradient, second derivative and slope of the tie parameter of one list."""
+    """Loss, gradient, second derivative and derivative of the tie parameter of one list."""
     y = np.asarray(labels, dtype=np.float64)
     terms = {"none": _logistic, "rao-kupper": _rao_kupper, "davidson": _davidson}[draws]
     return _summed(scores, labels, weights, lambda i, j, d: terms(d, parameter, y[i] == y[j]), ties=draws != "none")
@@ -64,8 +64,8 @@ def pair_swaps(
         places = np.ix_(ranks[i], ranks[j])
         mean = worth[places].sum() / (~np.eye(len(seen), dtype=bool)[places]).sum()
         c = (g[i] - g[j]) / ideal * mean if ideal > 0 else 0.0
-        value, slope, bend, _ = _logistic(d, 0.0, False)
-        return c * value, c * slope, c * bend, 0.0
+        value, derivative, hessian, _ = _logistic(d, 0.0, False)
+        return c * value, c * derivative, c * hessian, 0.0
 
     return _summed(scores, labels, weights, terms)[:3]
 
@@ -94,17 +94,17 @@ def _rao_kupper(d: float, parameter: float, tied: bool) -> Terms:
     )  # the chances that the item does not win, and that its partner does not
     if not tied:
         return -win, -q, q * (1 - q), q * share
-    tie_slope = (q + back) * share - 1 - power / (2 + power)
-    return -draw, back - q, q * (1 - q) + back * (1 - back), tie_slope
+    tie_derivative = (q + back) * share - 1 - power / (2 + power)
+    return -draw, back - q, q * (1 - q) + back * (1 - back), tie_derivative
 
 
 def _davidson(d: float, parameter: float, tied: bool) -> Terms:
     win, draw, lose = log_chances(d, "davidson", parameter)
-    slope = np.exp(lose) + np.exp(draw) / 2  # of log D, as d falls
-    bend = np.exp(lose + win) + np.exp(draw) * (np.exp(lose) + np.exp(win)) / 4
+    derivative = np.exp(lose) + np.exp(draw) / 2  # of log D, as d falls
+    hessian = np.exp(lose + win) + np.exp(draw) * (np.exp(lose) + np.exp(win)) / 4
     if not tied:
-        return -win, -slope, bend, np.exp(draw)
-    return -draw, 0.5 - slope, bend, np.exp(draw) - 1
+        return -win, -derivative, hessian, np.exp(draw)
+    return -draw, 0.5 - derivative, hessian, np.exp(draw) - 1
 
 
 def _summed(
@@ -117,14 +117,16 @@ def _summed(
     """Σ w_i w_j times the terms of each observed pair with y_i > y_j, and with `ties` of each with y_i = y_j."""
     s, y = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     w = np.ones(len(s)) if weights is None else np.asarray(weights, dtype=np.float64)
-    loss, tie_slope, gradient, curvature = 0.0, 0.0, np.zeros(len(s)), np.zeros(len(s))
+    loss, tie_derivative, gradient, curvature = 0.0, 0.0, np.zeros(len(s)), np.zeros(len(s))
     for i, j in np.ndindex(len(s), len(s)):
         if y[i] > y[j] or (ties and i < j and y[i] == y[j]):
-            value, slope, bend, by_parameter = (float(w[i] * w[j]) * term for term in terms(i, j, float(s[i] - s[j])))
+            value, derivative, hessian, by_parameter = (
+                float(w[i] * w[j]) * term for term in terms(i, j, float(s[i] - s[j]))
+            )
             loss += value
-            tie_slope += by_parameter
-            gradient[i] += slope
-            gradient[j] -= slope
-            curvature[i] += bend
-            curvature[j] += bend
-    return loss, gradient, curvature, tie_slope
+            tie_derivative += by_parameter
+            gradient[i] += derivative
+            gradient[j] -= derivative
+            curvature[i] += hessian
+            curvature[j] += hessian
+    return loss, gradient, curvature, tie_derivative

@@ -1,4 +1,4 @@
-"""(1 − δ)² over all pairs in O(n): a grade needs to know of the grades above only their weight, mean and scatter."""
+"""The squared loss (1 − δ)² over all pairs in O(n), from the weight, mean and scatter of the grades above."""
 
 import numpy as np
 
@@ -17,17 +17,17 @@ def pair_squares(first, last, offsets, scores, labels, weights, loss, gradient, 
         if n == 0 or labels[order[0]] == labels[order[n - 1]]:
             continue
         ends_of_grades(labels, order, n, ends)
-        ordered, weight, slope, bend = work[0], work[1], work[2], work[3]
+        ordered, weight, derivative, hessian = work[0], work[1], work[2], work[3]
         highest, _ = lay_out(scores, weights, order, n, ordered, weight)
         for k in range(n):
             ordered[k] -= highest  # a constant added to all scores costs no digits
-        loss[q] = _above(n, ends, ordered, weight, slope, bend)
-        _below(n, ends, ordered, weight, slope, bend)
+        loss[q] = _above(n, ends, ordered, weight, derivative, hessian)
+        _below(n, ends, ordered, weight, derivative, hessian)
         for k in range(n):
-            gradient[order[k]] = slope[k]
+            gradient[order[k]] = derivative[k]
         if second.size:
             for k in range(n):
-                second[order[k]] = bend[k]
+                second[order[k]] = hessian[k]
 
 
 @summing
@@ -45,7 +45,7 @@ def _moments(scores, weights):
 
 
 @compiled
-def _above(n, ends, ordered, weight, slope, bend):
+def _above(n, ends, ordered, weight, derivative, hessian):
     """The loss, and what the grades above do to each item: Σ_i w_i (1 − s_i + s)² = W (1 + s − mean)² + scatter."""
     loss, begin = 0.0, 0
     total, mean, scatter = 0.0, 0.0, 0.0
@@ -54,15 +54,15 @@ def _above(n, ends, ordered, weight, slope, bend):
         mine, my_mean, my_scatter = _moments(ordered[begin:end], weight[begin:end])
         loss += total * (mine * (1.0 + my_mean - mean) ** 2 + my_scatter) + mine * scatter
         for k in range(begin, end):
-            slope[k] = 2.0 * weight[k] * total * (1.0 + ordered[k] - mean)
-            bend[k] = 2.0 * weight[k] * total
+            derivative[k] = 2.0 * weight[k] * total * (1.0 + ordered[k] - mean)
+            hessian[k] = 2.0 * weight[k] * total
         total, mean, scatter = _joined(total, mean, scatter, mine, my_mean, my_scatter)
         begin = end
     return loss
 
 
 @compiled
-def _below(n, ends, ordered, weight, slope, bend):
+def _below(n, ends, ordered, weight, derivative, hessian):
     """What the grades below do to each item, from the last grade up."""
     total, mean, end = 0.0, 0.0, n
     while end > 0:
@@ -70,8 +70,8 @@ def _below(n, ends, ordered, weight, slope, bend):
         while begin > 0 and ends[begin - 1] == end:
             begin -= 1
         for k in range(begin, end):
-            slope[k] -= 2.0 * weight[k] * total * (1.0 - ordered[k] + mean)
-            bend[k] += 2.0 * weight[k] * total
+            derivative[k] -= 2.0 * weight[k] * total * (1.0 - ordered[k] + mean)
+            hessian[k] += 2.0 * weight[k] * total
         mine, my_mean, my_scatter = _moments(ordered[begin:end], weight[begin:end])
         total, mean, _ = _joined(total, mean, 0.0, mine, my_mean, my_scatter)
         end = begin

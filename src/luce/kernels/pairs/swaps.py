@@ -1,4 +1,4 @@
-"""log(1 + e^{−δ}) weighted by what swapping the two items does to NDCG at the present ranks (LambdaRank, LambdaLoss).
+"""log(1 + e^{−δ}) weighted by the change of NDCG if the two items were swapped (LambdaRank, LambdaLoss).
 
 Items stand by falling score, equal scores by falling gain. Every block of equal scores that begins within the
 truncation level meets itself and all items below it: item by item, or a large block at once by sums over its gains.
@@ -20,7 +20,7 @@ NEAR = 600.0
 LARGE = 32
 """Items from which a block of equal scores is taken at once."""
 
-SCORE, GAIN, WEIGHT, VALUE, POWER, CLOSE, SLOPE, BEND, ROWS = range(9)
+SCORE, GAIN, WEIGHT, VALUE, POWER, CLOSE, DERIVATIVE, HESSIAN, ROWS = range(9)
 """What is known of each item, and then what is found; VALUE is what a swap is worth, POWER is e^{s − middle}."""
 
 
@@ -66,10 +66,10 @@ def pair_swaps(
                 loss[q] += _meet(begin, ends[begin], n, near, items)
             begin, number = ends[begin], number + 1
         for k in range(n):
-            gradient[order[k]] = items[SLOPE, places[k]]
+            gradient[order[k]] = items[DERIVATIVE, places[k]]
         if second.size:
             for k in range(n):
-                second[order[k]] = items[BEND, places[k]]
+                second[order[k]] = items[HESSIAN, places[k]]
 
 
 @compiled
@@ -82,8 +82,8 @@ def _fill(order, places, scores, gains, weights, ideal, items):
         items[WEIGHT, here] = weights[row] if weights.size else 1.0
     items[:, n : n + PAD] = 0.0  # items without weight: pairs with them add nothing
     items[SCORE, n : n + PAD] = items[SCORE, n - 1]
-    items[SLOPE, : n + PAD] = 0.0
-    items[BEND, : n + PAD] = 0.0
+    items[DERIVATIVE, : n + PAD] = 0.0
+    items[HESSIAN, : n + PAD] = 0.0
 
 
 @summing
@@ -99,7 +99,7 @@ def _powers(scores, power):
 
 @compiled
 def _meet(begin, end, n, near, items):
-    """The loss of the block against itself and the items below; adds to their slopes and bends."""
+    """The loss of the block against itself and the items below; adds to their derivatives and hessians."""
     loss = 0.0
     here = slice(begin, padded(begin, n))
     if near:
@@ -118,12 +118,12 @@ def _meet(begin, end, n, near, items):
             items[WEIGHT][here],
             items[VALUE][here],
             items[CLOSE][here],
-            items[SLOPE][here],
-            items[BEND][here],
+            items[DERIVATIVE][here],
+            items[HESSIAN][here],
         )
         loss += found[0]
-        items[SLOPE, i] -= found[1]
-        items[BEND, i] += found[2]
+        items[DERIVATIVE, i] -= found[1]
+        items[HESSIAN, i] += found[2]
     return loss
 
 
@@ -142,33 +142,39 @@ def _closeness(score, scores, close):
 
 
 @summing
-def _item(score, gain, weight, scores, gains, weights, values, close, slope, bend):
-    """One item against those of no higher score: returns the loss, its slope and its bend; adds to those of the others.
+def _item(score, gain, weight, scores, gains, weights, values, close, derivative, hessian):
+    """One item with all of no higher score: returns loss and derivatives, adds to the derivatives of the others.
 
     A pair's weight is negative where the item of lower score has the higher gain.
     """
-    loss, pull, bent = 0.0, 0.0, 0.0
+    loss, pull, hessian_sum = 0.0, 0.0, 0.0
     for j in range(len(scores)):
         c = weight * weights[j] * values[j] * (gain - gains[j])
         logarithm, inverse = log1p_and_inverse(close[j])
         q = c * inverse * (close[j] if c > 0.0 else 1.0)
         b = abs(c) * close[j] * inverse * inverse
         loss += abs(c) * logarithm + max(-c, 0.0) * (score - scores[j])
-        slope[j] += q
+        derivative[j] += q
         pull += q
-        bend[j] += b
-        bent += b
-    return loss, pull, bent
+        hessian[j] += b
+        hessian_sum += b
+    return loss, pull, hessian_sum
 
 
 @compiled
 def _block(begin, end, n, items):
-    """A block of equal scores against itself and the items below: returns the loss, adds to slopes and bends.
+    """A block of equal scores against itself and the items below: returns the loss, adds to derivatives and hessians.
 
     An item meets those of the block with higher gains, which should win, and those with lower gains, which should not.
     Their Σ w (G_i − G_j) come from running sums over the block; what the item asks of them is kept where they part.
     """
-    scores, gains, weights, slope, bend = items[SCORE], items[GAIN], items[WEIGHT], items[SLOPE], items[BEND]
+    scores, gains, weights, derivative, hessian = (
+        items[SCORE],
+        items[GAIN],
+        items[WEIGHT],
+        items[DERIVATIVE],
+        items[HESSIAN],
+    )
     size = end - begin
     above, asked = np.zeros((2, size + 1)), np.zeros((6, size + 1))
     for t in range(size):
@@ -184,28 +190,28 @@ def _block(begin, end, n, items):
         right = wrong * items[CLOSE, j]
         curved = right * inverse
         loss += weights[j] * items[VALUE, j] * ((higher + lower) * logarithm + lower * (scores[begin] - scores[j]))
-        slope[j] += right * higher - wrong * lower
-        bend[j] += curved * (higher + lower)
+        derivative[j] += right * higher - wrong * lower
+        hessian[j] += curved * (higher + lower)
         for row, value in enumerate((right, wrong, curved)):
             asked[row, t] += value
             asked[3 + row, t] += value * gains[j]
-    _answer(asked, gains[begin:end], weights[begin:end], slope[begin:end], bend[begin:end])
+    _answer(asked, gains[begin:end], weights[begin:end], derivative[begin:end], hessian[begin:end])
     return loss
 
 
 @compiled
-def _answer(asked, gains, weights, slope, bend):
-    """Slopes and bends of a block's items from those who meet them among the lower ones, then among the higher ones."""
+def _answer(asked, gains, weights, derivative, hessian):
+    """Derivatives of the items of a block from their pairs with lower items, then with higher items."""
     size = len(gains)
-    pull, pull_gain, bent, bent_gain = 0.0, 0.0, 0.0, 0.0
+    pull, pull_gain, hessian_sum, hessian_gain = 0.0, 0.0, 0.0, 0.0
     for i in range(size):
         pull, pull_gain = pull + asked[1, i], pull_gain + asked[4, i]
-        bent, bent_gain = bent + asked[2, i], bent_gain + asked[5, i]
-        slope[i] -= weights[i] * (gains[i] * pull - pull_gain)
-        bend[i] += weights[i] * (bent_gain - gains[i] * bent)
-    pull, pull_gain, bent, bent_gain = 0.0, 0.0, 0.0, 0.0
+        hessian_sum, hessian_gain = hessian_sum + asked[2, i], hessian_gain + asked[5, i]
+        derivative[i] -= weights[i] * (gains[i] * pull - pull_gain)
+        hessian[i] += weights[i] * (hessian_gain - gains[i] * hessian_sum)
+    pull, pull_gain, hessian_sum, hessian_gain = 0.0, 0.0, 0.0, 0.0
     for i in range(size - 1, -1, -1):
         pull, pull_gain = pull + asked[0, i + 1], pull_gain + asked[3, i + 1]
-        bent, bent_gain = bent + asked[2, i + 1], bent_gain + asked[5, i + 1]
-        slope[i] -= weights[i] * (gains[i] * pull - pull_gain)
-        bend[i] += weights[i] * (gains[i] * bent - bent_gain)
+        hessian_sum, hessian_gain = hessian_sum + asked[2, i + 1], hessian_gain + asked[5, i + 1]
+        derivative[i] -= weights[i] * (gains[i] * pull - pull_gain)
+        hessian[i] += weights[i] * (gains[i] * hessian_sum - hessian_gain)

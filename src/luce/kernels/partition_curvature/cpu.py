@@ -1,4 +1,4 @@
-"""Second derivatives of ordered partitions in two passes over a ranking, with one integral for each tied set."""
+"""Second derivatives of the partition likelihood in two passes over a ranking, with one integral per tied set."""
 
 import numpy as np
 

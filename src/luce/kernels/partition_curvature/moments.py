@@ -1,4 +1,4 @@
-"""One set against what lies below it: the mean and covariance of q over log time, on the nodes of the integral."""
+"""The mean and covariance of q over log time for one set and the items below it, on the nodes of the integral."""
 
 import numpy as np
 

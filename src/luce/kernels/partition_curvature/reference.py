@@ -1,4 +1,4 @@
-"""Second derivatives of the partition likelihood by differences of its gradient: what the compiled ones must equal."""
+"""Second derivatives of the partition likelihood by finite differences of its gradient, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""The partition likelihood of ragged lists: one sort, one sum of each set, one integral of each set but the last."""
+"""The partition likelihood of ragged lists: one sort, and one integral for each set but the last."""
 
 import math
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from luce.kernels.partition_likelihood import PARTITION
 from luce.kernels.partition_likelihood.gpu_integral import set_log_probability
-from luce.kernels.partition_likelihood.plain import WIDTH, Room, n_chunks
+from luce.kernels.partition_likelihood.plain import WIDTH, RowWorkspace, n_chunks
 
 LANES, DEEP = tl.constexpr(1_024), tl.constexpr(WIDTH // 1_024)
 """Columns that a program takes side by side, and one after the other."""
@@ -26,36 +26,45 @@ NONE = tl.constexpr(2147483647)
 """Above every label."""
 
 
-def losses_and_slopes(
-    scores: Tensor, labels: Tensor, starts: Tensor, longest: int, kind: int, room: Room, factor: float, out: Tensor
+def losses_and_gradient(
+    scores: Tensor,
+    labels: Tensor,
+    starts: Tensor,
+    longest: int,
+    kind: int,
+    workspace: RowWorkspace,
+    factor: float,
+    out: Tensor,
 ) -> None:
-    """All at once: what `sum_rest`, `finish_rows` and `write_slopes` do one after the other."""
+    """All at once: what `sum_rest`, `finish_rows` and `write_gradient` do one after the other."""
     n_labels = scores.shape[1]
-    if room.chunks > WHOLE:
-        sum_rest(scores, labels, starts, kind, room)
-        finish_rows(starts, n_labels, longest, kind, room)
-        write_slopes(scores, labels, starts, room, None, factor, out)
+    if workspace.chunks > WHOLE:
+        sum_rest(scores, labels, starts, kind, workspace)
+        finish_rows(starts, n_labels, longest, kind, workspace)
+        write_gradient(scores, labels, starts, workspace, None, factor, out)
         return
-    size, wide, nodes = _shape(longest, room.chunks)
-    _whole_rows[(room.n_rows,)](
-        scores, out, labels, starts, room.numbers, factor, n_labels, room.chunks, room.n_picked, kind, size, wide,
-        nodes, num_warps=8,
+    size, wide, nodes = _shape(longest, workspace.chunks)
+    _whole_rows[(workspace.n_rows,)](
+        scores, out, labels, starts, workspace.numbers, factor, n_labels, workspace.chunks, workspace.n_picked, kind,
+        size, wide, nodes, num_warps=8,
     )  # fmt: skip
 
 
-def sum_rest(scores: Tensor, labels: Tensor, starts: Tensor, kind: int, room: Room, first: int = 0) -> None:
+def sum_rest(
+    scores: Tensor, labels: Tensor, starts: Tensor, kind: int, workspace: RowWorkspace, first: int = 0
+) -> None:
     """Sum up each chunk of a row without the relevant labels, whose scores are picked; see `plain.sum_rest`."""
     n_labels = scores.shape[1]
-    _sum_rest[(room.n_rows, n_chunks(n_labels))](
-        scores, labels, starts, room.numbers, n_labels, room.chunks, first, kind == PARTITION, num_warps=4
+    _sum_rest[(workspace.n_rows, n_chunks(n_labels))](
+        scores, labels, starts, workspace.numbers, n_labels, workspace.chunks, first, kind == PARTITION, num_warps=4
     )
 
 
-def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, room: Room) -> None:
-    """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and slopes."""
-    size, wide, nodes = _shape(longest, room.chunks)
-    _finish_rows[(room.n_rows,)](
-        starts, room.numbers, n_labels, room.chunks, room.n_picked, kind, size, wide, nodes,
+def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, workspace: RowWorkspace) -> None:
+    """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and gradient."""
+    size, wide, nodes = _shape(longest, workspace.chunks)
+    _finish_rows[(workspace.n_rows,)](
+        starts, workspace.numbers, n_labels, workspace.chunks, workspace.n_picked, kind, size, wide, nodes,
         num_warps=4 if size * nodes <= TILE else 8,
     )  # fmt: skip
 
@@ -66,11 +75,11 @@ def _shape(longest: int, chunks: int) -> tuple[int, int, int]:
     return size, triton.next_power_of_2(chunks), max(1, min(16, 4 * TILE // size))
 
 
-def write_slopes(
+def write_gradient(
     scores: Tensor,
     labels: Tensor,
     starts: Tensor,
-    room: Room,
+    workspace: RowWorkspace,
     upstream: Tensor | None,
     factor: float,
     out: Tensor,
@@ -78,26 +87,28 @@ def write_slopes(
 ) -> None:
     """Write the gradient (B, N) of rows, each times its `upstream` and a factor; `out` may be the scores themselves."""
     n_labels = scores.shape[1]
-    given, stride = (room.numbers, 0) if upstream is None else (upstream, upstream.stride(0) if upstream.ndim else 0)
-    _write_slopes[(room.n_rows, n_chunks(n_labels))](
-        scores, out, labels, starts, room.numbers, given, stride, factor, n_labels, room.chunks, room.n_picked, first,
-        upstream is not None, num_warps=4,
+    given, stride = (
+        (workspace.numbers, 0) if upstream is None else (upstream, upstream.stride(0) if upstream.ndim else 0)
+    )
+    _write_gradient[(workspace.n_rows, n_chunks(n_labels))](
+        scores, out, labels, starts, workspace.numbers, given, stride, factor, n_labels, workspace.chunks,
+        workspace.n_picked, first, upstream is not None, num_warps=4,
     )  # fmt: skip
 
 
 def partition_lists(
     scores: Tensor, labels: Tensor, offsets: Tensor, longest: int, factor: float = 1.0
 ) -> tuple[Tensor, Tensor]:
-    """Losses (Q,), and slopes (N,) times a factor, of lists of at most `longest` items; NaN labels are not observed."""
+    """Losses (Q,) and gradient (N,) times a factor of lists of at most `longest` items; NaN labels are not observed."""
     losses = torch.empty(len(offsets) - 1, device=scores.device, dtype=torch.float32)
-    slopes = torch.empty(len(scores), device=scores.device, dtype=torch.float32)
+    gradient = torch.empty(len(scores), device=scores.device, dtype=torch.float32)
     largest = triton.next_power_of_2(max(longest, 128))
     warps = 4 if largest <= 2_048 else 8
     if len(losses):
         _partition_lists[(len(losses),)](
-            scores, labels, offsets, losses, slopes, factor, largest, max(1, TILE // largest), num_warps=warps
+            scores, labels, offsets, losses, gradient, factor, largest, max(1, TILE // largest), num_warps=warps
         )
-    return losses, slopes
+    return losses, gradient
 
 
 @triton.jit
@@ -114,31 +125,31 @@ def _within(labels, begin, end, low, high):
 
 @triton.jit
 def _whole_rows(
-    scores, out, labels, starts, room, factor, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr,
+    scores, out, labels, starts, workspace, factor, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr,
     wide: tl.constexpr, nodes: tl.constexpr,
 ):  # fmt: skip
     for chunk in range(chunks):
-        _sum_chunk(scores, labels, starts, room, n_labels, chunks, 0, chunk, kind == 0)
+        _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, 0, chunk, kind == 0)
     tl.debug_barrier()  # each step reads what other threads of the program have stored
-    _finish_row(starts, room, n_labels, chunks, n_picked, kind, size, wide, nodes)
+    _finish_row(starts, workspace, n_labels, chunks, n_picked, kind, size, wide, nodes)
     tl.debug_barrier()
     for chunk in range(chunks):
-        _write_chunk(scores, out, labels, starts, room, factor * 1.0, n_labels, chunks, n_picked, 0, chunk)
+        _write_chunk(scores, out, labels, starts, workspace, factor * 1.0, n_labels, chunks, n_picked, 0, chunk)
 
 
 @triton.jit
-def _sum_rest(scores, labels, starts, room, n_labels, chunks, first, without: tl.constexpr):
-    _sum_chunk(scores, labels, starts, room, n_labels, chunks, first, tl.program_id(1), without)
+def _sum_rest(scores, labels, starts, workspace, n_labels, chunks, first, without: tl.constexpr):
+    _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, first, tl.program_id(1), without)
 
 
 @triton.jit
-def _sum_chunk(scores, labels, starts, room, n_labels, chunks, first, chunk, without: tl.constexpr):
+def _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, first, chunk, without: tl.constexpr):
     row, n_rows = tl.program_id(0), tl.num_programs(0)
     done = chunk * LANES * DEEP
     columns = done + tl.arange(0, DEEP)[:, None] * LANES + tl.arange(0, LANES)[None, :]
     start = row.to(tl.int64) * n_labels
     s = tl.load(scores + start + columns, mask=columns < n_labels, other=-float("inf")).to(tl.float32)
-    tops = room + 4 * n_rows
+    tops = workspace + 4 * n_rows
     picked = tops + 2 * n_rows * chunks
     low, high = first + done, first + tl.minimum(done + LANES * DEEP, n_labels)
     at, end = _within(labels, tl.load(starts + row), tl.load(starts + row + 1), low, high)
@@ -163,19 +174,19 @@ def _sum_chunk(scores, labels, starts, room, n_labels, chunks, first, chunk, wit
 
 @triton.jit
 def _finish_rows(
-    starts, room, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
+    starts, workspace, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
     nodes: tl.constexpr,
 ):  # fmt: skip
-    _finish_row(starts, room, n_labels, chunks, n_picked, kind, size, wide, nodes)
+    _finish_row(starts, workspace, n_labels, chunks, n_picked, kind, size, wide, nodes)
 
 
 @triton.jit
 def _finish_row(
-    starts, room, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
+    starts, workspace, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
     nodes: tl.constexpr,
 ):  # fmt: skip
     row, n_rows = tl.program_id(0), tl.num_programs(0)
-    tops = room + 4 * n_rows
+    tops = workspace + 4 * n_rows
     picked = tops + 2 * n_rows * chunks
     at = tl.arange(0, wide)
     part = tl.load(tops + row * chunks + at, mask=at < chunks, other=-float("inf"))
@@ -190,73 +201,73 @@ def _finish_row(
     own = tl.load(picked + begin + places, mask=chosen, other=0.0)
     low = tl.log(tl.where(total > 0.0, total, 1.0))
     relative = tl.where(chosen, (own - shift) - low, 0.0)
-    slope = tl.zeros_like(relative)
-    value = tl.sum(slope, 0)
+    derivative = tl.zeros_like(relative)
+    value = tl.sum(derivative, 0)
     force = value
-    teaching = (count > 0) & (total > 0.0)
+    has_signal = (count > 0) & (total > 0.0)
     if kind != 2:
-        teaching = teaching & (count < n_labels)
-    if teaching:
+        has_signal = has_signal & (count < n_labels)
+    if has_signal:
         if kind == 0:
             log_p, rates = set_log_probability(relative, chosen, count, nodes)
             value = -log_p.to(tl.float32)
             force = tl.sum(rates, 0)
-            slope = -rates
+            derivative = -rates
         else:
             n = count.to(tl.float32)
             value = -tl.sum(relative, 0)
             force = n
-            slope = tl.where(chosen, n * tl.exp(relative) - 1.0, 0.0)
+            derivative = tl.where(chosen, n * tl.exp(relative) - 1.0, 0.0)
             if kind == 2:
                 value /= n
                 force = n / n
-                slope /= n
-    tl.store(room + row, value)
-    tl.store(room + n_rows + row, force)
-    tl.store(room + 2 * n_rows + row, shift)
-    tl.store(room + 3 * n_rows + row, low)
-    tl.store(picked + n_picked + begin + places, slope, mask=chosen)
+                derivative /= n
+    tl.store(workspace + row, value)
+    tl.store(workspace + n_rows + row, force)
+    tl.store(workspace + 2 * n_rows + row, shift)
+    tl.store(workspace + 3 * n_rows + row, low)
+    tl.store(picked + n_picked + begin + places, derivative, mask=chosen)
 
 
 @triton.jit
-def _write_slopes(
-    scores, out, labels, starts, room, upstream, stride, factor, n_labels, chunks, n_picked, first,
+def _write_gradient(
+    scores, out, labels, starts, workspace, upstream, stride, factor, n_labels, chunks, n_picked, first,
     scaled: tl.constexpr,
 ):  # fmt: skip
     scale = factor * 1.0
     if scaled:
         scale = tl.load(upstream + tl.program_id(0) * stride).to(tl.float32) * factor
-    _write_chunk(scores, out, labels, starts, room, scale, n_labels, chunks, n_picked, first, tl.program_id(1))
+    _write_chunk(scores, out, labels, starts, workspace, scale, n_labels, chunks, n_picked, first, tl.program_id(1))
 
 
 @triton.jit
-def _write_chunk(scores, out, labels, starts, room, scale, n_labels, chunks, n_picked, first, chunk):
+def _write_chunk(scores, out, labels, starts, workspace, scale, n_labels, chunks, n_picked, first, chunk):
     row, n_rows = tl.program_id(0), tl.num_programs(0)
     done = chunk * LANES * DEEP
     columns = done + tl.arange(0, DEEP)[:, None] * LANES + tl.arange(0, LANES)[None, :]
     start = row.to(tl.int64) * n_labels
     s = tl.load(scores + start + columns, mask=columns < n_labels, other=-float("inf")).to(tl.float32)
-    force = scale * tl.load(room + n_rows + row)
-    share = tl.exp((s - tl.load(room + 2 * n_rows + row)) - tl.load(room + 3 * n_rows + row))
+    force = scale * tl.load(workspace + n_rows + row)
+    share = tl.exp((s - tl.load(workspace + 2 * n_rows + row)) - tl.load(workspace + 3 * n_rows + row))
     tl.store(out + start + columns, tl.where(force == 0.0, 0.0, force * share), mask=columns < n_labels)
     tl.debug_barrier()  # the relevant labels are written over what was just stored
-    slopes = room + 4 * n_rows + 2 * n_rows * chunks + n_picked
+    gradient = workspace + 4 * n_rows + 2 * n_rows * chunks + n_picked
     low, high = first + done, first + tl.minimum(done + LANES * DEEP, n_labels)
     begin, after = _within(labels, tl.load(starts + row), tl.load(starts + row + 1), low, high)
     for at in range(begin, after, 128):
         places = at + tl.arange(0, 128)
         label = tl.load(labels + places, mask=places < after, other=first)
-        slope = tl.load(slopes + places, mask=places < after, other=0.0)
-        tl.store(out + start + (label - first), scale * slope, mask=places < after)
+        derivative = tl.load(gradient + places, mask=places < after, other=0.0)
+        tl.store(out + start + (label - first), scale * derivative, mask=places < after)
 
 
 @triton.jit
-def _partition_lists(scores, labels, offsets, losses, slopes, factor, largest: tl.constexpr, nodes: tl.constexpr):
-    """An eighth of the room, or half of it, where that holds the list."""
+def _partition_lists(scores, labels, offsets, losses, gradient, factor, largest: tl.constexpr, nodes: tl.constexpr):
+    """An eighth of the workspace, or half of it, where that holds the list."""
     row = tl.program_id(0)
     begin = tl.load(offsets + row)
     count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
-    value, out = losses + row, slopes + begin
+    value, out = losses + row, gradient + begin
     if count <= largest // 8:
         _partition_list(scores + begin, labels + begin, value, out, count, factor, largest // 8, nodes * 8)
     elif count <= largest // 2:
@@ -272,8 +283,8 @@ def _partition_list(scores, labels, loss, out, count, factor, size: tl.constexpr
     s = tl.load(scores + places, mask=here, other=0.0).to(tl.float32)
     y = tl.load(labels + places, mask=here, other=float("nan")).to(tl.float32)
     seen = y == y
-    slope = tl.zeros_like(s)
-    value = tl.sum(slope.to(tl.float64), 0)
+    derivative = tl.zeros_like(s)
+    value = tl.sum(derivative.to(tl.float64), 0)
     level = tl.max(tl.where(seen, y, -float("inf")), 0)
     rest = seen & (y < level)
     while tl.sum(rest.to(tl.int32), 0) > 0:
@@ -285,8 +296,8 @@ def _partition_list(scores, labels, loss, out, count, factor, size: tl.constexpr
         n = tl.sum(chosen.to(tl.int32), 0)
         log_p, rates = set_log_probability(relative, chosen, n, nodes)
         value -= log_p
-        slope += tl.sum(rates, 0) / total * weight - rates
+        derivative += tl.sum(rates, 0) / total * weight - rates
         level = tl.max(tl.where(rest, y, -float("inf")), 0)
         rest = seen & (y < level)
     tl.store(loss, value.to(tl.float32))
-    tl.store(out + places, slope * factor, mask=here)
+    tl.store(out + places, derivative * factor, mask=here)

@@ -1,7 +1,7 @@
-"""log P(S > R) and its slopes on a GPU: the trapezoidal rule of `grid` and `integral`, many nodes at a time.
+"""log P(S > R) and its derivatives on a GPU: the trapezoidal rule of `grid` and `integral`, many nodes at a time.
 
 Each item's part is computed in float32, and so that it stays small: of log w, w = 1 − e^{−x}, the logarithm of x is
-kept apart for items with a small x at the mode. Sums over items are float64, since those of a large set need it.
+computed apart for items with a small x at the mode. Sums over items are float64, since those of a large set need it.
 """
 
 import triton
@@ -45,11 +45,11 @@ def _mode(log_a, chosen, n):
         logs, q = _factors(log_x, 0.0)
         x = tl.exp(tl.minimum(log_x, HUGE))
         total = tl.sum(tl.where(chosen, q, nothing), 0)
-        slope = tl.sum(tl.where(chosen, q * (1.0 - x - q), nothing), 0)
+        derivative = tl.sum(tl.where(chosen, q * (1.0 - x - q), nothing), 0)
         height = z - tl.exp(z) + tl.sum(tl.where(chosen, logs, nothing), 0)
-        sd = 1.0 / tl.sqrt(tl.exp(z) - slope)
+        sd = 1.0 / tl.sqrt(tl.exp(z) - derivative)
         distance = tl.log(1.0 + total) - z  # e^z = 1 + Σ q at the mode
-        move = distance / (1.0 - slope / (1.0 + total))
+        move = distance / (1.0 - derivative / (1.0 + total))
         near = tl.abs(move) < 0.1 * sd
         low = tl.where(distance > 0.0, z, low)
         high = tl.where(distance > 0.0, high, z)
@@ -66,10 +66,10 @@ def _ends(log_a, chosen, mode, sd, peak):
     z = mode - 6.0 * sd
     logs, q = _factors(log_a + z, 0.0)
     height = z - tl.exp(z) + tl.sum(tl.where(chosen, logs, nothing), 0)
-    slope = 1.0 - tl.exp(z) + tl.sum(tl.where(chosen, q, nothing), 0)
+    derivative = 1.0 - tl.exp(z) + tl.sum(tl.where(chosen, q, nothing), 0)
     fall = tl.exp(-mode) * CUT
     delta = tl.minimum(tl.sqrt(2.0 * fall), 1.0 + tl.log(1.0 + fall))
-    return z - tl.maximum(height - peak + CUT, 0.0) / slope, mode + delta
+    return z - tl.maximum(height - peak + CUT, 0.0) / derivative, mode + delta
 
 
 @triton.jit

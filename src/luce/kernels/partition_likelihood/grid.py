@@ -1,7 +1,7 @@
-"""The nodes of the trapezoidal rule for P(S > R): around the mode of the integrand, as far as it counts for anything.
+"""The nodes of the trapezoidal rule for P(S > R): around the mode of the integrand, as far as it is not negligible.
 
-The log-integrand is g(z) = z − e^z + Σ log w_i with w_i = 1 − e^{−x_i} and x_i = a_i e^z. Its slope is 1 − e^z + Σ q_i
-with q_i = x_i / (e^{x_i} − 1). It is concave, with its mode in [0, log(n + 1)].
+The log-integrand is g(z) = z − e^z + Σ log w_i with w_i = 1 − e^{−x_i} and x_i = a_i e^z. Its derivative is
+1 − e^z + Σ q_i with q_i = x_i / (e^{x_i} − 1). It is concave, with its mode in [0, log(n + 1)].
 """
 
 import numpy as np
@@ -35,10 +35,10 @@ def _mode(log_a):
     low, high = 0.0, np.log(n + 1.0)
     z = np.log1p(n / (1.0 + 0.5 * _sum(log_a)))  # were q = 1/(1 + x/2), and e^z = n in it
     for _ in range(30):
-        height, total, slope = _at(log_a, z)
-        sd = 1.0 / np.sqrt(np.exp(z) - slope)
+        height, total, derivative = _at(log_a, z)
+        sd = 1.0 / np.sqrt(np.exp(z) - derivative)
         distance = np.log1p(total) - z  # e^z = 1 + Σ q at the mode; falls with z
-        move = distance / (1.0 - slope / (1.0 + total))
+        move = distance / (1.0 - derivative / (1.0 + total))
         if abs(move) < 0.1 * sd:
             break
         if distance > 0.0:
@@ -60,7 +60,7 @@ def _sum(log_a):
 @summing
 def _at(log_a, z):
     """g, Σ q and Σ q (1 − x − q) at z."""
-    height, total, slope = z - np.exp(z), 0.0, 0.0
+    height, total, derivative = z - np.exp(z), 0.0, 0.0
     for i in range(len(log_a)):
         log_x = min(log_a[i] + z, LARGE)
         x = exp(max(log_x, TINY))
@@ -68,8 +68,8 @@ def _at(log_a, z):
         q = x * (1.0 - w) / w
         height += log(w) + min(log_x - TINY, 0.0)
         total += q
-        slope += q * (1.0 - x - q)
-    return height, total, slope
+        derivative += q * (1.0 - x - q)
+    return height, total, derivative
 
 
 @compiled

@@ -1,8 +1,8 @@
 """log P(S > R) and its derivatives by the trapezoidal rule in log time.
 
 With x_i = a_i e^z and w_i = 1 − e^{−x_i} the integrand is e^{z − e^z} Π w_i. The step is h = log 2 / m, so that x
-doubles every m nodes and w is carried by w ← w (2 − w): m chains of nodes, started by one exponential an item and
-carried on by multiplications, serve all nodes.
+doubles every m nodes and w is carried by w ← w (2 − w): m chains of nodes, each started by one exponential per item
+and continued by multiplications, serve all nodes.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ TINY, HUGE = -37.0, 4.0
 """log x below TINY at every node: log w = log x and q = 1; above HUGE at every node: log w = 0 and q = 0."""
 
 VECTOR = 4
-"""Items are taken by so many at a time; rows of scratch have room for as many more."""
+"""Items are taken by so many at a time; rows of scratch are longer by as many."""
 
 LARGE = 64.0
 """x stops here: 1 − w is then nothing but rounding, which a larger x would blow up in q = x (1 − w) / w."""
@@ -31,11 +31,11 @@ def integrate(n, tol, rate, scratch, curvature):
     """log P for the n items whose log a are in scratch[0]; writes E[q_i], ∂²log P/∂s_i² and, at [2, 0], Σ_ij H_ij."""
     low, high, chains, peak = grid(scratch[0, :n], tol)
     step = np.log(2.0) / chains
-    kept, tiny, tiny_sum = classify(n, low, high, rate, scratch)
-    log_a, x, w, first = scratch[0, :kept], scratch[1, :kept], scratch[2, :kept], scratch[3, :kept]
-    squares, own, begin = scratch[4, :kept], scratch[5, :kept], scratch[6, :kept]
+    n_active, tiny, tiny_sum = classify(n, low, high, rate, scratch)
+    log_a, x, w, first = scratch[0, :n_active], scratch[1, :n_active], scratch[2, :n_active], scratch[3, :n_active]
+    squares, own, begin = scratch[4, :n_active], scratch[5, :n_active], scratch[6, :n_active]
     # Where Π w cannot underflow it may be formed as it is: w ≥ x / (1 + x), so that −log w ≤ log 2 + max(0, −log x).
-    direct = kept * (0.7 + max(0.0, -span(log_a)[0] - low)) < 600.0
+    direct = n_active * (0.7 + max(0.0, -span(log_a)[0] - low)) < 600.0
     outer = np.empty(np.int64((high - low) / step) + 2)
     outer_part(low, step, tiny, tiny_sum - peak, direct, outer)
     begin_chains(log_a, low, begin, first, squares, own)
@@ -65,7 +65,7 @@ def classify(n, low, high, rate, scratch):
 
     Items that change nothing, w = 1 and q = 0, fill the last vector.
     """
-    log_a, kept, tiny, tiny_sum = scratch[0], 0, 0, 0.0
+    log_a, n_active, tiny, tiny_sum = scratch[0], 0, 0, 0.0
     for i in range(n):
         rate[0, i] = -1.0  # an item that waits for its rate
         if log_a[i] + high < TINY:
@@ -75,12 +75,12 @@ def classify(n, low, high, rate, scratch):
         elif log_a[i] + low > HUGE:
             rate[0, i], rate[1, i] = 0.0, 0.0
         else:
-            log_a[kept] = log_a[i]
-            kept += 1
-    while kept % VECTOR:
-        log_a[kept] = HUGE - low
-        kept += 1
-    return kept, tiny, tiny_sum
+            log_a[n_active] = log_a[i]
+            n_active += 1
+    while n_active % VECTOR:
+        log_a[n_active] = HUGE - low
+        n_active += 1
+    return n_active, tiny, tiny_sum
 
 
 @summing

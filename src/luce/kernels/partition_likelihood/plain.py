@@ -1,7 +1,7 @@
-"""The partition likelihood in plain PyTorch, for any device: what `gpu` computes, many times slower.
+"""The partition likelihood in plain PyTorch, for devices without Triton.
 
-Rows of scores have few relevant labels: the rest is summed up chunk by chunk, the rows are finished, and the gradient
-is made from two numbers a row and one a relevant label.
+Rows of scores have few relevant labels: the others are summed chunk by chunk, the rows are finished, and the gradient
+is computed from two numbers per row and one per relevant label.
 """
 
 import math
@@ -19,11 +19,11 @@ TOLERANCE = 1e-7
 """Of a log-probability: scores of float32 say no more."""
 
 
-class Room(NamedTuple):
+class RowWorkspace(NamedTuple):
     """Where the numbers of B rows lie, one after the other in `numbers`.
 
     losses, push, top, low: (B,) each. Every label gets push · e^{s − top − low}, but for the relevant ones. Then the
-    greatest score of each chunk and Σ e^{s − greatest}, (B, chunks) each; scores and slopes of the relevant labels.
+    greatest score of each chunk and Σ e^{s − greatest}, (B, chunks) each; scores and gradient of the relevant labels.
     """
 
     numbers: Tensor
@@ -32,8 +32,8 @@ class Room(NamedTuple):
     n_picked: int
 
     @classmethod
-    def make(cls, like: Tensor, n_labels: int, n_picked: int) -> "Room":
-        """Room for the rows of `like`, on its device."""
+    def make(cls, like: Tensor, n_labels: int, n_picked: int) -> "RowWorkspace":
+        """RowWorkspace for the rows of `like`, on its device."""
         n_rows, chunks = len(like), n_chunks(n_labels)
         size = 4 * n_rows + 2 * n_rows * chunks + 2 * n_picked
         return cls(torch.empty(size, device=like.device, dtype=torch.float32), n_rows, chunks, n_picked)
@@ -43,7 +43,7 @@ class Room(NamedTuple):
         return self.numbers[: self.n_rows]
 
     def parts(self) -> list[Tensor]:
-        """Views: losses, push, top, low; tops and sums (B, chunks); picked, slopes."""
+        """Views: losses, push, top, low; tops and sums (B, chunks); picked, gradient."""
         sizes = [self.n_rows] * 4 + [self.n_rows * self.chunks] * 2 + [self.n_picked] * 2
         views = list(self.numbers.split(sizes))
         views[4:6] = [view.view(self.n_rows, self.chunks) for view in views[4:6]]
@@ -65,22 +65,31 @@ def n_chunks(n_labels: int) -> int:
     return -(-n_labels // WIDTH)
 
 
-def losses_and_slopes(
-    scores: Tensor, labels: Tensor, starts: Tensor, longest: int, kind: int, room: Room, factor: float, out: Tensor
+def losses_and_gradient(
+    scores: Tensor,
+    labels: Tensor,
+    starts: Tensor,
+    longest: int,
+    kind: int,
+    workspace: RowWorkspace,
+    factor: float,
+    out: Tensor,
 ) -> None:
-    """All at once: the room filled, and the gradient (B, N) times a factor in `out`."""
-    sum_rest(scores, labels, starts, kind, room)
-    finish_rows(starts, scores.shape[1], longest, kind, room)
-    write_slopes(scores, labels, starts, room, None, factor, out)
+    """All at once: the workspace filled, and the gradient (B, N) times a factor in `out`."""
+    sum_rest(scores, labels, starts, kind, workspace)
+    finish_rows(starts, scores.shape[1], longest, kind, workspace)
+    write_gradient(scores, labels, starts, workspace, None, factor, out)
 
 
-def sum_rest(scores: Tensor, labels: Tensor, starts: Tensor, kind: int, room: Room, first: int = 0) -> None:
+def sum_rest(
+    scores: Tensor, labels: Tensor, starts: Tensor, kind: int, workspace: RowWorkspace, first: int = 0
+) -> None:
     """Sum up each chunk of a row without the relevant labels, whose scores are picked.
 
     All labels count for the bounds. Where the columns are not all labels, `first`, a multiple of WIDTH, is the label of
     the first one.
     """
-    *_, tops, sums, picked, _ = room.parts()
+    *_, tops, sums, picked, _ = workspace.parts()
     rest, n_labels = scores.float(), scores.shape[1]
     rows, inside = _rows(starts, len(labels)), (labels >= first) & (labels < first + n_labels)
     at = rows[inside], labels[inside] - first
@@ -95,16 +104,16 @@ def sum_rest(scores: Tensor, labels: Tensor, starts: Tensor, kind: int, room: Ro
     sums[:, here.start] = (rest - top.nan_to_num(neginf=0.0)[:, None]).exp().sum(1)
 
 
-def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, room: Room) -> None:
-    """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and slopes."""
-    losses, push, top, low, tops, sums, picked, slopes = room.parts()
+def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, workspace: RowWorkspace) -> None:
+    """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and gradient."""
+    losses, push, top, low, tops, sums, picked, gradient = workspace.parts()
     counts, rows = starts.diff(), _rows(starts, len(picked))
     top.copy_(tops.amax(1).nan_to_num(neginf=0.0))
     rest = (sums.double() * (tops - top[:, None]).double().exp()).sum(1).log()
-    teaching = (counts > 0) & (rest > -torch.inf) & ((counts < n_labels) | (kind == ATTENTION))
-    rest = torch.where(teaching, rest, 0.0)
+    has_signal = (counts > 0) & (rest > -torch.inf) & ((counts < n_labels) | (kind == ATTENTION))
+    rest = torch.where(has_signal, rest, 0.0)
     places = torch.arange(max(longest, 1), device=starts.device)
-    chosen = (places < counts[:, None]) & teaching[:, None]
+    chosen = (places < counts[:, None]) & has_signal[:, None]
     own = torch.zeros(chosen.shape, dtype=torch.float64, device=starts.device)
     at = rows, torch.arange(len(picked), device=starts.device) - starts[rows]
     own[at] = picked.double()
@@ -115,37 +124,37 @@ def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, room: Ro
         found = -log_p, rates.sum(1), -rates
     else:
         size = n.clamp(min=1.0) if kind == ATTENTION else torch.ones_like(n)
-        slope = torch.where(chosen, (n[:, None] * relative.exp() - 1.0) / size[:, None], 0.0)
-        found = -relative.sum(1) / size, n / size, slope
-    for target, value in zip((losses, push, low, slopes), (*found[:2], rest, found[2][at]), strict=True):
+        derivative = torch.where(chosen, (n[:, None] * relative.exp() - 1.0) / size[:, None], 0.0)
+        found = -relative.sum(1) / size, n / size, derivative
+    for target, value in zip((losses, push, low, gradient), (*found[:2], rest, found[2][at]), strict=True):
         target.copy_(value)
 
 
-def write_slopes(
+def write_gradient(
     scores: Tensor,
     labels: Tensor,
     starts: Tensor,
-    room: Room,
+    workspace: RowWorkspace,
     upstream: Tensor | None,
     factor: float,
     out: Tensor,
     first: int = 0,
 ) -> None:
     """Write the gradient (B, N) of rows, each times its `upstream` and a factor; `out` may be the scores themselves."""
-    _, push, top, low, *_, slopes = room.parts()
-    scale = torch.ones_like(push) if upstream is None else upstream.float().expand(room.n_rows)
+    _, push, top, low, *_, gradient = workspace.parts()
+    scale = torch.ones_like(push) if upstream is None else upstream.float().expand(workspace.n_rows)
     scale = scale * factor
     force = (scale * push)[:, None]
     share = ((scores.float() - top[:, None]) - low[:, None]).exp()
     out.copy_(torch.where(force == 0.0, 0.0, force * share))
     rows, inside = _rows(starts, len(labels)), (labels >= first) & (labels < first + scores.shape[1])
-    out[rows[inside], labels[inside] - first] = (scale[rows] * slopes)[inside].to(out.dtype)
+    out[rows[inside], labels[inside] - first] = (scale[rows] * gradient)[inside].to(out.dtype)
 
 
 def partition_lists(
     scores: Tensor, labels: Tensor, offsets: Tensor, longest: int, factor: float = 1.0
 ) -> tuple[Tensor, Tensor]:
-    """Losses (Q,), and slopes (N,) times a factor, of lists of at most `longest` items; NaN labels are not observed."""
+    """Losses (Q,) and gradient (N,) times a factor of lists of at most `longest` items; NaN labels are not observed."""
     places = torch.arange(max(longest, 1), device=scores.device)
     here = places < offsets.diff()[:, None]
     s, y = (
@@ -154,7 +163,7 @@ def partition_lists(
     )
     s[here], y[here] = scores.double(), labels.float()
     seen = ~y.isnan()
-    loss, slopes = s.new_zeros(len(s)), torch.zeros_like(s)
+    loss, gradient = s.new_zeros(len(s)), torch.zeros_like(s)
     level = torch.where(seen, y, -torch.inf).amax(1, keepdim=True)
     rest = seen & (y < level)
     while bool(rest.any()):
@@ -162,10 +171,10 @@ def partition_lists(
         low = torch.where(rest, s, -torch.inf).logsumexp(1, keepdim=True).nan_to_num(neginf=0.0)
         log_p, rates = set_log_probability(torch.where(chosen, s - low, 0.0), chosen)
         loss -= log_p
-        slopes += rates.sum(1, keepdim=True) * torch.where(rest, s - low, -torch.inf).exp() - rates
+        gradient += rates.sum(1, keepdim=True) * torch.where(rest, s - low, -torch.inf).exp() - rates
         level = torch.where(rest, y, -torch.inf).amax(1, keepdim=True)
         rest = rest & (y < level)
-    return loss.float(), (factor * slopes[here]).float()
+    return loss.float(), (factor * gradient[here]).float()
 
 
 def _rows(starts: Tensor, total: int) -> Tensor:
@@ -183,8 +192,8 @@ def set_log_probability(log_a: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
         rises = _factors(log_a, chosen, middle)[1].sum(1).log1p() > middle
         low, high = torch.where(rises, middle, low), torch.where(rises, high, middle)
     mode = low
-    logs, _, slopes = _factors(log_a, chosen, mode)
-    peak, sd = mode - mode.exp() + logs.sum(1), (mode.exp() - slopes.sum(1)).rsqrt()
+    logs, _, gradient = _factors(log_a, chosen, mode)
+    peak, sd = mode - mode.exp() + logs.sum(1), (mode.exp() - gradient.sum(1)).rsqrt()
     step = finer * torch.minimum((0.7 * sd).clamp(max=0.24), 0.5 / (n + 1.0).log().clamp(min=0.5))
     begin = mode - 6.0 * sd
     logs, q, _ = _factors(log_a, chosen, begin)

@@ -1,4 +1,4 @@
-"""The partition likelihood by its integral on a grid far finer than needed: what `cpu` must equal."""
+"""The partition likelihood by its integral on a very fine grid, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -204,10 +204,10 @@ def _expect(
 ) -> Expectation:
     check_scores(scores)
     draw = draw or Draw()
-    aim = cpu.Aim(what, kind, *(frozen(row) for row in rows or [np.zeros(0)] * 3))
+    quantity = cpu.Quantity(what, kind, *(frozen(row) for row in rows or [np.zeros(0)] * 3))
     values, squares = np.zeros(shape), np.zeros(shape)
     inputs = frozen(offsets), frozen(scores), frozen(draw.list_numbers(len(offsets) - 1))
     settings = draw.seed, draw.step, samples, float(most_steps), depth
     if values.size and depth > 0:
-        over_lists(cpu.expectations, *inputs, *settings, aim, values, squares, n_jobs=n_jobs)
+        over_lists(cpu.expectations, *inputs, *settings, quantity, values, squares, n_jobs=n_jobs)
     return Expectation(values, squares)

@@ -1,9 +1,9 @@
-"""Expectations over pairs: i stands above j with probability 1 / (1 + e^{s_j − s_i}), however long the list."""
+"""Expectations over pairs: i ranks above j with probability 1 / (1 + e^{s_j − s_i}) in a list of any length."""
 
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.line_search.ties import PAIRS
+from luce.kernels.place_sums import PAIRS
 
 
 @compiled

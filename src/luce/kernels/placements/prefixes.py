@@ -1,4 +1,4 @@
-"""What is left before each place of a ranking, on a logarithmic scale: for scores however far apart."""
+"""The mass left before each place of a ranking, as a logarithm, for any distance between scores."""
 
 import numpy as np
 

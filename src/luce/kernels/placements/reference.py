@@ -1,4 +1,4 @@
-"""The same expectations as sums over every way to fill the places: what `cpu` must equal, for a few items."""
+"""Expectations by enumeration of all rankings of a few items, as a reference for `cpu`."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""Estimates from sampled rankings that say how far off they may be.
+"""Estimates from sampled rankings with their standard errors.
 
 The place of an item d is not counted but expected, given the order of all the others, which a ranking tells. Of those,
 let D be the mass left before place k; then d, if still waiting, takes the place with the probability w / (D + w), and
@@ -8,7 +8,7 @@ else the next of the others does. That has the mean of the count and never more 
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.line_search.ties import CASCADE, COUNT
+from luce.kernels.place_sums import CASCADE, COUNT
 from luce.kernels.placements.prefixes import NOWHERE
 
 
@@ -16,7 +16,7 @@ from luce.kernels.placements.prefixes import NOWHERE
 def fill_chances(ranking, masses, weights, places, waiting, chances):
     """chances: (K, n) gets the probability of each item at each place, given the order of the others.
 
-    masses: (K + 1,), left before each place and after the last, in the unit of the weights. waiting: (n,), room.
+    masses: (K + 1,), left before each place and after the last, in the unit of the weights. waiting: (n,), workspace.
     """
     waiting[:] = 1.0
     for k in range(len(ranking)):

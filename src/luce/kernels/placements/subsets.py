@@ -1,4 +1,4 @@
-"""Expectations over all rankings of a few items, by the sets of items that can be the first to be placed.
+"""Exact expectations over all rankings of a few items, by dynamic programming over the sets of items placed first.
 
 Which item is next depends on the items placed before, not on their order. So one pass over the sets S of up to K − 1
 items, small ones first, with P(S ∪ d) += P(S) π(d | S), replaces one over the rankings: 2^n · n steps and not n!.
@@ -9,7 +9,7 @@ at Σ_i C(c_i, i), so that the place of a set with one more item is found while 
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.line_search.ties import CASCADE, COUNT
+from luce.kernels.place_sums import CASCADE, COUNT
 
 
 @compiled

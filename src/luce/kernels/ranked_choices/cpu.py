@@ -1,4 +1,4 @@
-"""The sums over rankings: one pass from the last row to the first for what was left, one back for the sums."""
+"""The sums over rankings in two passes: backward for the worth that was left, forward for the sums."""
 
 import numpy as np
 

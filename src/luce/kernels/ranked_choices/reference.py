@@ -1,4 +1,4 @@
-"""Successive choices one by one, with a softmax each: what the sums over rankings must equal."""
+"""Successive choices one by one, with a softmax each, as a reference for `cpu`."""
 
 import numpy as np
 from scipy.special import logsumexp

@@ -1,4 +1,4 @@
-"""Rankings of a list drawn many at a time, so that their random numbers and first choices come in vectors."""
+"""Sampling of rankings, many of one list at a time, so that random numbers and first choices are vectorized."""
 
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ def _numbers(n, depth, way):
 
 @compiled
 def make_chunk(longest, depth, way):
-    """Room for the samples of lists of up to so many items, rankings being of up to so many places."""
+    """Workspace for the samples of lists of up to `longest` items and rankings of up to `depth` places."""
     all_race = longest if way == KEYS else min(longest, 4 * depth)
     rows = max(_numbers(0, depth, TABLE), _numbers(0, depth, RACE), _numbers(all_race, depth, KEYS))
     width = WIDTH if rows <= LARGE else NARROW
@@ -58,9 +58,9 @@ def make_chunk(longest, depth, way):
 
 
 @compiled
-def open_urn(room, scores, depth, way):
+def open_urn(workspace, scores, depth, way):
     """The urn of a list, the number of its racers, 0 where a table is to be used, and the weight of the tail."""
-    urn = fill_urn(room, scores)
+    urn = fill_urn(workspace, scores)
     if way == CHEAPEST:
         way = cheapest(urn.weights, depth)
     if way == TABLE:
@@ -92,14 +92,14 @@ def fill_chunk(urn, n_racers, tail, depth, stream, samples, chunk):
 def sample_rankings(first, last, offsets, scores, numbers, seed, step, first_sample, way, rankings):
     """Write the places that can be filled."""
     longest, n_samples = longest_list(first, last, offsets), rankings.shape[1]
-    room, chunk = make_urn(longest), make_chunk(longest, rankings.shape[2], way)
+    workspace, chunk = make_urn(longest), make_chunk(longest, rankings.shape[2], way)
     width = len(chunk.near)
     for q in range(first, last):
         own = scores[offsets[q] : offsets[q + 1]]
         depth = min(rankings.shape[2], count_live(own))
         if depth == 0:
             continue
-        urn, n_racers, tail = open_urn(room, own, depth, way)
+        urn, n_racers, tail = open_urn(workspace, own, depth, way)
         for done in range(0, n_samples, width):
             stream = Stream(seed, step, numbers[q], first_sample + done)
             samples = min(width, n_samples - done)

@@ -1,4 +1,4 @@
-"""Uniform numbers of the streams (seed, step, list, sample): two of 52 bits from each block of the generator."""
+"""Uniform random numbers of the streams (seed, step, list, sample), two of 52 bits from each block of the generator."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""A ranking as the finish of a race: an item of weight w arrives after an exponential time of rate w.
+"""Sampling a ranking as a race: an item of weight w arrives after an exponential time of rate w.
 
 The K heaviest items run by themselves. The others, the tail, come as one Poisson stream of their whole weight, each
 arrival being an item drawn from an alias table, repeats not counting. At least half of the arrivals count, whatever

@@ -1,4 +1,4 @@
-"""Rankings drawn as the model says, place after place, and the exact chances of them: what `cpu` must equal."""
+"""Rankings sampled place by place, and their exact probabilities, as a reference for `cpu`."""
 
 from itertools import permutations
 

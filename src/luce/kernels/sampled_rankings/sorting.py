@@ -1,4 +1,4 @@
-"""The order of many random numbers above 0, in time that grows with their number alone."""
+"""Sorting of positive random numbers in linear time."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A list as an urn: items are drawn by weight e^s and not put back; its parts, and the cheapest way to draw."""
+"""A list as an urn from which items are drawn by weight e^s without replacement, and the cheapest way to draw."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ CHEAPEST = -1
 
 
 class Urn(NamedTuple):
-    """The items of one list, and room to work in.
+    """The items of one list, and its workspace.
 
     scores, weights: (n,), the weights as shares of their total. placed: (n,), the number of the sample that placed an
     item last. table: (2n,), an alias table. racers: the items that race by themselves; the others are the tail.
@@ -31,7 +31,7 @@ class Urn(NamedTuple):
 
 @compiled
 def make_urn(longest):
-    """Room for lists of up to so many items."""
+    """Workspace for lists of up to `longest` items."""
     return Urn(
         np.empty(0),
         np.empty(longest),
@@ -43,11 +43,18 @@ def make_urn(longest):
 
 
 @compiled
-def fill_urn(room, scores):
+def fill_urn(workspace, scores):
     """The urn of a list that has an item to place, no racers chosen yet."""
     n = len(scores)
-    _weigh(scores, room.weights[:n])
-    return Urn(scores, room.weights[:n], room.placed[:n], room.table[: 2 * n], room.racers[:n], room.drawn)
+    _weigh(scores, workspace.weights[:n])
+    return Urn(
+        scores,
+        workspace.weights[:n],
+        workspace.placed[:n],
+        workspace.table[: 2 * n],
+        workspace.racers[:n],
+        workspace.drawn,
+    )
 
 
 @summing

@@ -1,4 +1,4 @@
-"""Successive choices of subsets whose worth is the mean worth of their items: one sort, one exponential an item."""
+"""Successive choices of subsets whose worth is the mean worth of their items: one sort and one exponential per item."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def arithmetic_choice(first, last, offsets, scores, labels, loss, gradient, seco
         sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         if sets > 1:
             _log_sums(scores, order, ends, sets, share, own, below)
-            loss[q] = _slopes(order, ends, sets, share, own, below, gradient, second)
+            loss[q] = _write_gradient(order, ends, sets, share, own, below, gradient, second)
 
 
 @compiled
@@ -46,21 +46,21 @@ def _log_sum(values):
 
 
 @compiled
-def _slopes(order, ends, sets, share, own, below, gradient, second):
+def _write_gradient(order, ends, sets, share, own, below, gradient, second):
     """Write gradient and second derivative, from the first set to the last; return the loss.
 
-    push = Σ_{k<m} e^{lse(R_m) − lse(R_k)}: what the choices above add to the slope of everything in R_m.
+    push = Σ_{k<m} e^{lse(R_m) − lse(R_k)}: what the choices above add to the derivative of everything in R_m.
     """
     loss, push, push_square, begin = 0.0, 0.0, 0.0, 0
     for m in range(sets):
         gap = below[m + 1] - own[m]
         loss += max(gap, 0.0) + np.log1p(np.exp(-abs(gap)))
         chosen, left = np.exp(own[m] - below[m]), np.exp(below[m + 1] - below[m])
-        slope, bend = chosen * push - left, chosen * chosen * (1.0 + push_square) - 1.0
+        derivative, hessian = chosen * push - left, chosen * chosen * (1.0 + push_square) - 1.0
         for j in range(begin, ends[m]):
-            gradient[order[j]] = share[j] * slope
+            gradient[order[j]] = share[j] * derivative
             if second.size:
-                second[order[j]] = share[j] * slope - share[j] * share[j] * bend
+                second[order[j]] = share[j] * derivative - share[j] * share[j] * hessian
         push, push_square = left * (push + 1.0), left * left * (push_square + 1.0)
         begin = ends[m]
     return loss

@@ -1,4 +1,4 @@
-"""The polynomial Π (c_i + d_i y), four factors at a time, and the slopes of one of its coefficients.
+"""The polynomial Π (c_i + d_i y), four factors at a time, and the derivatives of one of its coefficients.
 
 The coefficient of y^j after b blocks of four places is at rows[b, j + 4]; the four columns before are 0. Only those j
 are kept from which y^m can still be reached, which leaves a third of the work.
@@ -57,7 +57,7 @@ def multiply(m, n, blocks, without, within, seen, rows):
 
 
 @summing
-def add_slopes(m, n, sets, blocks, weight, without, within, seen, rows, reach, share):
+def add_gradient(m, n, sets, blocks, weight, without, within, seen, rows, reach, share):
     """Add Σ_k weight_k ∂(coefficient of y^m after blocks[k])/∂x_i to the share of each place, from its `rows`.
 
     reach[j] is what one more in the coefficient of y^j adds to Σ_k weight_k (coefficient of y^m after blocks[k]).

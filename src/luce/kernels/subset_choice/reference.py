@@ -1,4 +1,4 @@
-"""Subset choices term by term, and the chains as matrices over all subsets: what the compiled ones must equal."""
+"""Subset choices term by term, and the Markov chains as matrices over all subsets, as a reference for the kernels."""
 
 from collections.abc import Iterator, Sequence
 from math import comb

@@ -54,7 +54,7 @@ def _observe(chosen, scores, member, pool, pull):
 
 @compiled
 def _add_mean(scores, member, weight, pull):
-    """`weight` times the mean score of the members; its slope is added to `pull`."""
+    """`weight` times the mean score of the members; its derivative is added to `pull`."""
     count, total = 0.0, 0.0
     for i in range(len(scores)):
         count += member[i]

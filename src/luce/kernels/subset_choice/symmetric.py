@@ -1,4 +1,4 @@
-"""Sums over every subset of nested sets, and how often each item is in one: Σ_{S ⊆ R} e^{mean of s over S}, exactly.
+"""Exact sums Σ_{S ⊆ R} e^{mean of s over S} over the subsets of nested sets, and inclusion probabilities of items.
 
 The subsets of size m add up to the elementary symmetric polynomial e_m(e^{s/m}): the coefficient of y^m in
 Π (1 + e^{s_i/m} y). Sets that lie inside each other share the product, which takes up four items at a time from the
@@ -18,7 +18,7 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.compiled import compiled, summing
 from luce.kernels.exponential import exp
-from luce.kernels.subset_choice.product import BLOCK, add_slopes, factors, multiply
+from luce.kernels.subset_choice.product import BLOCK, add_gradient, factors, multiply
 
 LONGEST = 500
 """Items up to which no coefficient and no derivative overflows, and the cubic cost stays at milliseconds."""
@@ -44,7 +44,7 @@ class Nest(NamedTuple):
     centre: Floats
 
 
-class Sums(NamedTuple):
+class SubsetSums(NamedTuple):
     """Results: log_sum (sets,) = log Σ_S e^{mean}, share (places,) = Σ_sets E[1{i ∈ S} / |S|]; the rest is scratch."""
 
     log_sum: Floats
@@ -60,7 +60,7 @@ class Sums(NamedTuple):
 
 @compiled
 def make_nest(longest):
-    """Room for the sets of a list of up to `longest` items."""
+    """Workspace for the sets of a list of up to `longest` items."""
     return Nest(
         np.empty(BLOCK * longest),
         np.zeros(longest + 1, np.int64),
@@ -72,11 +72,11 @@ def make_nest(longest):
 
 @compiled
 def make_sums(longest):
-    """Room for the results and all that is needed on the way."""
+    """Workspace for the results and intermediate values."""
     places = BLOCK * longest
     rows = np.zeros((longest + 1, longest + 3 * BLOCK))
     rows[0, BLOCK] = 1.0
-    return Sums(
+    return SubsetSums(
         np.empty(longest),
         np.empty(places),
         np.empty((longest, longest + 1)),
@@ -150,7 +150,7 @@ def _one_size(m, nest, sets, sums, shares):
 def _add_shares(m, base, nest, sums):
     """Go back through the product over the items of set `base`."""
     n, product = nest.items[base], (sums.without, sums.within, nest.seen, sums.rows)
-    add_slopes(m, n, base + 1, nest.blocks, sums.weight, *product, sums.reach, sums.share)
+    add_gradient(m, n, base + 1, nest.blocks, sums.weight, *product, sums.reach, sums.share)
 
 
 @summing

@@ -11,7 +11,7 @@ from luce.arrays import Floats, list_of_row
 from luce.errors import OptionError
 from luce.objectives import Draw, Objective
 from luce.objectives import objective as objective_of
-from luce.optimizers.lbfgs import minimise
+from luce.optimizers.lbfgs import minimize
 from luce.rankers.items.observed import observe
 from luce.rankers.items.prediction import as_rankings
 from luce.rankers.items.priors import Normal
@@ -94,7 +94,7 @@ class ItemScores(BaseEstimator):
 
         start = np.concatenate([np.zeros(n), [*goal.nuisance.values()]])
         settings: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "watch": _watch}
-        point = minimise(value_and_gradient, start, **settings)
+        point = minimize(value_and_gradient, start, **settings)
         value_and_gradient(point)
         self.names_: tuple[Hashable, ...] = tuple(given.names)
         self.scores_: Floats = point[:n] - point[:n].mean()

@@ -38,7 +38,7 @@ class PairPart:
             return -np.inf, np.zeros(len(scores)), slopes
         sums = self.sums(scores, ties)
         if self.tie >= 0:
-            slopes[self.tie] = sums.slope
+            slopes[self.tie] = sums.derivative
         return sums.value, sums.gradient, slopes
 
     def expected_wins(self, scores: Floats, ties: Floats) -> Floats:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from luce.arrays import Floats
-from luce.optimizers.minorise_maximise import scale_worths
-from luce.optimizers.newton import LARGEST_MATRIX, Convergence, Watcher, minimise
+from luce.optimizers.minorize_maximize import scale_worths
+from luce.optimizers.newton import LARGEST_MATRIX, Convergence, Watcher, minimize
 from luce.rankers.items.likelihood import Likelihood, LikelihoodCurvature
 from luce.rankers.items.pair_part import PairPart
 from luce.rankers.items.worths import LinearWorths, TeamWorths
@@ -17,7 +17,7 @@ FEW = 250
 MODERATE = 2_000
 
 WARM_UP = 3
-"""Steps of minorise-maximise before Newton's method."""
+"""Steps of minorize-maximize before Newton's method."""
 
 
 class Posterior:
@@ -73,7 +73,7 @@ class Posterior:
         return np.concatenate([parameters, self.likelihood.start_of_ties()])
 
     def warmed_up(self, point: Floats) -> Floats:
-        """After a few steps of minorise-maximise, where they apply."""
+        """After a few steps of minorize-maximize, where they apply."""
         if not (self.worths.free and all(getattr(part, "wins", None) is not None for part in self.parts)):
             return point
         ties = self.split(point)[1]
@@ -98,7 +98,7 @@ class Posterior:
         """The most likely point, by Newton's method."""
         few = len(start) <= (MODERATE if any(part.costly for part in self.parts) else FEW)
         dense = not self.worths.free and self.worths.n_scores <= LARGEST_MATRIX >= len(start)
-        return minimise(
+        return minimize(
             self.value_and_gradient,
             self.curvature,
             start,

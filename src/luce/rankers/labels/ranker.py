@@ -20,8 +20,8 @@ from luce.errors import DataError, OptionError
 from luce.metrics import Metric, Results, evaluate_labels, label_metric, measure_labels, propensities
 from luce.metrics.extreme import A, B
 from luce.objectives import Objective
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
+from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.labels.inputs import feature_rows, finite_scores, tagged
@@ -160,7 +160,7 @@ class LabelRanker(NetworkRanker):
         teaching: Integers,
         held_out: Any,
         judge: TaggedData | None,
-        curve: Curve,
+        curve: LearningCurve,
         rate: float,
         checkpointer: Checkpointer | None,
         tell: Callback,

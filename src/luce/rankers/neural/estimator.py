@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce.errors import OptionError, load_package, unknown_name
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Arrays, Checkpointer
+from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.ranker import Callback, Ranker
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Training = Callable[[Curve, float, Checkpointer | None, Callback], None]
+Training = Callable[[LearningCurve, float, Checkpointer | None, Callback], None]
 """Trains with one learning rate, from the first weights or from what the checkpointer has; fills the curve."""
 
 
@@ -42,9 +42,9 @@ class NetworkRanker(Ranker):
         checkpoint: Checkpoint | str | os.PathLike[str] | None,
     ) -> None:
         """Train with each learning rate and keep the best; an interrupt keeps the best so far."""
-        best: Curve | None = None
+        best: LearningCurve | None = None
         for number, rate in enumerate(rates_of(self.learning_rate, validated)):
-            curve = Curve(self._metric().higher_is_better, self.early_stopping_rounds if validated else None)
+            curve = LearningCurve(self._metric().higher_is_better, self.early_stopping_rounds if validated else None)
             checkpointer = self._checkpointer(checkpoint, dataset, number)
 
             def tell(record: dict[str, float], number: int = number) -> None:
@@ -65,7 +65,7 @@ class NetworkRanker(Ranker):
     def rounds(self) -> int:
         return self.epochs * len(rates_of(self.learning_rate, True))
 
-    def _keep(self, curve: Curve, rate: float) -> Curve:
+    def _keep(self, curve: LearningCurve, rate: float) -> LearningCurve:
         self._take(self._known() | curve.best_state)
         self.history_, self.best_iteration_, self.learning_rate_ = curve.history, curve.best_iteration, rate
         return curve

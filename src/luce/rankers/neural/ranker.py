@@ -13,8 +13,8 @@ from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Checkpointer, descend
+from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.neural.estimator import NetworkRanker, rates_of
@@ -152,7 +152,7 @@ class NeuralRanker(NetworkRanker):
         self,
         training: TrainingData,
         teaching: Integers,
-        curve: Curve,
+        curve: LearningCurve,
         rate: float,
         checkpointer: Checkpointer | None,
         tell: Callback,

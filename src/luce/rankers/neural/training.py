@@ -60,7 +60,7 @@ class TorchLearner:
             f"Try a lower learning_rate than {self.learning_rate:g}, standardised features, or normalization."
         )
 
-    def figure(self) -> float | None:
+    def validation_score(self) -> float | None:
         return self._figure(self)
 
     def parameters(self) -> Arrays:

@@ -116,7 +116,7 @@ class TreeLearner:
         total, count = self._total(weights @ self.evaluation.loss, self.teaching.sum())
         return float(total / max(count, 1))
 
-    def figure(self) -> float | None:
+    def validation_score(self) -> float | None:
         return None if self.held_out is None else self._figure(self._shaped(self.scores[1]))
 
     def state(self) -> Arrays:

@@ -16,8 +16,8 @@ from luce.errors import DataError, LuceWarning, MachineError, OptionError, unkno
 from luce.metrics import metric as metric_of
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
-from luce.optimizers.convergence import Curve
 from luce.optimizers.gradient_descent import Checkpointer
+from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.explanation import Explainable
 from luce.rankers.importance import Importance
@@ -174,7 +174,7 @@ class TreeRanker(Explainable):
     def _train(
         self, learner: TreeLearner, training: TrainingData, checkpointer: Checkpointer | None, callback: Callback | None
     ) -> None:
-        curve = Curve(
+        curve = LearningCurve(
             metric_of(self.metric).higher_is_better, None if training.validation is None else self.early_stopping_rounds
         )
 
@@ -254,7 +254,7 @@ class TreeRanker(Explainable):
 
         return TreeLearner(engine, goal, dataset, training.validation, plan, figure, base)
 
-    def _keep(self, learner: TreeLearner, curve: Curve) -> None:
+    def _keep(self, learner: TreeLearner, curve: LearningCurve) -> None:
         self._own(learner.forest(curve.best_iteration))
         self._nuisance = learner.nuisance[curve.best_iteration]
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration

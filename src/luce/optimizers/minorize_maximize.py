@@ -1,4 +1,4 @@
-"""Minorise and maximise (Hunter, 2004): worths times observed over expected wins, which never lowers the likelihood."""
+"""Minorize-maximize (Hunter, 2004): multiply each worth by observed over expected wins; the likelihood never falls."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,10 @@ from luce.arrays import Floats
 
 
 def scale_worths(expected: Callable[[Floats], Floats], wins: Floats, start: Floats, *, steps: int) -> Floats:
-    """Log worths after some steps s ← s + log(wins / expected wins); an item without wins keeps its own.
+    """Log worths after some steps s ← s + log(wins / expected wins); an item without wins keeps its score.
 
-    `expected(scores)` gives the expected wins. Each step costs one gradient; far from the optimum a few of them bring
-    more than as many steps of Newton's method, near it they crawl.
+    `expected(scores)` returns the expected wins. Each step costs one gradient. Far from the optimum a few steps gain
+    more than as many Newton steps; near it they converge slowly.
 
     >>> def expected(scores):  # three comparisons of two items
     ...     return 3 / (1 + np.exp(scores[::-1] - scores))
@@ -20,7 +20,7 @@ def scale_worths(expected: Callable[[Floats], Floats], wins: Floats, start: Floa
     np.float64(2.0)
     """
     scores = start.copy()
-    won = wins > 0
+    has_wins = wins > 0
     for _ in range(steps):
-        scores[won] += np.log(wins[won] / expected(scores)[won])
+        scores[has_wins] += np.log(wins[has_wins] / expected(scores)[has_wins])
     return scores
