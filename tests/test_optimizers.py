@@ -56,7 +56,7 @@ class Averaging:
     def step(self, lists, epoch, step):
         return float(lists.mean())
 
-    def figure(self):
+    def validation_score(self):
         return None
 
     def parameters(self):

@@ -43,7 +43,7 @@ class FreeScores:
         self.scores -= RATE * slope / (np.sqrt(self.squares) + 1e-10)
         return loss
 
-    def figure(self) -> float | None:
+    def validation_score(self) -> float | None:
         parts = np.array_split(self.held_out, -(-len(self.held_out) // BATCH))
         return sum(self._loss(part)[0] * len(part) for part in parts) / len(self.held_out)
 

@@ -12,7 +12,7 @@ from luce.arrays import list_blocks
 from luce.data import transform
 from luce.metrics import measure
 from luce.rankers import LabelRanker, LinearRanker, NeuralRanker, TreeRanker
-from luce.rankers.ranker import ranking_table
+from luce.rankers.ranking import ranking_table
 
 from .made import parts
 from .tagged import tagged
@@ -73,9 +73,9 @@ def test_rows_are_scored_in_blocks(kind, data, monkeypatch):
     def scores_of(features, offsets):
         seen.append(offsets)
         assert features.shape[0] == offsets[-1]
-        return type(ranker)._scores(ranker, features, offsets)
+        return type(ranker).compute_scores(ranker, features, offsets)
 
-    monkeypatch.setattr(ranker, "_scores", scores_of, raising=False)
+    monkeypatch.setattr(ranker, "compute_scores", scores_of, raising=False)
     rows = 20
     monkeypatch.setattr(transform, "CELLS", rows * test.n_features)
     np.testing.assert_allclose(ranker.predict(test), expected, rtol=1e-5, atol=1e-6)

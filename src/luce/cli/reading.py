@@ -25,7 +25,9 @@ def read_for(
 
     Not `judged`: a table may go without a column of labels.
     """
-    if ranker is None or ranker.takes == "lists":
+    from luce.rankers import Ranker
+
+    if ranker is None or isinstance(ranker, Ranker):
         known = (None, None) if like is None else (like.n_features, like.feature_names)
         n_features, names = ranker.features if hasattr(ranker, "n_features_in_") else known
         return read_data(path, reading, n_features, names, judged)

@@ -24,8 +24,8 @@ class Learner(Protocol):
     def step(self, lists: Integers, epoch: int, step: int) -> float:
         """One update from these lists; their mean loss before it."""
 
-    def figure(self) -> float | None:
-        """The validation figure of the parameters as they are, where there is validation data."""
+    def validation_score(self) -> float | None:
+        """The validation score of the parameters as they are, where there is validation data."""
 
     def parameters(self) -> Arrays:
         """A copy of what has been learned."""
@@ -98,7 +98,7 @@ def descend(
                 share = place.batch / n_batches
                 callback({"iteration": place.epoch + share, "loss": place.loss / min(len(lists), place.batch * size)})
                 pulse = time.monotonic() + PULSE
-        curve.add(place.epoch + 1, place.loss / len(lists), learner.figure(), learner.parameters())
+        curve.add(place.epoch + 1, place.loss / len(lists), learner.validation_score(), learner.parameters())
         place = Place(place.epoch + 1)
         if callback is not None:
             callback(curve.history[-1])

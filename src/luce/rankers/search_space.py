@@ -18,16 +18,16 @@ def search_space(ranker: Ranker) -> dict[str, Tried]:
     reg_lambda: 0.001 to 10000, by ratio
     depth: none / 5 / 10 / 20
     """
-    idle = ranker.idle_settings()
+    idle = ranker.unused_params()
     own = {name: tried for name, tried in ranker.tried.items() if name not in idle}
-    options = {} if "objective" in idle else ranker._objective().choices
+    options = {} if "objective" in idle else ranker.get_objective().choices
     return own | {name: option.tried for name, option in options.items() if option.tried is not None}
 
 
 def value_of(ranker: Ranker, name: str) -> Any:
     """The value that a setting, or an option of the objective, has now."""
     parameters = ranker.get_params(deep=False)
-    return parameters[name] if name in parameters else ranker._objective().options[name]
+    return parameters[name] if name in parameters else ranker.get_objective().options[name]
 
 
 def with_settings(ranker: Ranker, settings: Mapping[str, Any]) -> Ranker:
@@ -41,4 +41,4 @@ def with_settings(ranker: Ranker, settings: Mapping[str, Any]) -> Ranker:
     own = {name: value for name, value in settings.items() if name in known}
     options = {name: value for name, value in settings.items() if name not in known}
     changed = clone(ranker).set_params(**own)
-    return changed.set_params(objective=ranker._objective().with_options(**options)) if options else changed
+    return changed.set_params(objective=ranker.get_objective().with_options(**options)) if options else changed

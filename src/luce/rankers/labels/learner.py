@@ -28,7 +28,7 @@ class LabelLearner(TorchLearner):
     def __init__(
         self,
         network: LabelNetwork,
-        goal: Objective,
+        objective: Objective,
         features: Any,
         data: TaggedData,
         *,
@@ -37,7 +37,7 @@ class LabelLearner(TorchLearner):
         **training: Any,
     ):
         super().__init__(network, (), **training)
-        self.goal, self.features, self.data = goal, features, data
+        self.objective, self.features, self.data = objective, features, data
         self.negatives, self.n_jobs = negatives, n_jobs
 
     def step(self, lists: Integers, epoch: int, step: int) -> float:
@@ -51,16 +51,16 @@ class LabelLearner(TorchLearner):
             labels = np.searchsorted(candidates, labels)
             chosen = torch.from_numpy(candidates).to(self.device)
         graded = not (grades == 1).all()
-        home = self.device if has_row_kernel(self.goal, graded) else torch.device("cpu")  # where the loss is found
+        loss_device = self.device if has_row_kernel(self.objective, graded) else torch.device("cpu")
         relevant = Relevant(
-            torch.from_numpy(labels).to(home),
-            torch.from_numpy(offsets).to(home),
-            torch.from_numpy(grades).to(home) if graded else None,
+            torch.from_numpy(labels).to(loss_device),
+            torch.from_numpy(offsets).to(loss_device),
+            torch.from_numpy(grades).to(loss_device) if graded else None,
             int(np.diff(offsets).max()),
         )
-        scores = self.network(rows_to(self.features, lists, self.device), chosen).to(home)
+        scores = self.network(rows_to(self.features, lists, self.device), chosen).to(loss_device)
         try:
-            loss = label_loss(self.goal, scores, relevant, draw=Draw(self.seed, epoch, lists), n_jobs=self.n_jobs)
+            loss = label_loss(self.objective, scores, relevant, draw=Draw(self.seed, epoch, lists), n_jobs=self.n_jobs)
         except NumericalError as error:
             if step == 0 and bool(scores.isfinite().all()):
                 raise

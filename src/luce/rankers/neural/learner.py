@@ -23,15 +23,15 @@ class NetworkLearner(TorchLearner):
     def __init__(
         self,
         network: nn.Module,
-        goal: Objective,
+        objective: Objective,
         features: Any,
         dataset: Dataset,
         *,
         n_jobs: int | None,
         **training: Any,
     ):
-        super().__init__(network, list(goal.nuisance.values()), **training)
-        self.goal, self.features, self.dataset, self.n_jobs = goal, features, dataset, n_jobs
+        super().__init__(network, list(objective.nuisance.values()), **training)
+        self.objective, self.features, self.dataset, self.n_jobs = objective, features, dataset, n_jobs
         self.sizes, self.groups = dataset.sizes, dataset.group_numbers()
 
     def step(self, lists: Integers, epoch: int, step: int) -> float:
@@ -43,7 +43,7 @@ class NetworkLearner(TorchLearner):
         scores = call(self.network, self._rows(lists), torch.from_numpy(offsets))
         values = scores.detach().to("cpu", torch.float64).numpy()
         try:
-            evaluation = self.goal.value_and_gradient(
+            evaluation = self.objective.value_and_gradient(
                 values,
                 data.labels[rows],
                 offsets,
@@ -57,14 +57,14 @@ class NetworkLearner(TorchLearner):
             if step == 0 and np.isfinite(values).all():
                 raise
             raise self.diverged(epoch, step) from error
-        slope, weights = evaluation.gradient, np.full(len(lists), 1 / len(lists))
+        gradient, weights = evaluation.gradient, np.full(len(lists), 1 / len(lists))
         if data.list_weights is not None:
             weights *= data.list_weights[lists]
-            slope *= weights[list_of_row(offsets)].reshape(-1, *[1] * (slope.ndim - 1))
+            gradient *= weights[list_of_row(offsets)].reshape(-1, *[1] * (gradient.ndim - 1))
         else:
-            slope /= len(lists)
+            gradient /= len(lists)
         self.optimizer.zero_grad()
-        scores.backward(torch.from_numpy(slope).to(scores))
+        scores.backward(torch.from_numpy(gradient).to(scores))
         if evaluation.nuisance_gradient is not None:
             self.nuisance.grad = torch.from_numpy(weights @ evaluation.nuisance_gradient)
         self.optimizer.step()

@@ -14,7 +14,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
     "silu": nn.SiLU,
     "identity": nn.Identity,
 }
-NORMALISATIONS: dict[str, type[nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm}
+NORMALIZATIONS: dict[str, type[nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm}
 
 
 class Network(nn.Module):
@@ -43,7 +43,7 @@ class Network(nn.Module):
         for before, after in pairwise(widths):
             layers.append(nn.Linear(before, after))
             if normalization is not None:
-                layers.append(NORMALISATIONS[normalization](after))
+                layers.append(NORMALIZATIONS[normalization](after))
             layers.append(ACTIVATIONS[activation]())
             if dropout:
                 layers.append(nn.Dropout(dropout))

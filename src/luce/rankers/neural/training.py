@@ -12,7 +12,7 @@ from luce.errors import LuceError
 from luce.optimizers.gradient_descent import Arrays, like
 from luce.threads import check_threads, one_thread_after_fork, thread_count
 
-OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
     "adagrad": torch.optim.Adagrad,
     "sgd": torch.optim.SGD,
@@ -34,16 +34,17 @@ class TorchLearner:
         learning_rate: float,
         weight_decay: float,
         seed: int,
-        figure: Callable[[Any], float | None],
+        validation_score: Callable[[Any], float | None],
     ):
-        self.network, self.seed, self.learning_rate, self._figure = network, seed, learning_rate, figure
+        self.network, self.seed, self.learning_rate = network, seed, learning_rate
+        self._validation_score = validation_score
         self.device = next(network.parameters()).device
         self.nuisance = nn.Parameter(torch.tensor([*nuisance], dtype=torch.float64))
         groups: list[dict[str, Any]] = [
             {"params": list(network.parameters())},
             {"params": [self.nuisance], "weight_decay": 0.0},
         ]
-        self.optimizer = OPTIMISERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
+        self.optimizer = OPTIMIZERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
 
     def seed_dropout(self, step: int) -> None:
         """Dropout depends on the seed and the step alone, so nothing of it needs keeping in a checkpoint."""
@@ -57,11 +58,11 @@ class TorchLearner:
         """The error for scores that are no longer finite."""
         return LuceError(
             f"The scores are no longer finite at epoch {epoch + 1}, step {step + 1}: the training diverges. "
-            f"Try a lower learning_rate than {self.learning_rate:g}, standardised features, or normalization."
+            f"Try a lower learning_rate than {self.learning_rate:g}, standardized features, or normalization."
         )
 
-    def figure(self) -> float | None:
-        return self._figure(self)
+    def validation_score(self) -> float | None:
+        return self._validation_score(self)
 
     def parameters(self) -> Arrays:
         learned = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
@@ -119,7 +120,7 @@ def load_network(network: nn.Module, arrays: Arrays) -> None:
 
 
 @contextmanager
-def settings(n_jobs: int | None, device: torch.device) -> Iterator[None]:
+def torch_settings(n_jobs: int | None, device: torch.device) -> Iterator[None]:
     """PyTorch with so many threads, and with the random state of others untouched."""
     one_thread_after_fork("PyTorch", torch.set_num_threads)
     before = torch.get_num_threads()
