@@ -91,7 +91,7 @@ def test_rows_are_scored_in_blocks(kind, data, monkeypatch):
 def test_labels_are_scored_in_blocks(monkeypatch):
     ranker, test = LabelRanker(hidden_layer_sizes=(8,), epochs=1, device="cpu", n_jobs=1).fit(tagged()), tagged(seed=1)
     best, scores = ranker.top_labels(test, 3), ranker.predict(test)
-    monkeypatch.setattr(ranker, "_transformed", None)  # no copy of all features is asked for
+    monkeypatch.setattr(ranker, "transform_features", None)  # no copy of all features is asked for
     monkeypatch.setattr(transform, "SPARSE_ROWS", 7)
     np.testing.assert_array_equal(ranker.top_labels(test, 3)[0], best[0])
     np.testing.assert_allclose(ranker.predict(test), scores, rtol=1e-5, atol=1e-6)
