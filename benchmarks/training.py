@@ -96,7 +96,7 @@ def learner(kind: type[NetworkLearner], data: Dataset) -> NetworkLearner:
         weight_decay=0.0,
         seed=0,
         n_jobs=torch.get_num_threads(),
-        figure=lambda _: None,
+        validation_score=lambda _: None,
     )
 
 

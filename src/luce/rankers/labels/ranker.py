@@ -3,11 +3,11 @@
 import os
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
@@ -24,11 +24,8 @@ from luce.optimizers.gradient_descent import Arrays
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
 from luce.rankers.labels.inputs import as_tagged, feature_rows, finite_scores
-from luce.rankers.neural.estimator import NetworkEstimator, learning_rates
+from luce.rankers.neural.estimator import NetworkEstimator
 from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, SHARE, WIDTHS, or_none, whole
-
-if TYPE_CHECKING:
-    import torch
 
 METRICS = "precision@1, precision@3, precision@5, psp@1, psp@3, psp@5"
 
@@ -190,7 +187,6 @@ class LabelRanker(NetworkEstimator):
             The fitted ranker. An interrupt (Ctrl-C) leaves it fitted with the best epoch so far.
         """
         self.check_params()
-        learning_rates(self.learning_rate, validation is not None)
         data = as_tagged(X, y)
         tagged_rows = np.flatnonzero(data.sizes)
         if not tagged_rows.size or not data.n_features:
@@ -212,17 +208,16 @@ class LabelRanker(NetworkEstimator):
         def validation_score(learner: LabelLearner) -> float | None:
             if held_out is None:
                 return None
+            name, found = str(self.get_metric()), propensities(self.label_counts_, self.training_rows_)
             ranking = top_labels(learner.network, held_out_features, self.get_metric().cutoff or 1)[0]
-            return self._mean(ranking, held_out)
+            return float(measure_labels(ranking, held_out, name, propensities=found)[name].mean())
 
         def make_learner(network: Any, **settings: Any) -> LabelLearner:
             settings |= {"negatives": self.negatives, "n_jobs": self.n_jobs, "validation_score": validation_score}
             return LabelLearner(network, self.get_objective(), features, data, **settings)
 
-        validated = held_out is not None
-        self.train_network(
-            make_learner, tagged_rows, data, validated=validated, callback=callback, checkpoint=checkpoint
-        )
+        options: dict[str, Any] = {"callback": callback, "checkpoint": checkpoint}
+        self.train_network(make_learner, tagged_rows, data, validated=held_out is not None, **options)
         return self
 
     def top_labels(self, X: Any, k: int = 5) -> tuple[Integers, Floats]:
@@ -341,28 +336,9 @@ class LabelRanker(NetworkEstimator):
         return evaluate_labels(ranking, data, [str(one) for one in wanted], propensities=found, **given)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean of `metric` over the rows.
-
-        Parameters
-        ----------
-        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
-            The rows, or their features.
-        y : array-like or sparse matrix of shape (n_rows, n_labels), optional
-            The grade of each label for each row. Not beside TaggedData.
-
-        Returns
-        -------
-        float
-            The mean.
-        """
-        check_is_fitted(self)
-        data = as_tagged(X, y)
-        self._check_labels(data)
-        return self._mean(self.top_labels(data, self.get_metric().cutoff or 1)[0], data)
-
-    def _mean(self, ranking: ArrayLike, data: TaggedData) -> float:
-        found = propensities(self.label_counts_, self.training_rows_)
-        return float(measure_labels(ranking, data, self.metric, propensities=found)[str(self.get_metric())].mean())
+        """The mean of `metric` over the rows; X and y as in `evaluate`."""
+        name = str(self.get_metric())
+        return self.evaluate(X, y, name, n_bootstrap=0).means[name]
 
     def get_metric(self) -> Metric:
         return label_metric(self.metric)
@@ -387,7 +363,7 @@ class LabelRanker(NetworkEstimator):
         if any(kind is not None and kind.within_lists for kind in self.transform_types):
             raise OptionError("Rows of labels are no lists of items: transforms within lists do not go with them.")
 
-    def build_network(self) -> "torch.nn.Module":
+    def build_network(self) -> Any:
         from luce.rankers.labels.network import LabelNetwork
 
         return LabelNetwork(
@@ -421,4 +397,3 @@ class LabelRanker(NetworkEstimator):
 
     label_counts_: Integers
     training_rows_: int
-    network_: Any

@@ -15,7 +15,7 @@ from luce.objectives import Objective
 from luce.objectives.ranges import Choice, Range
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.neural.estimator import NetworkEstimator, learning_rates
+from luce.rankers.neural.estimator import NetworkEstimator
 from luce.rankers.ranker import Ranker
 from luce.rankers.settings import COMMON, NAME, NOT_NEGATIVE, SHARE, WIDTHS, or_none, whole
 
@@ -176,7 +176,6 @@ class NeuralRanker(NetworkEstimator, Ranker):
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
         self.check_params()
-        learning_rates(self.learning_rate, validation is not None)
         training = self.prepare_training_data(X, y, qid, group, validation)
         dataset, objective = training.dataset, self.get_objective()
         lists = np.flatnonzero(objective.informative(dataset.labels, dataset.offsets))
