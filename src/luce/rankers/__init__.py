@@ -34,7 +34,7 @@ class _Rankers(Mapping[str, "type[Ranker] | type[LabelRanker]"]):
     """The classes by kind; to list the kinds imports none of them."""
 
     def __getitem__(self, kind: str) -> "type[Ranker] | type[LabelRanker]":
-        return __getattr__(_KINDS[kind])  # type: ignore[no-any-return]
+        return __getattr__(_KINDS[kind])
 
     def __contains__(self, kind: object) -> bool:
         return kind in _KINDS

@@ -214,7 +214,8 @@ class Estimator(BaseEstimator):
         given = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         facts: dict[str, Any] = {"rows": data.n_rows, "lists": data.n_lists, "features": data.n_features}
         facts |= self.data_fingerprint(data) | ({"elsewhere": elsewhere} if elsewhere else {})
-        return given.for_training(json.loads(json.dumps({**self.describe(self.resumable_params), "data": facts})), number)
+        training = {**self.describe(self.resumable_params), "data": facts}
+        return given.for_training(json.loads(json.dumps(training)), number)
 
     def check_features(self, dataset: Dataset) -> None:
         """A DataError unless these are the features of the training data."""

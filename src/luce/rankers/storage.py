@@ -66,7 +66,7 @@ def _checksum(manifest: Any, arrays: Mapping[str, NDArray[Any]]) -> int:
     value = zlib.crc32(json.dumps(manifest).encode())
     for name in sorted(arrays):
         value = zlib.crc32(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode(), value)
-        value = zlib.crc32(arrays[name], value)
+        value = zlib.crc32(arrays[name].data, value)
     return value
 
 

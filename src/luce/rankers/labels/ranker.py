@@ -315,10 +315,8 @@ class LabelRanker(NetworkEstimator):
             The grade of each label for each row. Not beside TaggedData.
         metrics : str or iterable of str
             Metrics of LABEL_METRICS, separated by commas; by default precision and psp at 1, 3 and 5.
-        a : float, default=0.55
-            The exponent of the propensity model.
-        b : float, default=1.5
-            The shift of the propensity model.
+        a, b : float, default=0.55 and 1.5
+            The exponent and the shift of the propensity model.
         **given
             Further arguments of `luce.metrics.evaluate_labels`.
 

@@ -173,7 +173,7 @@ class NetworkEstimator(Estimator):
             raise OptionError(f"PyTorch cannot use the device {self.device!r}: {error}") from error
         return device
 
-    network_: "torch.nn.Module"
+    network_: Any
     hidden_layer_sizes: Sequence[int]
     learning_rate: float | Sequence[float]
     learning_rate_: float

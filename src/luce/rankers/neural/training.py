@@ -1,5 +1,6 @@
 """Training with PyTorch: the parameters of a network, its optimizer, and their state for a checkpoint."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from luce.arrays import Integers
 from luce.errors import LuceError
 from luce.optimizers.gradient_descent import Arrays, like
 from luce.threads import check_threads, one_thread_after_fork, thread_count
@@ -45,6 +47,10 @@ class TorchLearner:
             {"params": [self.nuisance], "weight_decay": 0.0},
         ]
         self.optimizer = OPTIMIZERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
+
+    @abstractmethod
+    def step(self, lists: Integers, epoch: int, step: int) -> float:
+        """One update from these lists; their mean loss before it."""
 
     def seed_dropout(self, step: int) -> None:
         """Dropout depends on the seed and the step alone, so nothing of it needs keeping in a checkpoint."""
