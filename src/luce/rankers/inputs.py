@@ -1,6 +1,5 @@
 """The data that a ranker is given, converted to a dataset and checked."""
 
-import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data import Dataset, from_arrays
-from luce.errors import DataError, OptionError
+from luce.errors import DataError
 
 BLOCK = 65_536
 """Rows looked at together: no copy of all features is made."""
@@ -24,44 +23,18 @@ def as_dataset(X: Any, y: Any, qid: Any, group: Any, wanted_by: str) -> Dataset:
             f"{wanted_by} requires y to be passed, but the target y is None: give features with labels y and the query "
             "qid of each row or the sizes group of the lists, or a Dataset."
         )
-    queries = query_ids(X, qid, group)
-    if queries is None:
+    if qid is None and group is None:
         raise DataError(
             f"{wanted_by} needs features with labels y and the query qid of each row or the sizes group of the lists, "
             "or a Dataset."
         )
-    return from_arrays(X, y, queries)
-
-
-def query_ids(X: Any, qid: Any, group: Any) -> Any:
-    """The query of each row, from `qid` or from list sizes as LightGBM takes them; None where neither is given.
-
-    >>> query_ids(np.zeros((3, 1)), None, [2, 1])
-    array([0, 0, 1])
-    """
-    if group is None:
-        return qid
-    if qid is not None:
-        raise OptionError("Give qid, the query of each row, or group, the sizes of the lists in order, but not both.")
-    sizes = np.asarray(group)
-    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
-        raise DataError(
-            "group must be the sizes of the lists in order, integers ≥ 1; the query of each row is qid. "
-            f"Got {reprlib.repr(group)}."
-        )
-    if (total := int(sizes.sum())) != (n_rows := count_rows(X)):
-        raise DataError(f"The sizes in group must add up to the number of rows, {n_rows}. Got {total}.")
-    return np.repeat(np.arange(len(sizes)), sizes)
-
-
-def count_rows(X: Any) -> int:
-    """The number of rows of features in any form."""
-    return X.shape[0] if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
+    return from_arrays(X, y, qid, group=group)
 
 
 def one_list(X: Any) -> Integers:
     """Query ids that put all rows into one list."""
-    return np.zeros(count_rows(X), dtype=np.int64)
+    n_rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
+    return np.zeros(n_rows, dtype=np.int64)
 
 
 def check_features(dataset: Dataset, count: int, known: Sequence[str] | None, ranker: str) -> None:

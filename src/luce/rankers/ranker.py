@@ -18,7 +18,7 @@ from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
-from luce.rankers.inputs import as_dataset, finite, one_list, query_ids
+from luce.rankers.inputs import as_dataset, finite, one_list
 from luce.rankers.ranking import ranking_table
 
 
@@ -148,8 +148,7 @@ class Ranker(Estimator):
         >>> luce.LinearRanker().fit(data).rank(data, top=2).select(["query", "rank", "row"]).to_pylist()
         [{'query': 'q', 'rank': 1, 'row': 1}, {'query': 'q', 'rank': 2, 'row': 2}]
         """
-        queries = query_ids(X, qid, group)
-        dataset, position = self.check_input(X, one_list(X) if queries is None else queries)
+        dataset, position = self.check_input(X, one_list(X) if qid is None and group is None else qid, group)
         table = ranking_table(self.predict(dataset), dataset, top)
         if position is None:
             return table
@@ -189,14 +188,13 @@ class Ranker(Estimator):
         if isinstance(X, Dataset):
             self.check_features(X)
             return X, None
-        queries = query_ids(X, qid, group)
-        if queries is None:
+        if qid is None and group is None:
             if self.list_context:
                 raise DataError(f"This ranker {self.list_context}: give qid or group, or a Dataset.")
-            queries = one_list(X)
-        dataset = from_arrays(X, None, queries)
+            qid = one_list(X)
+        dataset = from_arrays(X, None, qid, group=group)
         self.check_features(dataset)
-        return dataset, group_rows(queries).position
+        return dataset, None if qid is None else group_rows(qid).position
 
     def prepare_training_data(self, X: Any, y: Any, qid: Any, group: Any, validation: Any) -> TrainingData:
         """What to learn from; sets the fitted attributes for its features, its highest grade and the transforms."""

@@ -54,7 +54,7 @@ class NetworkEstimator(Estimator):
         """
         best: Curve | None = None
         seed = self.get_seed()
-        for number, rate in enumerate(learning_rates(self.learning_rate, validated)):
+        for number, rate in enumerate(learning_rate_grid(self.learning_rate, validated)):
             curve = self.new_curve(validated=validated)
             checkpointer = self.open_checkpoint(checkpoint, data, number)
 
@@ -115,7 +115,7 @@ class NetworkEstimator(Estimator):
 
     @property
     def max_iterations(self) -> int:
-        return self.epochs * len(learning_rates(self.learning_rate, True))
+        return self.epochs * len(learning_rate_grid(self.learning_rate, True))
 
     def extra_state(self) -> Arrays:
         """What `state_dict` holds beside what is trained."""
@@ -151,7 +151,7 @@ class NetworkEstimator(Estimator):
 
     def check_params(self) -> None:
         super().check_params()
-        learning_rates(self.learning_rate, True)
+        learning_rate_grid(self.learning_rate, True)
         load_package("torch", "neural")
         from luce.rankers.neural.network import ACTIVATIONS
         from luce.rankers.neural.training import OPTIMIZERS
@@ -181,7 +181,7 @@ class NetworkEstimator(Estimator):
     device: str | None
 
 
-def learning_rates(given: float | Sequence[float], validated: bool) -> list[float]:
+def learning_rate_grid(given: float | Sequence[float], validated: bool) -> list[float]:
     """The learning rates to try; several need validation data to choose by."""
     rates: list[Any] = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
     if not rates or not all(is_number(rate) and rate > 0 for rate in rates):
