@@ -1,4 +1,4 @@
-"""The label network as gradient descent sees it: a step from some rows."""
+"""A label network that is trained on tagged rows: one step on a batch."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ from luce.torch import Relevant, label_loss
 
 
 class LabelLearner(TorchLearner):
-    """Trains a network on tagged rows; the mean over the rows of a batch is what a step goes down.
+    """Trains a network on tagged rows; a step minimizes the mean loss over the rows of a batch.
 
     With `negatives`, a batch is scored on the labels that are relevant to any of its rows and on that many others,
-    drawn at random. A Plackett-Luce likelihood of some of the items is the likelihood of the same model, so what is
-    learned means the same; a step costs the labels it looks at.
+    drawn at random. The Plackett-Luce likelihood of a subset of the items has the same parameters, so the model is the
+    same; the cost of a step grows with the labels it scores.
     """
 
     network: LabelNetwork

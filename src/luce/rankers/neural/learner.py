@@ -1,4 +1,4 @@
-"""The network as gradient descent sees it: a step from some lists, and its scores."""
+"""A network that is trained on lists: one step on a batch, and its scores."""
 
 import inspect
 from functools import cache
@@ -18,7 +18,7 @@ from luce.rankers.neural.training import TorchLearner
 
 
 class NetworkLearner(TorchLearner):
-    """Trains a network on lists of a dataset; the mean over the lists of a batch is what a step goes down."""
+    """Trains a network on the lists of a dataset; a step minimizes the mean loss over the lists of a batch."""
 
     def __init__(
         self,
@@ -80,17 +80,17 @@ class NetworkLearner(TorchLearner):
 
 
 def call(network: nn.Module, rows: Tensor, offsets: Tensor) -> Tensor:
-    """The scores of a network, which may want to know the lists or not."""
-    return network(rows, offsets.to(rows.device)) if wants_lists(network) else network(rows)
+    """The scores of a network, whose `forward` may take the offsets of the lists or not."""
+    return network(rows, offsets.to(rows.device)) if takes_offsets(network) else network(rows)
 
 
-def wants_lists(network: nn.Module) -> bool:
+def takes_offsets(network: nn.Module) -> bool:
     """Whether `forward` takes the offsets of the lists beside the rows."""
-    return _takes_offsets(type(network))  # type: ignore[arg-type]
+    return _has_offsets(type(network))  # type: ignore[arg-type]
 
 
 @cache
-def _takes_offsets(kind: type[nn.Module]) -> bool:
+def _has_offsets(kind: type[nn.Module]) -> bool:
     return "offsets" in inspect.signature(kind.forward).parameters
 
 

@@ -207,10 +207,10 @@ class NeuralRanker(NetworkEstimator, Ranker):
     def list_context(self) -> str:
         if self.context is not None and self.module is None:
             return "lets the items of a list attend to each other"
-        from luce.rankers.neural.learner import wants_lists
+        from luce.rankers.neural.learner import takes_offsets
 
-        if self.module is not None and wants_lists(self.network_):
-            return "has a module that looks at whole lists"
+        if self.module is not None and takes_offsets(self.network_):
+            return "has a module that scores complete lists"
         return super().list_context
 
     @property
