@@ -24,7 +24,7 @@ from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.linear_problem import LinearProblem
 from luce.rankers.neural.learner import NetworkLearner
 from luce.rankers.neural.network import Network
-from luce.rankers.neural.training import settings
+from luce.rankers.neural.training import torch_settings
 from measuring import GRADES, show_machine
 
 BATCH, RATE = 64, 1e-3
@@ -96,7 +96,7 @@ def learner(kind: type[NetworkLearner], data: Dataset) -> NetworkLearner:
         weight_decay=0.0,
         seed=0,
         n_jobs=torch.get_num_threads(),
-        figure=lambda _: None,
+        validation_score=lambda _: None,
     )
 
 
@@ -156,7 +156,7 @@ def main() -> None:
     print(f"{data!r}\n")
     kinds = {"trivial loss": TrivialLearner, "luce, flat rows": NetworkLearner, "padded PyTorch": PaddedLearner}
     for n_jobs in (1, torch.get_num_threads()):
-        with settings(n_jobs, torch.device("cpu")):
+        with torch_settings(n_jobs, torch.device("cpu")):
             print(f"One epoch of the network, {n_jobs} threads")
             epoch_seconds(kinds, data, arguments.epochs)
     print("One evaluation of the linear ranker, listmle")

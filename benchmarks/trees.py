@@ -43,7 +43,7 @@ class Ours:
     def __init__(self, data: luce.Dataset, leaves: int, threads: int, permutations: int):
         goal = luce.objective("listmle", depth=10, permutations=permutations)
         self.ranker = TreeRanker(goal, num_leaves=leaves, n_jobs=threads)
-        training = self.ranker._training_data(data, None, None, None)
+        training = self.ranker.prepare_training_data(data, None, None, None, None)
         shards = exchange_metadata(self.ranker, training, None, SINGLE_MACHINE)
         self.learner = self.ranker._learner(training, None, Collectives(SINGLE_MACHINE), shards)
         self.round, self.inside, self.clock = 0, 0.0, clock_of(threads)

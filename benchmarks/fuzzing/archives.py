@@ -1,54 +1,51 @@
-"""Model files and what is built like them, changed by somebody who knows the format: the sums of the zip are right."""
+"""Model files and what is built like them, changed by somebody who knows the format: the checksum is right."""
 
 import copy
-import io
 import json
 import random
 import struct
-import warnings
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fuzzing.mutations import flip, integer
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
 
-MANIFEST, TENSORS = "manifest.json", "tensors.safetensors"
+from fuzzing.mutations import flip, integer
+from luce.rankers.storage import MANIFEST, manifest_text
+
 WRONG = (
     None, True, -1, 0, 3, 10**9, 10**18, 10**30, 1.5, float("nan"), float("inf"), -1e308, "", "x", "listmle", "meta",
     [], [0], ["x"], [10**9], [10**18] * 2, [1] * 50_000, [[[]]], {}, {"x": 1},
 )  # fmt: skip
 """What may stand in a manifest in the place of anything else."""
 
-LOCAL, CENTRAL, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
-FIELDS = {
-    LOCAL: [(4, 2), (6, 2), (8, 2), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2)],
-    CENTRAL: [(4, 2), (6, 2), (8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (32, 2), (34, 2), (42, 4)],
-    END: [(4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 4), (20, 2)],
-}
-"""Place and size of what the headers of a zip claim: versions, flags, methods, sums, sizes, lengths, offsets."""
 
-NAMES = ("../escaped.txt", "/tmp/escaped.txt", "..\\escaped.txt", "C:\\escaped.txt", "a/" * 5_000, "escaped\n")
+def taken_apart(content: bytes) -> tuple[Any, bytes]:
+    """The header of a file in the layout of safetensors, and its numbers."""
+    length = int.from_bytes(content[:8], "little")
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
 
 
-def unpacked(file: bytes) -> tuple[Any, bytes]:
-    """The manifest, and the bytes of the tensors."""
-    with zipfile.ZipFile(io.BytesIO(file)) as archive:
-        return json.loads(archive.read(MANIFEST)), archive.read(TENSORS)
+def put_together(header: Any, numbers: bytes) -> bytes:
+    """A file in the layout of safetensors."""
+    words = json.dumps(header).encode()
+    words += b" " * (-len(words) % 8)  # the numbers stay aligned
+    return struct.pack("<Q", len(words)) + words + numbers
 
 
-def packed(*entries: tuple[str, bytes | str], method: int = zipfile.ZIP_STORED) -> bytes:
-    """A zip of entries (name, content)."""
-    stream = io.BytesIO()
-    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(stream, "w") as archive:  # a name may come twice
-        for name, content in entries:
-            archive.writestr(zipfile.ZipInfo(name), content, method)
-    return stream.getvalue()
+def unpacked(file: bytes) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """The manifest without the checksum, and the arrays."""
+    document = json.loads(taken_apart(file)[0]["__metadata__"][MANIFEST])
+    document.pop("crc32")
+    return document, {name: array.copy() for name, array in safetensors.numpy.load(file).items()}
 
 
-def model(manifest: Any, tensors: bytes) -> bytes:
-    """A model file whose sums are right, whatever it holds."""
-    text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
-    return packed((MANIFEST, text), (TENSORS, tensors))
+def model(manifest: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """A model file of a manifest, whose checksum is then right, or of any text in its place."""
+    text = manifest_text(manifest, arrays) if isinstance(manifest, dict) else manifest
+    header, numbers = taken_apart(safetensors.numpy.save(dict(arrays)))
+    return put_together({"__metadata__": {MANIFEST: text}, **header}, numbers)
 
 
 def changed(document: Any, path: Any, *value: Any) -> Any:
@@ -85,68 +82,62 @@ def lie(chance: random.Random, document: Any) -> Any:
 
 def manifest(chance: random.Random, file: bytes) -> bytes:
     """A manifest that lies."""
-    document, tensors = unpacked(file)
-    return model(lie(chance, document), tensors)
+    document, arrays = unpacked(file)
+    lies = lie(chance, document)
+    return model(lies if isinstance(lies, dict) else json.dumps(lies), arrays)
 
 
-def claim(chance: random.Random, file: bytes) -> bytes:
-    """A field of a header of the zip, as large or as small as can be."""
-    signature, fields = chance.choice(list(FIELDS.items()))
-    starts = [at for at in range(len(file)) if file.startswith(signature, at)]
-    place, size = chance.choice(fields)
-    at = chance.choice(starts) + place
-    return file[:at] + chance.choice([b"\xff" * size, (1).to_bytes(size, "little")]) + file[at + size :]
-
-
-def rearranged(chance: random.Random, file: bytes) -> bytes:
-    """Entries swapped, doubled, renamed, missing, compressed, or under names that lead elsewhere."""
-    document, tensors = unpacked(file)
-    text = json.dumps(document).encode()
-    pair = [(MANIFEST, text), (TENSORS, tensors)]
-    other = chance.choice(NAMES)
-    method = chance.choice([zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-    return chance.choice([
-        lambda: packed((MANIFEST, tensors), (TENSORS, text)),
-        lambda: packed((MANIFEST, b"{}"), *pair),
-        lambda: packed(*pair, (TENSORS, b"")),
-        lambda: packed(pair[0]),
-        lambda: packed(pair[1]),
-        lambda: packed(),
-        lambda: packed((other, b"out"), *pair),
-        lambda: packed((other, text), pair[1]),
-        lambda: packed((MANIFEST, file), (TENSORS, file)),
-        lambda: packed(*pair, method=method),
-        lambda: packed((MANIFEST, text + b" " * 30_000_000), pair[1], method=zipfile.ZIP_DEFLATED),
-        lambda: packed(pair[0], (TENSORS, bytes(30_000_000)), method=zipfile.ZIP_DEFLATED),
-    ])()  # fmt: skip
+def metadata(chance: random.Random, file: bytes) -> bytes:
+    """Metadata without a manifest, with more than one, or with something else in its place."""
+    header, numbers = taken_apart(file)
+    text = header["__metadata__"][MANIFEST]
+    other: Any = chance.choice([
+        *(None, [], {}, "x", 7, {MANIFEST: None}, {MANIFEST: {}}, {MANIFEST: [text]}, {"manifest": text}),
+        *({text: MANIFEST}, {MANIFEST: text, "luce2": text}, {MANIFEST: text, "x": 1}),
+        {MANIFEST: text + " " * 30_000_000},
+    ])  # fmt: skip
+    return put_together({**header, "__metadata__": other}, numbers)
 
 
 def text(chance: random.Random, file: bytes) -> bytes:
     """A manifest that is no JSON, or more of it than anyone needs."""
-    document, tensors = unpacked(file)
-    whole, deep = json.dumps(document), 100_000
+    document, arrays = unpacked(file)
+    whole, deep = manifest_text(document, arrays), 100_000
     wrong = chance.choice([
         *("", "null", "[]", "7", "NaN", "{", '"', whole[:-1], whole + whole, "\ufeff" + whole, "{}" + whole),
         *("[" * deep, '{"a":' * deep, "[" * deep + "]" * deep, '{"format": 1' + "0" * deep + "}", "1e" + "9" * deep),
         whole.replace('"format": 1', f'"format": {chance.choice(["0", "-1", "true", "1.0", "[1]", "2"])}'),
         whole.replace('"format": 1', '"format": 9, "format": 1, "x": "' + "x" * 1_000_000 + '"'),
         whole.replace('"kind"', '"\\ud800"'),
+        whole.replace('"kind"', '"\ud800"'),
     ])  # fmt: skip
-    return model(wrong.encode(chance.choice(["utf-8", "utf-8", "utf-16"]), "surrogatepass"), tensors)
+    return model(wrong, arrays)
 
 
 def tensors(chance: random.Random, file: bytes) -> bytes:
-    """Tensors whose header lies, or whose numbers are others."""
-    document, content = unpacked(file)
-    return model(document, stored(chance, content))
+    """Other numbers, shapes, types or names under a checksum that is right."""
+    document, arrays = unpacked(file)
+    name = chance.choice(list(arrays))
+    array = arrays.pop(name)
+    content = chance.choice([flip, integer])(chance, array.tobytes())
+    size = len(content) - len(content) % array.itemsize
+    arrays |= chance.choice([
+        lambda: {name: np.frombuffer(content[:size], array.dtype).reshape(array.shape if size == array.nbytes else -1)},
+        lambda: {name: array.reshape(-1)[: array.size // 2]},
+        lambda: {name: array.reshape(1, *array.shape)},
+        lambda: {name: array.astype(chance.choice([np.float32, np.int64, np.uint8, np.bool_, np.float16]))},
+        lambda: {chance.choice(["x", "", "network.", "optimizer.x.y", "state.", name * 2]): array},
+        dict,
+    ])()  # fmt: skip
+    return model(document, arrays)
 
 
 def stored(chance: random.Random, content: bytes) -> bytes:
     """The layout of safetensors, and of .luce-data, with a header that lies or with other numbers."""
-    length = int.from_bytes(content[:8], "little")
-    header, numbers = json.loads(content[8 : 8 + length]), content[8 + length :]
+    header, numbers = taken_apart(content)
     way = chance.randrange(4)
     if way == 0:
+        length = int.from_bytes(content[:8], "little")
         claimed = chance.choice([0, 1, length - 1, length + 1, len(content), 2**31, 2**63, 2**64 - 1])
         return struct.pack("<Q", claimed) + content[8:]
     if way == 1:
@@ -158,9 +149,7 @@ def stored(chance: random.Random, content: bytes) -> bytes:
         header |= chance.choice([{}, {"more": more}])
     else:
         header = lie(chance, header)
-    words = json.dumps(header).encode()
-    words += b" " * (-len(words) % 8)  # the numbers stay aligned
-    return struct.pack("<Q", len(words)) + words + numbers
+    return put_together(header, numbers)
 
 
 def json_line(chance: random.Random, file: bytes) -> bytes:
@@ -171,4 +160,4 @@ def json_line(chance: random.Random, file: bytes) -> bytes:
     return b"".join(lines)
 
 
-ARCHIVE = (manifest, manifest, manifest, claim, rearranged, text, tensors, tensors)
+ARCHIVE = (manifest, manifest, manifest, metadata, text, tensors, tensors, stored)

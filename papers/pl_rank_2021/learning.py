@@ -133,8 +133,9 @@ class Trainer:
             "weight_decay": 0.0,
             "seed": seed,
             "n_jobs": 1,
+            "validation_score": lambda _: None,
         }
-        self.learner = NetworkLearner(self.network, goal, task.features, task.train, figure=lambda _: None, **settings)
+        self.learner = NetworkLearner(self.network, goal, task.features, task.train, **settings)
         self.lists = np.flatnonzero(goal.has_signal(task.train.labels, task.train.offsets))
         rows = task.train.rows(self.lists[0])
         goal.value_and_gradient(np.zeros(rows.stop - rows.start), task.train.labels[rows], n_jobs=1)  # compiles

@@ -18,7 +18,7 @@ from luce.experiments.tuning_judge import SPAN, Judge, falls_behind
 from luce.experiments.tuning_space import space_of
 from luce.objectives import OBJECTIVES
 from luce.options import Choice, Range
-from luce.rankers import RANKERS
+from luce.rankers import RANKERS, Ranker
 from luce.rankers.search_space import search_space, value_of, with_settings
 
 LISTS = web_search(40, n_features=6, mean_length=14, seed=3).dataset
@@ -36,7 +36,7 @@ def made(kind, **more):
 
 
 def data_of(ranker):
-    return LISTS if ranker.takes == "lists" else TAGS
+    return LISTS if isinstance(ranker, Ranker) else TAGS
 
 
 def linear(**more):

@@ -12,7 +12,7 @@ from luce.arrays import list_blocks
 from luce.data import transform
 from luce.metrics import measure
 from luce.rankers import LabelRanker, LinearRanker, NeuralRanker, TreeRanker
-from luce.rankers.ranker import ranking_table
+from luce.rankers.ranking import ranking_table
 
 from .made import parts
 from .tagged import tagged
@@ -73,9 +73,9 @@ def test_rows_are_scored_in_blocks(kind, data, monkeypatch):
     def scores_of(features, offsets):
         seen.append(offsets)
         assert features.shape[0] == offsets[-1]
-        return type(ranker)._scores(ranker, features, offsets)
+        return type(ranker).compute_scores(ranker, features, offsets)
 
-    monkeypatch.setattr(ranker, "_scores", scores_of, raising=False)
+    monkeypatch.setattr(ranker, "compute_scores", scores_of, raising=False)
     rows = 20
     monkeypatch.setattr(transform, "CELLS", rows * test.n_features)
     np.testing.assert_allclose(ranker.predict(test), expected, rtol=1e-5, atol=1e-6)
@@ -91,7 +91,7 @@ def test_rows_are_scored_in_blocks(kind, data, monkeypatch):
 def test_labels_are_scored_in_blocks(monkeypatch):
     ranker, test = LabelRanker(hidden_layer_sizes=(8,), epochs=1, device="cpu", n_jobs=1).fit(tagged()), tagged(seed=1)
     best, scores = ranker.top_labels(test, 3), ranker.predict(test)
-    monkeypatch.setattr(ranker, "_transformed", None)  # no copy of all features is asked for
+    monkeypatch.setattr(ranker, "transform_features", None)  # no copy of all features is asked for
     monkeypatch.setattr(transform, "SPARSE_ROWS", 7)
     np.testing.assert_array_equal(ranker.top_labels(test, 3)[0], best[0])
     np.testing.assert_allclose(ranker.predict(test), scores, rtol=1e-5, atol=1e-6)

@@ -120,7 +120,7 @@ def test_contributions_of_trees_are_shapley_values():
 def test_weights_times_values(data):
     ranker = LinearRanker("squared-label", n_jobs=1).fit(data["train"])
     found = ranker.explain(data["test"])
-    np.testing.assert_allclose(found.contributions, ranker._transformed(data["test"]) * ranker.coef_)
+    np.testing.assert_allclose(found.contributions, ranker.transform_features(data["test"]) * ranker.coef_)
     assert (found.base == ranker.intercept_[0]).all() and found.base[0] != 0
 
 

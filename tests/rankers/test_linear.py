@@ -25,7 +25,7 @@ def parts():
 
 
 def problem(ranker, features, dataset):
-    return LinearProblem(features, dataset, ranker._objective(), Draw(ranker.random_state), ranker.reg_lambda, 1)
+    return LinearProblem(features, dataset, ranker.get_objective(), Draw(ranker.random_state), ranker.reg_lambda, 1)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -95,9 +95,10 @@ def test_coordinate_ascent_keeps_the_best_of_its_climbs(parts, monkeypatch):
         watch(2, 0.5, -best)
         return best
 
-    monkeypatch.setattr("luce.rankers.linear_search.maximize", climb)
+    monkeypatch.setattr("luce.rankers.linear_optimizers.maximize", climb)
     ranker = LinearRanker(optimizer="coordinate-ascent", n_jobs=1).fit(parts["train"])
     np.testing.assert_array_equal(ranker.coef_, best)
+    assert ranker.best_iteration_ == 1 and len(ranker.history_) == 2
 
 
 def test_the_best_weights_survive_an_interrupt(parts):

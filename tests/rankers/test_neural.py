@@ -268,7 +268,7 @@ def test_l2_does_not_shrink_the_tie_parameter():
         "learning_rate": 0.1,
         "weight_decay": 1.0,
         "seed": 0,
-        "figure": lambda learner: None,
+        "validation_score": lambda learner: None,
     }
     learner = TorchLearner(torch.nn.Linear(1, 1, bias=False), [2.0], **settings)
     weight = learner.network.weight.item()

@@ -59,14 +59,14 @@ def test_predictions_are_the_training_scores_to_the_bit(data, settings, tmp_path
     ranker._own(learner.forest(rounds))
     ranker.save(tmp_path / "a.luce")
     again = luce.load(tmp_path / "a.luce")
-    (tmp_path / "a.txt").write_bytes(again._arrays()["model"].tobytes())
+    (tmp_path / "a.txt").write_bytes(again.state_dict()["model"].tobytes())
     opened = lightgbm.Booster(model_file=tmp_path / "a.txt")
     for part, dataset in enumerate((train, validation)):
         grown = learner._shaped(learner.scores[part])
-        features = ranker._transformed(dataset)
+        features = ranker.transform_features(dataset)
         for booster in (opened, again.to_lightgbm(), lightgbm.Booster(model_str=opened.model_to_string())):
             np.testing.assert_array_equal(booster.predict(features, raw_score=True, num_threads=1), grown)
-        np.testing.assert_array_equal(again.predict(dataset), ranker._combined(grown))
+        np.testing.assert_array_equal(again.predict(dataset), ranker.combine_outputs(grown))
         assert np.ptp(grown) > 0.1
     contributions = opened.predict(features, pred_contrib=True, num_threads=1)
     np.testing.assert_allclose(contributions.reshape(*grown.shape, -1).sum(axis=-1), grown, atol=1e-9)

@@ -104,12 +104,12 @@ def test_files_of_trees_that_do_not_fit_are_refused(data, text, tmp_path):
         ({"model": np.frombuffer("ß".encode(), dtype=np.uint8)}, "ascii"),
         ({"nuisance": np.ones(1)}, "finite numbers of its shape"),
     ):
-        arrays = {**ranker._arrays(), **change}
-        whole = type(ranker)._arrays
+        arrays = {**ranker.state_dict(), **change}
+        whole = type(ranker).state_dict
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(ranker), "_arrays", lambda self, arrays=arrays: arrays)
+            patch.setattr(type(ranker), "state_dict", lambda self, arrays=arrays: arrays)
             ranker.save(tmp_path / "a.luce")
-        assert type(ranker)._arrays is whole
+        assert type(ranker).state_dict is whole
         with pytest.raises(DataError, match=words):
             luce.load(tmp_path / "a.luce")
 

@@ -50,6 +50,7 @@ def evaluate(
     Example: luce evaluate labels.luce tagged.txt --metrics precision@5,psp@5
     """
     import luce
+    from luce.rankers import Ranker
 
     if len(files) < 2:
         raise OptionError("luce evaluate needs a model or a run file, and then the data.")
@@ -61,10 +62,11 @@ def evaluate(
     datasets: dict[Any, Any] = {}
     for source in sources:
         ranker = ranker_of(source)
-        features = None if ranker is None else (ranker.takes, *ranker.features)
+        ranks_labels = ranker is not None and not isinstance(ranker, Ranker)
+        features = None if ranker is None else (ranks_labels, *ranker.features)
         if features not in datasets:
             datasets[features] = read_for(ranker, data, read)
-        if ranker is not None and ranker.takes != "lists":
+        if ranks_labels:
             results[str(source)] = _of_labels(ranker, datasets[features], metrics, propensity, seed)
             continue
         scores, dataset, grade = scored(source, ranker, datasets[features])

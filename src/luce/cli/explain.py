@@ -68,14 +68,14 @@ def explain(
 
     Example: luce explain model.luce test.txt --list 17 --top 5 --report why.html
     """
-    from luce.rankers import load
+    from luce.rankers import Ranker, load
     from luce.report.explanation import write_explanation
 
     if list_number is not None and query is not None:
         raise OptionError("--list and --query both name a list: give one of them.")
     check_written([path for path in (report, csv) if path is not None], [model, data])
     ranker = load(model)
-    if ranker.takes != "lists":
+    if not isinstance(ranker, Ranker):
         raise OptionError(f"{model} ranks the labels of rows; luce explain is about rankings of lists.")
     if threads is not None:
         ranker.set_params(n_jobs=threads)

@@ -103,11 +103,10 @@ def _model_of(preset: str) -> str:
 
 
 def _refuse_labels(kinds: list[str]) -> None:
-    from luce.rankers import RANKERS
+    from luce.rankers import RANKERS, Ranker
 
     for kind in kinds:
         if kind not in RANKERS:
             raise unknown_name("model", kind, RANKERS)
-        if RANKERS[kind].takes != "lists":
-            takes = RANKERS[kind].takes
-            raise OptionError(f"The {kind} ranker learns from {takes}; here rankers of lists are compared.")
+        if not issubclass(RANKERS[kind], Ranker):
+            raise OptionError(f"The {kind} ranker learns from tagged rows; here rankers of lists are compared.")

@@ -17,10 +17,8 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write: .csv, .parquet, .jsonl or .run (TREC).")
 ]
 Format = Annotated[str | None, typer.Option(help="csv, parquet, jsonl or run, whatever the ending.")]
-Top = Annotated[int | None, typer.Option(min=1, help="How many of each list.")]
+Top = Annotated[int | None, typer.Option(min=1, help="How many of each list, all by default; of labels 10.")]
 
-LABELS = 10
-"""Of each row, unless --top says how many."""
 Sample = Annotated[
     int | None,
     typer.Option(min=1, help="Draw so many rankings of each list, likelier ones more often, instead of one."),
@@ -49,7 +47,7 @@ def rank(
     Example: luce rank model.luce test.txt --sample 10 --seed 1 --temperature 0.5 --top 5 -o sampled.csv
     """
     from luce.files import replacing
-    from luce.rankers import load
+    from luce.rankers import Ranker, load
 
     kind = format or ("csv" if output is None else output.suffix.lstrip("."))
     if kind not in WRITERS:
@@ -61,12 +59,10 @@ def rank(
     check_written([] if output is None else [output], [model, data])
     ranker = load(model)
     dataset = read_for(ranker, data, read, judged=False)
-    if ranker.takes != "lists":
-        if sample is not None:
-            raise OptionError("Rankings are drawn of lists: a model of labels goes without --sample.")
-        ranking = ranker.rank(dataset, top=top or LABELS)
-    elif sample is None:
-        ranking = ranker.rank(dataset, top=top)
+    if sample is None:
+        ranking = ranker.rank(dataset, **({} if top is None else {"top": top}))
+    elif not isinstance(ranker, Ranker):
+        raise OptionError("Rankings are drawn of lists: a model of labels goes without --sample.")
     else:
         ranking = _drawn(ranker, dataset, sample, top, 1.0 if temperature is None else temperature, seed)
     if output is None:

@@ -97,8 +97,8 @@ def fit(ranker: Any, dataset: Any, validation: Any, title: str, checkpoint: Any 
             nonlocal figure
             if "validation" in step:
                 figure = f", {ranker.metric} {step['validation']:.4f}"
-            words = f"{ranker.round_name} {step['iteration']:.4g}, loss {step['loss']:.4g}{figure}"
-            report(step["iteration"] / ranker.rounds, words)
+            words = f"{ranker.iteration_name} {step['iteration']:.4g}, loss {step['loss']:.4g}{figure}"
+            report(step["iteration"] / ranker.iteration_limit, words)
 
         ranker.fit(dataset, validation=validation, callback=after, checkpoint=checkpoint, **more)
 

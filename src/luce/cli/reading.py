@@ -25,9 +25,11 @@ def read_for(
 
     Not `judged`: a table may go without a column of labels.
     """
-    if ranker is None or ranker.takes == "lists":
+    from luce.rankers import Ranker
+
+    if ranker is None or isinstance(ranker, Ranker):
         known = (None, None) if like is None else (like.n_features, like.feature_names)
-        n_features, names = ranker.features if hasattr(ranker, "n_features_in_") else known
+        n_features, names = known if ranker is None or not hasattr(ranker, "n_features_in_") else ranker.features
         return read_data(path, reading, n_features, names, judged)
     from luce.data.extreme import read_tagged
 

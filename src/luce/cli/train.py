@@ -171,7 +171,7 @@ def _interrupted(ranker: Any, output: Path | None, kept: Path) -> None:
         return
     try:
         ranker.save(output)
-        say(f"Interrupted. The best model so far, {ranker.round_name} {ranker.best_iteration_}, is in {output}.")
+        say(f"Interrupted. The best model so far, {ranker.iteration_name} {ranker.best_iteration_}, is in {output}.")
     except NotFittedError:
         say("Interrupted before there was a model to keep.")
     if kept.exists():
@@ -188,4 +188,4 @@ def _tell(ranker: Any, output: Path | None, validation: Path | None, json: bool)
         show_json(summary)
         return
     figure = "" if validation is None else f", {ranker.metric} {summary['validation']:.4f} on {validation}"
-    say(f"{name or 'Trained'}: {len(ranker.history_)} {ranker.round_name}s, best {ranker.best_iteration_}{figure}")
+    say(f"{name or 'Trained'}: {len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}{figure}")

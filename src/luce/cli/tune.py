@@ -182,8 +182,8 @@ def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> Non
     page = write_tuning(
         path,
         found,
-        title=f"Tuned: {ranker.kind} with {ranker._objective().name} on {data.name}",
+        title=f"Tuned: {ranker.kind} with {ranker.get_objective().name} on {data.name}",
         command=command_line(),
-        settings={"model": str(output)} | others | {"objective": str(found.best_ranker._objective())},
+        settings={"model": str(output)} | others | {"objective": str(found.best_ranker.get_objective())},
     )
     say(page, "Report")

@@ -23,6 +23,8 @@ from luce.experiments.schedule import Progress, Schedule
 from luce.experiments.workers import Task, work_apart, work_here
 from luce.metrics import evaluate, parse_metrics
 from luce.options import is_integer
+from luce.rankers.estimator import Estimator
+from luce.rankers.ranker import Ranker
 
 METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
 Lists = Dataset | Iterable[tuple[Dataset, Dataset | None, Dataset]]
@@ -167,10 +169,10 @@ def _check(rankers: Mapping[str, Any], folds: int, seeds: int, seed: int, baseli
     for name, ranker in rankers.items():
         if not isinstance(ranker, BaseEstimator) or "random_state" not in ranker.get_params(deep=False):
             raise OptionError(f"{name} must be a ranker or a peer, such as luce.LinearRanker(). Got {ranker!r}.")
-        if getattr(ranker, "takes", "lists") != "lists":
-            raise OptionError(f"{name} learns from {ranker.takes}; here rankers of lists are compared.")
+        if isinstance(ranker, Estimator) and not isinstance(ranker, Ranker):
+            raise OptionError(f"{name} learns from tagged rows; here rankers of lists are compared.")
         try:
-            getattr(ranker, "_check_settings", lambda: None)()
+            getattr(ranker, "check_params", lambda: None)()
         except OptionError as error:
             raise OptionError(f"{name}: {error}") from error
     for option, value, least in (("folds", folds, 2), ("seeds", seeds, 1), ("seed", seed, 0)):

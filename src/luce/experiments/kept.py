@@ -170,8 +170,8 @@ def load_cell(path: str | os.PathLike[str], key: Mapping[str, Any], n_rows: int)
         if scores.shape != (n_rows,) or scores.dtype != np.float64 or not np.isfinite(scores).all():
             raise ValueError("it does not hold a score for each row")
         worths = None if told is None else Importance(told["measure"], tuple(told["names"]), arrays["importance"])
-        if worths is not None and worths.values.shape != (len(worths.names),):
-            raise ValueError("its importance has another number of values than names")
+        if worths is not None and (worths.values.shape != (len(worths.names),) or worths.values.dtype != np.float64):
+            raise ValueError("its importance has another number of values than names, or values of another type")
         if worths is not None and not all(isinstance(text, str) for text in (worths.measure, *worths.names)):
             raise ValueError("its importance has names that are not text")
         return Cell(scores, fit_seconds, predict_seconds, peak_bytes, history, worths)

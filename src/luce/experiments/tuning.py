@@ -85,7 +85,7 @@ def tune(
     space = space_of(ranker, vary, fixed)
     _check(ranker, data, validation, folds, trials, minutes, seed)
     judge = Judge(ranker, data, validation, folds, seed)
-    better = ranker._metric().higher_is_better
+    better = ranker.get_metric().higher_is_better
     with (
         quiet_optuna(),
         open_study(storage, _described(judge, space), space, higher_is_better=better, seed=seed) as study,
@@ -106,7 +106,7 @@ class _Search:
     def __init__(self, judge: Judge, study: Study, trials: int, minutes: float | None, pruning: bool, tell: Any):
         self.judge, self.study, self.trials, self.pruning, self.tell = judge, study, trials, pruning, tell
         self.began, self.seconds = time.monotonic(), math.inf if minutes is None else 60 * minutes
-        self.better = judge.ranker._metric().higher_is_better
+        self.better = judge.ranker.get_metric().higher_is_better
         self.own = own_values(judge.ranker, study.space)
 
     def run(self) -> bool:
@@ -185,15 +185,17 @@ class _Search:
 
     def fitting(self, record: dict[str, float]) -> None:
         """Tell how far the last fit is."""
-        self.tell(Progress(1.0, f"fitting the best settings, {self.judge.ranker.round_name} {record['iteration']:.4g}"))
+        self.tell(
+            Progress(1.0, f"fitting the best settings, {self.judge.ranker.iteration_name} {record['iteration']:.4g}")
+        )
 
 
 def _described(judge: Judge, space: Mapping[str, Range | Choice]) -> dict[str, Any]:
     """What must be the same for a study to go on."""
     ranker, validated = judge.ranker, judge.validation is not None
-    settings = ranker._described(("n_jobs", *ranker.machine_specific_params))
+    settings = ranker.describe(("n_jobs", *ranker.machine_specific_params))
     varied = [name for name in space if name in settings]
-    goal = ranker._objective()
+    goal = ranker.get_objective()
     options = {name: text_of(value) for name, value in goal.options.items() if name not in space}
     return {
         **{name: value for name, value in settings.items() if name not in varied},
@@ -211,7 +213,7 @@ def _check(
     ranker: Ranker, data: Any, validation: Any, folds: int, trials: int, minutes: float | None, seed: int
 ) -> None:
     """What was asked for, before any work."""
-    kind = Dataset if ranker.takes == "lists" else TaggedData
+    kind = Dataset if isinstance(ranker, Ranker) else TaggedData
     for name, given in {"data": data, "validation": data if validation is None else validation}.items():
         if not isinstance(given, kind):
             raise OptionError(f"The {name} to tune a {ranker.kind} ranker on must be a {kind.__name__}. Got {given!r}.")
@@ -229,4 +231,4 @@ def _check(
         raise OptionError(
             f"Trials differ by their settings alone: random_state must be an integer. Got {ranker.random_state!r}."
         )
-    ranker._check_settings()
+    ranker.check_params()

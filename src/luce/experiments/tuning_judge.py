@@ -63,7 +63,7 @@ class Judge:
         """The metric of each fold and the best iteration of each."""
         values: list[float] = []
         iterations: list[int] = []
-        better = max if self.ranker._metric().higher_is_better else min
+        better = max if self.ranker.get_metric().higher_is_better else min
         for number, (train, held_out) in enumerate(self.folds()):
             ranker = with_settings(self.ranker, settings)
             seen: list[float] = []
@@ -71,12 +71,12 @@ class Judge:
             def after(record: dict[str, float], number: int = number, ranker: Any = ranker, seen: Any = seen) -> None:
                 if "validation" in record:
                     seen.append(better([record["validation"], *seen[-1:]]))
-                share = record["iteration"] / ranker.rounds
+                share = record["iteration"] / ranker.iteration_limit
                 watch(number, share, float(np.mean([*values, *seen[-1:]])) if seen else np.nan, False)
 
             ranker.fit(train, validation=held_out, callback=after)
             score = ranker.score(held_out)
-            values.append(score if self.ranker._metric().higher_is_better else -score)
+            values.append(score if self.ranker.get_metric().higher_is_better else -score)
             iterations.append(int(ranker.best_iteration_))
             watch(number, 1.0, float(np.mean(values)), True)
         return values, iterations

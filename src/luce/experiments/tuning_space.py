@@ -20,12 +20,12 @@ def space_of(
     {'num_leaves': '4 to 16', 'min_child_samples': '1 to 200, log scale', 'learning_rate': '0.02 to 0.3, log scale'}
     """
     settings = [name for name in ranker.get_params(deep=False) if name not in ("objective", "metric", "n_jobs")]
-    known, fixed = {*settings, *ranker._objective().option_specs}, set(fixed)
+    known, fixed = {*settings, *ranker.get_objective().option_specs}, set(fixed)
     wanted = {name: _fitting(ranker, name, tried) for name, tried in (vary or {}).items() if name in known}
     for name in [*(vary or {}), *fixed]:
         if name not in known:
             raise unknown_name(
-                f"setting of the {ranker.kind} ranker or option of {ranker._objective().name}", name, known
+                f"setting of the {ranker.kind} ranker or option of {ranker.get_objective().name}", name, known
             )
         if name in fixed and name in wanted:
             raise OptionError(f"{name} cannot be both varied and fixed.")
@@ -36,7 +36,7 @@ def space_of(
         )
     for name, tried in space.items():
         for end in tried.ends:
-            with_settings(ranker, {name: end})._check_settings()
+            with_settings(ranker, {name: end}).check_params()
     return space
 
 

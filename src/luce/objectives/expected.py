@@ -129,7 +129,7 @@ def _on_device(estimator: str, lists: DeviceLists, *, metric: Any, gain: str, sa
 @lru_cache(64)
 def gains_on_device(
     metric: Any, linear: bool, longest: int, device: "torch.device"
-) -> "tuple[Tensor, int, int, float]":
+) -> "tuple[Tensor, int, int | None, float]":
     """The discounts of a metric on a device, and its gains: their kind, what they are divided by, and a constant."""
     import torch
 

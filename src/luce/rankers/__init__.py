@@ -1,62 +1,132 @@
-"""Rankers: what is fitted to judged lists and then scores items; RANKERS is the one table of their kinds."""
+"""Rankers: fitted to judged lists, they score and rank items; each kind is imported on first use."""
 
+import importlib
 import os
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from luce.errors import DataError, OptionError
-from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.labels import LabelRanker
-from luce.rankers.linear import LinearRanker
-from luce.rankers.neural import NeuralRanker
-from luce.rankers.presets import PRESETS, preset_of
-from luce.rankers.ranker import Ranker
-from luce.rankers.storage import open_model
-from luce.rankers.trees import Machines, TreeRanker
 
-RANKERS: dict[str, type[Ranker]] = {kind.kind: kind for kind in (LinearRanker, NeuralRanker, TreeRanker, LabelRanker)}
+if TYPE_CHECKING:
+    from luce.rankers.checkpoint import Checkpoint as Checkpoint
+    from luce.rankers.labels import LabelRanker as LabelRanker
+    from luce.rankers.linear import LinearRanker as LinearRanker
+    from luce.rankers.neural import NeuralRanker as NeuralRanker
+    from luce.rankers.presets import PRESETS as PRESETS
+    from luce.rankers.ranker import Ranker as Ranker
+    from luce.rankers.trees import Machines as Machines
+    from luce.rankers.trees import TreeRanker as TreeRanker
+
+_HOMES = {
+    "Checkpoint": "luce.rankers.checkpoint",
+    "LabelRanker": "luce.rankers.labels",
+    "LinearRanker": "luce.rankers.linear",
+    "Machines": "luce.rankers.trees",
+    "NeuralRanker": "luce.rankers.neural",
+    "PRESETS": "luce.rankers.presets",
+    "Ranker": "luce.rankers.ranker",
+    "TreeRanker": "luce.rankers.trees",
+}
+_KINDS = {"linear": "LinearRanker", "neural": "NeuralRanker", "trees": "TreeRanker", "labels": "LabelRanker"}
 
 
-def preset(name: str, **changes: Any) -> Ranker:
-    """The ranker of a paper's system, by its name in PRESETS, with settings changed where you say so.
+class _Rankers(Mapping[str, "type[Ranker] | type[LabelRanker]"]):
+    """The classes by kind; to list the kinds imports none of them."""
 
+    def __getitem__(self, kind: str) -> "type[Ranker] | type[LabelRanker]":
+        return __getattr__(_KINDS[kind])
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in _KINDS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_KINDS)
+
+    def __len__(self) -> int:
+        return len(_KINDS)
+
+
+RANKERS: Mapping[str, "type[Ranker] | type[LabelRanker]"] = _Rankers()
+"""The one table of the kinds of rankers."""
+
+
+def preset(name: str, **params: Any) -> "Ranker | LabelRanker":
+    """Make the ranker of a paper's system.
+
+    Parameters
+    ----------
+    name : str
+        A name of PRESETS; `luce presets` lists them.
+    **params
+        Parameters of the ranker that are to differ from the paper's.
+
+    Returns
+    -------
+    Ranker or LabelRanker
+        The ranker, not fitted.
+
+    Examples
+    --------
     >>> preset("l-listmle", n_jobs=1)
     LinearRanker(max_iter=100, n_jobs=1, objective=<objective listmle(depth=10)>,
                  optimizer='lbfgs')
     """
+    from luce.rankers.presets import preset_of
+
     chosen = preset_of(name)
-    return RANKERS[chosen.model](**{**chosen.parameters(), **changes})
+    return RANKERS[chosen.model](**{**chosen.parameters(), **params})
 
 
-def load(path: str | os.PathLike[str], *, module: Any = None) -> Ranker:
-    """The ranker that `ranker.save(path)` stored; `module` is the network of a ranker that was given its own.
+def load(path: str | os.PathLike[str], *, module: Any = None) -> "Ranker | LabelRanker":
+    """Load the ranker that `ranker.save(path)` stored.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The model file. Nothing in it is ever executed.
+    module : torch.nn.Module, optional
+        The network of a NeuralRanker that was given its own `module`; its weights are replaced by the stored ones.
+
+    Returns
+    -------
+    Ranker or LabelRanker
+        The fitted ranker.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged or is not a model file.
+
+    Examples
+    --------
     >>> import tempfile, luce, numpy as np
     >>> from pathlib import Path
-    >>> ranker = LinearRanker().fit(luce.from_arrays([[1.0], [0.0]], [1, 0], ["q", "q"]))
+    >>> ranker = luce.LinearRanker().fit(luce.from_arrays([[1.0], [0.0]], [1, 0], ["q", "q"]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ranker.save(Path(folder) / "model.luce")
     ...     bool(np.array_equal(luce.load(Path(folder) / "model.luce").coef_, ranker.coef_))
     True
     """
+    from luce.rankers.storage import open_model
+
     manifest, arrays = open_model(path, RANKERS)
     own = manifest.get("module")
     if own is not None and module is None:
         raise DataError(f"{path} holds the weights of a module {own!r} of your own: load(path, module=…) needs it.")
     if own is None and module is not None:
         raise OptionError(f"{path} holds a whole ranker; it takes no module.")
-    return RANKERS[manifest["kind"]]._restored(manifest, arrays, **({} if module is None else {"module": module}))
+    return RANKERS[manifest["kind"]].from_manifest(manifest, arrays, **({} if module is None else {"module": module}))
 
 
-__all__ = [
-    "PRESETS",
-    "RANKERS",
-    "Checkpoint",
-    "LabelRanker",
-    "LinearRanker",
-    "Machines",
-    "NeuralRanker",
-    "Ranker",
-    "TreeRanker",
-    "load",
-    "preset",
-]
+__all__ = [*_HOMES, "RANKERS", "load", "preset"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'luce.rankers' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a training in a file, from which it goes on as if it had never stopped."""
+"""Checkpoints: the state of a training in a file, from which it can be resumed."""
 
 import os
 import time
@@ -12,17 +12,24 @@ from luce.rankers.storage import open_model, save_model
 
 
 class Checkpoint:
-    """Where and how often `fit` keeps its state, and whether it goes on from what is there.
+    """Where and how often `fit` saves the state of a training, and whether it resumes from a saved one.
 
-    A checkpoint is replaced in one move, so a crash leaves the last one whole. One that is there when a training
-    starts is never overwritten by another training: say `resume=True`, or remove it.
+    A resumed training ends in the same model as an unbroken one. A crash while saving leaves the last checkpoint
+    intact, and the checkpoint of another training is never overwritten: resume it with `resume=True`, or remove it.
 
-    Parameters:
-        path: the file.
-        minutes: save when that many have passed since the last time; None = never for that reason.
-        steps: save after every so many steps (batches, or evaluations of the loss); None = never for that reason.
-        resume: go on from the file if there is one.
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    minutes : float or None, default=10.0
+        Save when so many minutes have passed since the last time; None saves by `steps` only.
+    steps : int, optional
+        Save after every so many steps: batches, or evaluations of the loss; by default by `minutes` only.
+    resume : bool, default=False
+        Continue from the file if there is one.
 
+    Examples
+    --------
     >>> import tempfile, luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -49,9 +56,11 @@ class Checkpoint:
         self._training: dict[str, Any] = {}
         self._last = time.monotonic()
 
-    def of(self, training: dict[str, Any], number: int = 0) -> "Checkpoint":
-        """This checkpoint for one training, described by what must be the same when it goes on; `number` > 0 is for
-        the further trainings of one fit, which have files of their own."""
+    def for_training(self, training: dict[str, Any], number: int = 0) -> "Checkpoint":
+        """This checkpoint for one training, described by what must be the same when it is resumed.
+
+        The first training of a fit has number 0; further ones have files of their own.
+        """
         path = self.path if number == 0 else self.path.with_name(f"{self.path.name}.{number}")
         one = Checkpoint(path, minutes=self.minutes, steps=self.steps, resume=self.resume)
         one._training = training
@@ -63,7 +72,7 @@ class Checkpoint:
         return one
 
     def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """The progress and arrays that were saved last, or None where nothing was."""
+        """The progress and the arrays that were saved last; None if nothing was."""
         if not self.path.exists():
             return None
         manifest, arrays = open_model(self.path, ("checkpoint",))
@@ -80,17 +89,17 @@ class Checkpoint:
         return progress, arrays
 
     def due(self, step: int) -> bool:
-        """Whether it is time to save, after this many steps."""
+        """Whether to save after this many steps."""
         if self.steps is not None and step % self.steps == 0:
             return True
         return self.minutes is not None and time.monotonic() - self._last >= 60 * self.minutes
 
     def save(self, progress: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Put this in the place of what was saved before."""
+        """Replace what was saved before."""
         save_model(self.path, {"kind": "checkpoint", "training": self._training, "progress": progress}, arrays)
         self._last = time.monotonic()
 
     def remove(self) -> None:
-        """Delete the file and those of further trainings, once nothing needs them."""
+        """Delete the file and those of further trainings of the fit."""
         for path in (self.path, *self.path.parent.glob(f"{self.path.name}.[0-9]*")):
             path.unlink(missing_ok=True)

@@ -12,9 +12,16 @@ from luce.rankers.ranker import Ranker
 
 
 class Explanation(NamedTuple):
-    """Contributions (N, F) and base (N,): the score of a row is its base and the sum of its contributions.
+    """How the score of each row comes about: it is the base plus the sum of the contributions.
 
-    `names` are those of the features after the transforms of the ranker, numbers from 1 where they have none.
+    Attributes
+    ----------
+    contributions : ndarray of shape (n_rows, n_features)
+        What each transformed feature adds to the score of each row.
+    base : ndarray of shape (n_rows,)
+        The score without any feature.
+    names : tuple of str
+        The names of the transformed features; numbers from 1 where they have none.
     """
 
     contributions: Floats
@@ -27,10 +34,22 @@ class Explanation(NamedTuple):
         return self.base + self.contributions.sum(axis=1)
 
     def within_lists(self, offsets: Integers) -> "Explanation":
-        """What sets each item apart from the others of its list; the base is then the mean score of the list.
+        """The contributions relative to the mean of the list, which becomes the base.
 
-        What a feature adds to all items of a list alike puts none above another, and is gone.
+        A feature that adds the same to all items of a list moves none above another, and contributes 0.
 
+        Parameters
+        ----------
+        offsets : ndarray of shape (n_lists + 1,)
+            Where the lists begin and end, `dataset.offsets`.
+
+        Returns
+        -------
+        Explanation
+            The same rows, with other contributions and base.
+
+        Examples
+        --------
         >>> alike = Explanation(np.array([[1.0, 5], [3, 5]]), np.zeros(2), ("price", "length of the query"))
         >>> alike.within_lists(np.array([0, 2]))
         Explanation(contributions=array([[-1.,  0.], [ 1.,  0.]]), base=array([7., 7.]), names=(...))
@@ -44,14 +63,35 @@ class Explanation(NamedTuple):
 
 
 class Explainable(Ranker):
-    """A ranker whose score is a sum of what its features add."""
+    """A ranker whose score is a sum of contributions of its features; a subclass adds `compute_contributions`."""
 
-    def explain(self, X: Any, qid: Any = None) -> Explanation:
-        """What each feature adds to the score of each row, in the order of the rows; X and qid as in `predict`.
+    def explain(self, X: Any, qid: Any = None, *, group: Any = None) -> Explanation:
+        """What each feature adds to the score of each row.
 
         For trees these are Shapley values: the mean, over all orders in which features may become known one after the
-        other, of how much the expected score changes with this one. For weights, weight × transformed value.
+        other, of how much the expected score changes with this one. For a linear ranker, weight × transformed value.
 
+        Parameters
+        ----------
+        X : Dataset, array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows to explain, as in `predict`.
+        qid : array-like of shape (n_rows,), optional
+            The query of each row, as in `predict`.
+        group : array-like of shape (n_lists,), optional
+            Instead of `qid`, the sizes of the lists.
+
+        Returns
+        -------
+        Explanation
+            Contributions in the order of the rows.
+
+        Raises
+        ------
+        OptionError
+            If the objective has one output per grade: its score is not a sum of contributions.
+
+        Examples
+        --------
         >>> import luce
         >>> data = luce.from_arrays([[1.0, 7], [3, 7], [2, 7]], [0, 2, 1], ["q", "q", "q"])
         >>> ranker = luce.TreeRanker(n_estimators=5, min_child_samples=1, n_jobs=1).fit(data)
@@ -59,23 +99,23 @@ class Explainable(Ranker):
         >>> bool(np.allclose(why.scores, ranker.predict(data))), why.contributions[:, 1]
         (True, array([0., 0., 0.]))
         """
-        dataset, position = self._given(X, qid)
-        if self._objective().ranking_score is not None:
+        dataset, position = self.check_input(X, qid, group)
+        if self.get_objective().ranking_score is not None:
             raise OptionError(
-                f"The score of {self._objective().name} is an expected grade, not a sum of contributions: there is "
+                f"The score of {self.get_objective().name} is an expected grade, not a sum of contributions: there is "
                 "nothing to explain row by row. permutation_importance tells what each feature is worth."
             )
-        contributions, base = self._contributions(self._transformed(dataset))
+        contributions, base = self.compute_contributions(self.transform_features(dataset))
         if position is not None:
             contributions = contributions[position]
-        return Explanation(contributions, np.full(len(contributions), base), self._names)
+        return Explanation(contributions, np.full(len(contributions), base), self.transformed_feature_names)
 
     @abstractmethod
-    def _contributions(self, features: Any) -> tuple[Floats, float]:
+    def compute_contributions(self, features: Any) -> tuple[Floats, float]:
         """What each transformed feature adds to each row, (N, F), and the score to add it to."""
 
     @property
-    def _names(self) -> tuple[str, ...]:
+    def transformed_feature_names(self) -> tuple[str, ...]:
         """The names of the features after the transforms, numbers from 1 where they have none."""
         count, names = self.features
         found = transformed_names(self.transforms_, names, count)

@@ -1,4 +1,4 @@
-"""What each feature is worth to a ranker: by the metric that is lost when its values are shuffled, or by its trees."""
+"""The importance of features: by the metric that is lost when their values are shuffled, or by the trees."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,17 +14,22 @@ from luce.errors import DataError, OptionError
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
 from luce.options import is_integer
-from luce.rankers.ranker import Ranker
+from luce.rankers.ranker import Ranker, highest_grade
 
 
 class Importance(NamedTuple):
-    """The worth of each feature, by one measure.
+    """The importance of each feature, by one measure.
 
-    Attributes:
-        measure: "gain", "split", or the metric whose loss is told.
-        names: of the features, numbers from 1 where they have none.
-        values: (F,), the greater the more important.
-        errors: (F,), the standard error of each value over lists; None where nothing was drawn or sampled.
+    Attributes
+    ----------
+    measure : str
+        "gain", "split", or the metric that is lost.
+    names : tuple of str
+        The names of the features; numbers from 1 where they have none.
+    values : ndarray of shape (n_features,)
+        The higher the more important.
+    errors : ndarray of shape (n_features,) or None
+        The standard error of each value over lists; None where nothing was sampled.
     """
 
     measure: str
@@ -38,8 +43,10 @@ class Importance(NamedTuple):
         return np.argsort(-self.values, kind="stable")
 
     def table(self) -> pa.Table:
-        """feature, value and, where there is one, error: the most important first.
+        """A table of feature, value and, where there is one, error: the most important first.
 
+        Examples
+        --------
         >>> Importance("gain", ("price", "age"), np.array([1.0, 3.0])).table().to_pylist()
         [{'feature': 'age', 'value': 3.0}, {'feature': 'price', 'value': 1.0}]
         """
@@ -60,20 +67,41 @@ def permutation_importance(
 ) -> Importance:
     """How much of a metric is lost when the values of one feature are shuffled and all others stay.
 
-    It works for every ranker of lists, and measures on any data: take some that the ranker was not trained on. A
-    feature that others can stand in for loses little. Values are shuffled over all rows, or with `within_lists` inside
-    each list, where a feature that is the same for all items of a query loses nothing.
+    A feature that others can replace loses little. The value is the mean loss over lists, weighted as in
+    `luce.evaluate`, and over the shuffles; lists with nothing to measure do not count.
 
-    The value is the mean over lists, weighted as `evaluate` does, and over `repeats` shuffles, of what is lost; where
-    lower is better, of what is gained. Lists with nothing to measure do not count. `callback` hears of the share done.
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker of lists of any kind.
+    dataset : Dataset
+        Judged lists, best ones that the ranker was not trained on.
+    metric : str, default="ndcg@10"
+        A metric of METRICS; where lower is better, its increase counts as loss.
+    repeats : int, default=5
+        How often each feature is shuffled.
+    within_lists : bool, default=False
+        Shuffle inside each list instead of over all rows; a feature that is the same for all items of a list then
+        loses nothing.
+    seed : int, default=0
+        Seeds the shuffles.
+    callback : callable, optional
+        Called with the fraction of the work that is done.
 
+    Returns
+    -------
+    Importance
+        Values and standard errors in the order of the features.
+
+    Examples
+    --------
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]] * 9, [0, 2, 1] * 9, np.repeat(np.arange(9), 3))
     >>> found = permutation_importance(luce.LinearRanker().fit(data), data, "kendall-tau")
     >>> found.measure, found.table()["feature"].to_pylist()
     ('kendall-tau', ['1', '2'])
     """
-    if ranker.takes != "lists":
+    if not isinstance(ranker, Ranker):
         raise OptionError(
             f"Features are shuffled to see what the rankings of lists lose; {type(ranker).__name__} ranks labels."
         )
@@ -81,12 +109,12 @@ def permutation_importance(
         if not (is_integer(value) and value >= least):
             raise OptionError(f"{name} must be an integer ≥ {least}. Got {value!r}.")
     count, names = ranker.features
-    values = _measured(ranker, dataset, metric)
+    values = _metric_of_lists(ranker, dataset, metric)
     before = values(dataset)
     weights = np.where(np.isnan(before), 0.0, 1.0 if dataset.list_weights is None else dataset.list_weights)
     if not weights.any():
         raise DataError(f"No list has anything for {metric} to measure: {dataset!r}.")
-    orders = [_shuffled(dataset.offsets, within_lists, [seed, repeat]) for repeat in range(repeats)]
+    orders = [_shuffled_rows(dataset.offsets, within_lists, [seed, repeat]) for repeat in range(repeats)]
     sign = 1.0 if metric_of(metric).higher_is_better else -1.0
     found = np.empty((count, 2))
     for column in range(count):
@@ -97,15 +125,15 @@ def permutation_importance(
     return Importance(str(metric_of(metric)), names or tuple(map(str, range(1, count + 1))), *found.T)
 
 
-def _measured(ranker: Ranker, dataset: Dataset, metric: str) -> Callable[[Dataset], Floats]:
+def _metric_of_lists(ranker: Ranker, dataset: Dataset, metric: str) -> Callable[[Dataset], Floats]:
     """The metric of each list when the ranker sees these features, grades on one scale throughout."""
     name = str(metric_of(metric))
-    top = max(ranker.max_grade_, float(np.fmax.reduce(dataset.labels, initial=0.0)))
+    top = max(ranker.max_grade_, highest_grade(dataset))
     settings: dict[str, Any] = {"max_grade": top, "groups": dataset.group_numbers(), "n_jobs": ranker.n_jobs}
     return lambda shown: measure(ranker.predict(shown), shown.labels, shown.offsets, name, **settings)[name]
 
 
-def _shuffled(offsets: Integers, within_lists: bool, seed: list[int]) -> Integers:
+def _shuffled_rows(offsets: Integers, within_lists: bool, seed: list[int]) -> Integers:
     """Another row for each row, of all or of its own list."""
     random = default_rng(seed)
     if not within_lists:

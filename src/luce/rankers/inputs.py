@@ -1,4 +1,4 @@
-"""What a ranker is given to learn from or to score: brought into one form, and refused where it does not fit."""
+"""The data that a ranker is given, converted to a dataset and checked."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,18 +14,21 @@ BLOCK = 65_536
 """Rows looked at together: no copy of all features is made."""
 
 
-def as_dataset(X: Any, y: Any, qid: Any, wanted_by: str) -> Dataset:
-    """The dataset that was given, or that of features, labels and the query of each row."""
+def as_dataset(X: Any, y: Any, qid: Any, group: Any, wanted_by: str) -> Dataset:
+    """The dataset that was given, or that of features, labels and either queries or list sizes."""
     if isinstance(X, Dataset):
         return X
     if y is None:
         raise DataError(
             f"{wanted_by} requires y to be passed, but the target y is None: give features with labels y and the query "
-            "qid of each row, or a Dataset."
+            "qid of each row or the sizes group of the lists, or a Dataset."
         )
-    if qid is None:
-        raise DataError(f"{wanted_by} needs features with labels y and the query qid of each row, or a Dataset.")
-    return from_arrays(X, y, qid)
+    if qid is None and group is None:
+        raise DataError(
+            f"{wanted_by} needs features with labels y and the query qid of each row or the sizes group of the lists, "
+            "or a Dataset."
+        )
+    return from_arrays(X, y, qid, group=group)
 
 
 def one_list(X: Any) -> Integers:
@@ -76,6 +79,6 @@ def finite(scores: Floats) -> Floats:
     wrong = np.flatnonzero(~np.isfinite(scores))
     if wrong.size:
         raise DataError(
-            f"The score of row {wrong[0]} is {scores[wrong[0]]}: its features are beyond the reach of the ranker."
+            f"The score of row {wrong[0]} is {scores[wrong[0]]}: its features are too large for the ranker."
         )
     return scores

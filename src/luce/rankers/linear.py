@@ -12,44 +12,72 @@ from scipy import sparse
 from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
 from luce.errors import DataError, LuceWarning, OptionError, unknown_name
-from luce.metrics import metric as metric_of
 from luce.objectives import Objective
 from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
+from luce.rankers.estimator import Callback
 from luce.rankers.explanation import Explainable
+from luce.rankers.linear_optimizers import OPTIMIZERS, LinearFit
 from luce.rankers.linear_problem import Parameters
-from luce.rankers.linear_search import SEARCHES, Task
-from luce.rankers.ranker import Callback
 from luce.rankers.settings import COMMON, NAME
 
 
 class LinearRanker(Explainable):
-    """Scores are a weighted sum of features; the weights minimise Σ_q w_q loss_q + ½·reg_lambda·‖weights‖².
+    """Rank by a weighted sum of the features; the weights minimize Σ_q w_q loss_q + ½·reg_lambda·‖weights‖².
 
-    Parameters:
-        objective: a name of OBJECTIVES, or `luce.objective(name, **options)`.
-        reg_lambda: strength of the prior on the weights; the sum over lists, not their mean, stands beside it.
-        transforms: names of TRANSFORMS, fitted on the training data and stored with the ranker.
-        optimizer: "lbfgs"; "gradient-descent", for objectives that give a gradient but no loss to search along; or
-            "coordinate-ascent", which maximises `metric` itself, whatever the objective. None chooses between the
-            first two by the objective.
-        max_iter: None is 100 for L-BFGS, 1,000 for gradient descent, 25 sweeps for coordinate ascent.
-        tol: L-BFGS and coordinate ascent stop when the relative improvement falls below it.
-        learning_rate, batch_size: of gradient descent, on the mean over the lists of a batch; None = all lists.
-        restarts: of coordinate ascent, from random weights; the best is kept.
-        metric, early_stopping_rounds: with `validation` data, the weights best by this metric are kept, and training
-            stops when that many iterations have brought nothing better.
-        random_state: seeds the shuffle of equal labels (fixed during L-BFGS, redrawn in each iteration of gradient
-            descent), samples, batches and restarts.
-        n_jobs: threads; None or −1 = all cores.
+    Parameters
+    ----------
+    objective : str or Objective, default="listmle"
+        A name of OBJECTIVES, or `luce.objective(name, **options)`.
+    reg_lambda : float, default=1.0
+        Strength of the L2 penalty on the weights. It stands beside the sum of the losses over lists, not their mean.
+    transforms : sequence of str or Transform, default=("fill", "standardize")
+        Feature transforms, by name of TRANSFORMS; fitted on the training data and stored with the ranker.
+    optimizer : {"lbfgs", "gradient-descent", "coordinate-ascent"}, optional
+        "gradient-descent" is for objectives that have a gradient but no loss; "coordinate-ascent" maximizes `metric`
+        itself, whatever the objective. By default L-BFGS, or gradient descent where the objective has no loss.
+    max_iter : int, optional
+        The most iterations; by default 100 of L-BFGS, 1,000 of gradient descent, 25 sweeps of coordinate ascent.
+    tol : float, default=1e-5
+        L-BFGS and coordinate ascent stop when the relative improvement falls below it.
+    learning_rate : float, default=0.1
+        Step size of gradient descent, on the mean loss over the lists of a batch.
+    batch_size : int, optional
+        Lists per step of gradient descent; all by default.
+    restarts : int, default=2
+        Further starts of coordinate ascent, from random weights; the best result is kept.
+    metric : str, default="ndcg@10"
+        The metric of METRICS by which the best iteration is chosen if there is validation data.
+    early_stopping_rounds : int, default=20
+        With validation data, training stops after so many iterations without improvement. Coordinate ascent does not
+        stop early.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the shuffle of equal labels (fixed during L-BFGS, drawn anew in each iteration of gradient descent),
+        samples, batches and restarts.
+    n_jobs : int, optional
+        Threads; None or -1 is all cores.
 
-    Attributes:
-        coef_: (F,) after the transforms, or (F, grades) for an objective with one output a grade.
-        intercept_: of each output, where shifting the scores means something to the objective.
-        nuisance_: parameters of the objective learned beside them, by name.
-        history_: one record an iteration. best_iteration_, max_grade_, transforms_, n_features_in_.
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_features, n_grades)
+        The weights of the transformed features; one column per grade for an objective with one output per grade.
+    intercept_ : ndarray
+        One number per output, where a shift of the scores matters to the objective; else empty.
+    nuisance_ : dict
+        Parameters of the objective that were learned beside the weights, by name.
+    history_ : list of dict
+        One record per iteration: "iteration", "loss" and, with validation data, "validation".
+    best_iteration_ : int
+        The iteration whose weights were kept: the best on the validation data; without validation data the last, or
+        for coordinate ascent the sweep with the best `metric` on the training data.
+    best_score_ : float or None
+        `metric` on the validation data at that iteration.
+    max_grade_, transforms_, n_features_in_, feature_names_in_
+        See `Estimator`.
 
+    Examples
+    --------
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
     >>> LinearRanker("listnet").fit(data).predict(data).argmax()
@@ -106,93 +134,88 @@ class LinearRanker(Explainable):
         y: Any = None,
         qid: Any = None,
         *,
+        group: Any = None,
         validation: Any = None,
         callback: Callback | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from a dataset, or from features, labels and the query of each row.
-
-        `validation` is a dataset or such a triple. `callback` gets the record of each iteration, as it will stand in
-        `history_`. An interrupt (Ctrl-C) leaves the ranker fitted with the best weights so far.
-        """
-        self._check_settings()
-        search = SEARCHES[self._method].run
-        training = self._training_data(X, y, qid, validation)
-        if not self._objective().has_signal(training.dataset.labels, training.dataset.offsets).any():
+        self.check_params()
+        training = self.prepare_training_data(X, y, qid, group, validation)
+        objective = self.get_objective()
+        if not objective.has_signal(training.dataset.labels, training.dataset.offsets).any():
             warnings.warn(
-                f"No list of {training.dataset!r} teaches {self._objective()} anything: one item alone has no order, "
+                f"No list of {training.dataset!r} teaches {objective} anything: one item alone has no order, "
                 "nor have equal labels. All scores are equal.",
                 LuceWarning,
                 stacklevel=2,
             )
-        curve = LearningCurve(
-            metric_of(self.metric).higher_is_better, None if validation is None else self.early_stopping_rounds
-        )
 
-        def figure(parameters: Parameters) -> float | None:
+        def validation_score(parameters: Parameters) -> float | None:
             if training.validation is None:
                 return None
-            return self._figure(self._combined(parameters, training.held_out), training.validation)
+            outputs = parameters.scores(training.validation_features, self.n_jobs)
+            return self.validation_score(self.combine_outputs(outputs), training.validation)
 
-        task = Task(
-            self._objective(), training, curve, self._seed(), self.get_params(deep=False), self.rounds, figure, callback
+        fit = LinearFit(
+            objective,
+            training,
+            self.new_curve(validated=validation is not None),
+            self.get_seed(),
+            self.get_params(deep=False),
+            self.iteration_limit,
+            validation_score,
+            callback,
         )
-        checkpointer = self._checkpointer(checkpoint, training.dataset)
         try:
-            search(task, checkpointer)
+            OPTIMIZERS[self.chosen_optimizer].run(fit, self.open_checkpoint(checkpoint, training.dataset))
         except KeyboardInterrupt:
-            if curve.best_state is not None:
-                self._keep(curve)
+            if fit.curve.best_state is not None:
+                self._keep_best(fit.curve)
             raise
-        if curve.best_state is None:  # nothing to improve, from the start
-            problem = task.problem()
-            curve.best_state = problem.parameters(problem.start())._asdict()
-        self._keep(curve)
+        if fit.curve.best_state is None:  # nothing to improve, from the start
+            problem = fit.problem()
+            fit.curve.best_state = problem.parameters(problem.start())._asdict()
+        self._keep_best(fit.curve)
         return self
 
-    def _keep(self, curve: LearningCurve) -> None:
+    def _keep_best(self, curve: LearningCurve) -> None:
         self.parameters_ = Parameters(**curve.best_state)
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        self._method  # noqa: B018  # refuses what does not go together
+    def check_params(self) -> None:
+        super().check_params()
+        self.chosen_optimizer  # noqa: B018  # refuses what does not go together
 
     @property
-    def _method(self) -> str:
-        goal = self._objective()
+    def chosen_optimizer(self) -> str:
+        """`optimizer`, or the one for the objective where it is None; an OptionError where the two do not fit."""
+        objective = self.get_objective()
         if self.optimizer is None:
-            return "gradient-descent" if goal.gradient_only else "lbfgs"
-        if self.optimizer not in SEARCHES:
-            raise unknown_name("optimizer", self.optimizer, SEARCHES)
-        if self.optimizer == "lbfgs" and goal.gradient_only:
+            return "gradient-descent" if objective.gradient_only else "lbfgs"
+        if self.optimizer not in OPTIMIZERS:
+            raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
+        if self.optimizer == "lbfgs" and objective.gradient_only:
             raise OptionError(
-                f"{goal.name} gives a gradient but no loss to search along, which L-BFGS needs: "
+                f"{objective.name} gives a gradient but no loss to search along, which L-BFGS needs: "
                 "take optimizer='gradient-descent'."
             )
-        if self.optimizer == "coordinate-ascent" and goal.one_output_per_grade:
-            raise OptionError("Coordinate ascent maximises the metric by one weight a feature; mcrank has several.")
+        if self.optimizer == "coordinate-ascent" and objective.one_output_per_grade:
+            raise OptionError("Coordinate ascent maximizes the metric by one weight a feature; mcrank has several.")
         return self.optimizer
 
     @property
-    def rounds(self) -> int:
-        return SEARCHES[self._method].rounds if self.max_iter is None else self.max_iter
+    def iteration_limit(self) -> int:
+        return OPTIMIZERS[self.chosen_optimizer].max_iter if self.max_iter is None else self.max_iter
 
-    def idle_settings(self) -> tuple[str, ...]:
-        if self._method == "coordinate-ascent":
+    def unused_params(self) -> tuple[str, ...]:
+        if self.chosen_optimizer == "coordinate-ascent":
             return "reg_lambda", "learning_rate", "batch_size", "objective"
-        return ("learning_rate", "batch_size") if self._method == "lbfgs" else ()
+        return ("learning_rate", "batch_size") if self.chosen_optimizer == "lbfgs" else ()
 
-    def _scores(self, features: Any, offsets: Integers) -> Floats:
-        return self._combined(self.parameters_, features)
+    def compute_scores(self, features: Any, offsets: Integers) -> Floats:
+        return self.combine_outputs(self.parameters_.scores(features, self.n_jobs))
 
-    def _combined(self, parameters: Parameters, features: Any) -> Floats:
-        """One score a row, whatever the number of outputs."""
-        scores = parameters.scores(features, self.n_jobs)
-        combine = self._objective().ranking_score
-        return scores if combine is None else combine(scores)
-
-    def _contributions(self, features: Any) -> tuple[Floats, float]:
+    def compute_contributions(self, features: Any) -> tuple[Floats, float]:
         values = features.toarray() if sparse.issparse(features) else features
         return values * self.coef_, float(self.intercept_.sum())
 
@@ -206,19 +229,19 @@ class LinearRanker(Explainable):
 
     @property
     def nuisance_(self) -> dict[str, float]:
-        return dict(zip(self._objective().nuisance, self.parameters_.nuisance.tolist(), strict=True))
+        return dict(zip(self.get_objective().nuisance, self.parameters_.nuisance.tolist(), strict=True))
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def state_dict(self) -> dict[str, NDArray[Any]]:
         return self.parameters_._asdict()
 
-    def _take(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
         given = Parameters(*(np.asarray(arrays[name], dtype=np.float64) for name in Parameters._fields))
-        outputs = (int(self.max_grade_) + 1,) if self._objective().one_output_per_grade else ()
+        outputs = (int(self.max_grade_) + 1,) if self.get_objective().one_output_per_grade else ()
         fits = given.weights.shape == (width_after(self.transforms_, self.n_features_in_), *outputs)
         fits &= given.intercept.shape in ((0,), outputs or (1,))
-        fits &= given.nuisance.shape == (len(self._objective().nuisance),)
+        fits &= given.nuisance.shape == (len(self.get_objective().nuisance),)
         if not (fits and all(np.isfinite(part).all() for part in given)):
             raise DataError(
-                f"The model file does not hold what {self._objective()} learns: finite numbers of its shape."
+                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
             )
         self.parameters_ = given

@@ -1,4 +1,4 @@
-"""What the linear ranker minimises: a function of all its parameters, and what each of them is."""
+"""What the linear ranker minimizes, as a function of one vector of all its parameters."""
 
 from copy import copy
 from typing import Any, NamedTuple, Self
@@ -30,16 +30,16 @@ class LinearProblem:
     """Σ_q w_q loss_q + ½·reg_lambda·‖weights‖²; intercepts and the objective's nuisance parameters have no prior."""
 
     def __init__(
-        self, features: Any, dataset: Dataset, goal: Objective, draw: Draw, reg_lambda: float, n_jobs: int | None
+        self, features: Any, dataset: Dataset, objective: Objective, draw: Draw, reg_lambda: float, n_jobs: int | None
     ):
         self.features = features
-        self.goal, self.draw, self.reg_lambda, self.n_jobs = goal, draw, reg_lambda, n_jobs
-        self._take(dataset.with_features(np.empty((dataset.n_rows, 0), dtype=np.float32)))
-        grades = int(np.nanmax(dataset.labels)) + 1 if goal.one_output_per_grade else 1
-        self.shape = (features.shape[1], grades) if goal.one_output_per_grade else (features.shape[1],)
-        self.n_intercepts = grades if goal.one_output_per_grade or not goal.shift_invariant else 0
+        self.objective, self.draw, self.reg_lambda, self.n_jobs = objective, draw, reg_lambda, n_jobs
+        self._set_lists(dataset.with_features(np.empty((dataset.n_rows, 0), dtype=np.float32)))
+        grades = int(np.nanmax(dataset.labels)) + 1 if objective.one_output_per_grade else 1
+        self.shape = (features.shape[1], grades) if objective.one_output_per_grade else (features.shape[1],)
+        self.n_intercepts = grades if objective.one_output_per_grade or not objective.shift_invariant else 0
 
-    def _take(self, lists: Dataset) -> None:
+    def _set_lists(self, lists: Dataset) -> None:
         self.dataset, self.groups = lists, lists.group_numbers()
         self.list_weights = np.ones(lists.n_lists) if lists.list_weights is None else lists.list_weights
         self.row_weights = None if lists.list_weights is None else lists.list_weights[list_of_row(lists.offsets)]
@@ -49,14 +49,16 @@ class LinearProblem:
         some = copy(self)
         if len(lists) < self.dataset.n_lists:
             some.features = self.features[rows_of_lists(self.dataset.offsets, lists)]
-            some._take(self.dataset.take(lists))
+            some._set_lists(self.dataset.take(lists))
             some.reg_lambda = self.reg_lambda * len(lists) / self.dataset.n_lists
         some.draw = self.draw._replace(step=step, lists=lists)
         return some
 
     def start(self) -> Floats:
         """Weights and intercepts of zero, nuisance parameters where the objective starts them."""
-        return np.concatenate([np.zeros(int(np.prod(self.shape)) + self.n_intercepts), [*self.goal.nuisance.values()]])
+        return np.concatenate(
+            [np.zeros(int(np.prod(self.shape)) + self.n_intercepts), [*self.objective.nuisance.values()]]
+        )
 
     def parameters(self, point: Floats) -> Parameters:
         """What the numbers of a point stand for."""
@@ -64,9 +66,9 @@ class LinearProblem:
         return Parameters(weights.reshape(self.shape), intercept, nuisance)
 
     def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
-        """The penalised loss and its gradient in all parameters."""
+        """The penalized loss and its gradient in all parameters."""
         given = self.parameters(point)
-        evaluation = self.goal.value_and_gradient(
+        evaluation = self.objective.value_and_gradient(
             given.scores(self.features, self.n_jobs),
             self.dataset.labels,
             self.dataset.offsets,
@@ -76,12 +78,12 @@ class LinearProblem:
             n_jobs=self.n_jobs,
             groups=self.groups,
         )
-        slopes = evaluation.gradient.reshape(self.dataset.n_rows, -1).T
+        score_gradients = evaluation.gradient.reshape(self.dataset.n_rows, -1).T
         if self.row_weights is not None:
-            slopes = slopes * self.row_weights
-        columns = [weights_of(self.features, np.ascontiguousarray(slope), n_jobs=self.n_jobs) for slope in slopes]
+            score_gradients = score_gradients * self.row_weights
+        columns = [weights_of(self.features, np.ascontiguousarray(one), n_jobs=self.n_jobs) for one in score_gradients]
         gradient = np.stack(columns, axis=-1).reshape(self.shape) + self.reg_lambda * given.weights
-        intercepts = slopes.sum(axis=1) if self.n_intercepts else []
+        intercepts = score_gradients.sum(axis=1) if self.n_intercepts else []
         extra = evaluation.nuisance_gradient
         value = float(self.list_weights @ evaluation.loss) + 0.5 * self.reg_lambda * float(np.sum(given.weights**2))
         return value, np.concatenate([gradient.ravel(), intercepts, [] if extra is None else self.list_weights @ extra])

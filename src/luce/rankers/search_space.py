@@ -18,17 +18,17 @@ def search_space(ranker: Ranker) -> dict[str, Range | Choice]:
     reg_lambda: 0.001 to 10000, log scale
     depth: none / 5 / 10 / 20
     """
-    idle = ranker.idle_settings()
+    idle = ranker.unused_params()
     specs = {name: spec for name, spec in ranker.param_specs.items() if name not in idle}
     if "objective" not in idle:
-        specs |= ranker._objective().option_specs
+        specs |= ranker.get_objective().option_specs
     return {name: spec.search_space for name, spec in specs.items() if spec.search_space is not None}
 
 
 def value_of(ranker: Ranker, name: str) -> Any:
     """The value that a parameter, or an option of the objective, has now."""
     parameters = ranker.get_params(deep=False)
-    return parameters[name] if name in parameters else ranker._objective().options[name]
+    return parameters[name] if name in parameters else ranker.get_objective().options[name]
 
 
 def with_settings(ranker: Ranker, settings: Mapping[str, Any]) -> Ranker:
@@ -42,4 +42,4 @@ def with_settings(ranker: Ranker, settings: Mapping[str, Any]) -> Ranker:
     own = {name: value for name, value in settings.items() if name in known}
     options = {name: value for name, value in settings.items() if name not in known}
     changed = clone(ranker).set_params(**own)
-    return changed.set_params(objective=ranker._objective().with_options(**options)) if options else changed
+    return changed.set_params(objective=ranker.get_objective().with_options(**options)) if options else changed

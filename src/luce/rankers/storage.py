@@ -1,9 +1,9 @@
-"""The `.luce` model file: a zip of `manifest.json` and `tensors.safetensors`; data only, nothing in it is ever run."""
+"""The `.luce` model file: safetensors with a JSON manifest in its metadata; data only, nothing in it is ever run."""
 
 import json
 import os
-import zipfile
-from collections.abc import Container
+import zlib
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,67 +14,67 @@ from luce.errors import DataError, OptionError
 from luce.files import replacing
 
 FORMAT = 1
-ENTRIES = ("manifest.json", "tensors.safetensors")
+MANIFEST = "luce"
+"""The key of the manifest in the metadata of the file."""
 
 
-def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a model file; a file that was there before stays whole until the new one is complete."""
+def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a model file; an existing file is replaced only when the new one is complete."""
     from safetensors.numpy import save
 
+    stored = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     try:
-        text = json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False)
+        content = save(stored, {MANIFEST: manifest_text({"format": FORMAT, **manifest}, stored)})
     except TypeError as error:
         raise OptionError(
             "A model file holds data alone, and an option of this ranker or of its objective is something else, such "
             f"as a function: {error}. Name what the option can be named by, or train without it."
         ) from error
-    tensors = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
-    with replacing(path) as partial, zipfile.ZipFile(partial, "w") as archive:
-        for name, content in zip(ENTRIES, (text.encode(), tensors), strict=True):
-            # A fixed date, so that the same model gives the same bytes.
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
+    with replacing(path) as partial:
+        partial.write_bytes(content)
 
 
 def open_model(path: str | os.PathLike[str], kinds: Container[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The manifest and the arrays of a model file, as far as they can be checked without knowing the ranker."""
+    from safetensors import SafetensorError, safe_open
+
     if not Path(path).is_file():
         raise DataError(f"There is no model file {path}.")
     try:
-        with zipfile.ZipFile(path) as archive:
-            text, tensors = (_entry(archive, name, Path(path).stat().st_size) for name in ENTRIES)
-            manifest = json.loads(text.decode())
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, OverflowError, RuntimeError) as error:
+        with safe_open(path, framework="np") as file:
+            manifest = json.loads((file.metadata() or {}).get(MANIFEST, "null"))
+            _check_manifest(path, manifest, kinds)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no dict
+        if any(array.dtype.kind not in "fiub" for array in arrays.values()):
+            raise ValueError("it holds other than real numbers")
+        if manifest.pop("crc32", None) != _checksum(manifest, arrays):
+            raise ValueError("its checksum does not match")
+    except DataError:
+        raise
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, OSError, RuntimeError) as error:
         raise DataError(f"{path} is not a whole Luce model file: {error}") from error
+    return manifest, arrays
+
+
+def manifest_text(manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """The manifest in JSON, with the checksum of all that the file holds."""
+    return json.dumps({**manifest, "crc32": _checksum(manifest, arrays)}, ensure_ascii=False)
+
+
+def _checksum(manifest: Any, arrays: Mapping[str, NDArray[Any]]) -> int:
+    """safetensors has none, and a flipped bit in a weight would go unnoticed."""
+    value = zlib.crc32(json.dumps(manifest).encode())
+    for name in sorted(arrays):
+        value = zlib.crc32(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode(), value)
+        value = zlib.crc32(arrays[name].data, value)
+    return value
+
+
+def _check_manifest(path: str | os.PathLike[str], manifest: Any, kinds: Container[str]) -> None:
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int or manifest["format"] < 1:
-        raise DataError(f"{path} is not a Luce model file: its manifest names no format.")
+        raise DataError(f"{path} is not a Luce model file: its metadata name no format.")
     if manifest["format"] > FORMAT:
         raise DataError(f"{path} has model format {manifest['format']}; this Luce reads up to {FORMAT}: update it.")
     kind = manifest.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
         raise DataError(f"{path} holds a ranker of unknown kind {kind!r}.")
-    return manifest, _arrays(path, tensors)
-
-
-def _entry(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    """An entry, which is there once and takes no more than the file has bytes, whatever its header claims."""
-    if (times := archive.namelist().count(name)) != 1:
-        raise ValueError(f"{name} is in it {times} times")
-    info = archive.getinfo(name)
-    if info.compress_type != zipfile.ZIP_STORED:  # we never compress, so a small file cannot unpack to a large one
-        raise ValueError(f"{name} is compressed")
-    if info.file_size > limit:
-        raise ValueError(f"{name} claims {info.file_size} bytes, the whole file has {limit}")
-    return archive.read(info)
-
-
-def _arrays(path: str | os.PathLike[str], tensors: bytes) -> dict[str, NDArray[Any]]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    try:
-        arrays = load(tensors)
-        if any(array.dtype.kind not in "fiub" for array in arrays.values()):
-            raise ValueError("it holds other than real numbers")
-        return arrays
-    except (SafetensorError, ValueError, KeyError, TypeError, OverflowError) as error:
-        raise DataError(f"{path} is not a whole Luce model file: {error}") from error

@@ -75,10 +75,9 @@ def _rounds(tuned: Tuned) -> str:
     """How the last fit was ended, in a sentence."""
     ranker = tuned.best_ranker
     if "validation" in (ranker.history_[-1] if ranker.history_ else {}):
-        return (
-            f"The model was stopped by the validation data: {ranker.round_name} {ranker.best_iteration_} is its best."
-        )
-    rounds = count(tuned.best.rounds, ranker.round_name)
+        best = f"{ranker.iteration_name} {ranker.best_iteration_}"
+        return f"The model was stopped by the validation data: {best} is its best."
+    rounds = count(tuned.best.rounds, ranker.iteration_name)
     best = ", ".join(f"{iteration:,}" for iteration in tuned.best.iterations)
     return f"The model was fitted on all of the data in {rounds}: the mean of what was best on the folds, {best}."
 

@@ -16,7 +16,7 @@ from luce.metrics import metric as metric_of
 from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Option, integer, number
 from luce.rankers.importance import Importance
-from luce.rankers.ranker import highest_grade
+from luce.rankers.ranker import highest_grade, weighted_sums
 from luce.rankers.settings import COMMON, check_settings
 
 
@@ -69,7 +69,7 @@ class Peer(BaseEstimator):
 
     def fit(self, dataset: Dataset, *, validation: Dataset | None = None) -> Self:
         """Learn from judged lists; items without a label are left out, and without validation lists all rounds kept."""
-        self._check_settings()
+        self.check_params()
         dataset = dataset.observed()
         _check(dataset, type(self).__name__, self.any_label)
         self._names = dataset.feature_names or tuple(map(str, range(1, dataset.n_features + 1)))
@@ -105,7 +105,7 @@ class Peer(BaseEstimator):
     def _worths(self) -> Any:
         """A number for each feature, by the library's own measure."""
 
-    def _check_settings(self) -> None:
+    def check_params(self) -> None:
         """Every setting, before any work."""
         check_settings(self, self.param_specs)
         metric_of(self.metric)
@@ -127,12 +127,12 @@ class Judge:
     def hear(self, scores: Any) -> float:
         """The figure of one more round, which has these scores."""
         values = measure(scores, self.lists.labels, self.lists.offsets, self.metric, **self._settings)[self.metric]
-        measured = values[~np.isnan(values)]
-        if not measured.size:
+        weighted_sum, weight = weighted_sums(values, self.lists.list_weights)
+        if not weight:
             raise DataError(f"No list has anything for {self.metric} to measure: {self.lists!r}.")
-        figure = float(measured.mean())
-        self.curve.add(len(self.curve.history) + 1, np.nan, figure, None)
-        return figure
+        score = float(weighted_sum / weight)
+        self.curve.add(len(self.curve.history) + 1, np.nan, score, None)
+        return score
 
 
 def _check(dataset: Dataset, peer: str, any_label: bool) -> None:

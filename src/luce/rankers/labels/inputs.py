@@ -1,4 +1,4 @@
-"""What a label ranker is given to learn from or to score: brought into one form, and refused where it does not fit."""
+"""The data that a label ranker is given, converted and checked."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from luce.data.extreme import TaggedData
 from luce.errors import DataError
 
 
-def tagged(X: Any, y: Any) -> TaggedData:
+def as_tagged(X: Any, y: Any) -> TaggedData:
     """The data that was given, or that of features and a matrix of labels."""
     if isinstance(X, TaggedData):
         return X
@@ -34,5 +34,5 @@ def finite_scores(scores: NDArray[np.float32]) -> Any:
     """The scores; an error where one is not a number."""
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-        raise DataError(f"The scores of row {row} are not finite: its features are beyond the reach of the ranker.")
+        raise DataError(f"The scores of row {row} are not finite: its features are too large for the ranker.")
     return scores

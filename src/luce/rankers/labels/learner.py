@@ -1,4 +1,4 @@
-"""The label network as gradient descent sees it: a step from some rows."""
+"""A label network that is trained on tagged rows: one step on a batch."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from luce.torch import Relevant, label_loss
 
 
 class LabelLearner(TorchLearner):
-    """Trains a network on tagged rows; the mean over the rows of a batch is what a step goes down.
+    """Trains a network on tagged rows; a step minimizes the mean loss over the rows of a batch.
 
     With `negatives`, a batch is scored on the labels that are relevant to any of its rows and on that many others,
-    drawn at random. A Plackett-Luce likelihood of some of the items is the likelihood of the same model, so what is
-    learned means the same; a step costs the labels it looks at.
+    drawn at random. The Plackett-Luce likelihood of a subset of the items has the same parameters, so the model is the
+    same; the cost of a step grows with the labels it scores.
     """
 
     network: LabelNetwork
@@ -27,7 +27,7 @@ class LabelLearner(TorchLearner):
     def __init__(
         self,
         network: LabelNetwork,
-        goal: Objective,
+        objective: Objective,
         features: Any,
         data: TaggedData,
         *,
@@ -36,7 +36,7 @@ class LabelLearner(TorchLearner):
         **training: Any,
     ):
         super().__init__(network, (), **training)
-        self.goal, self.features, self.data = goal, features, data
+        self.objective, self.features, self.data = objective, features, data
         self.negatives, self.n_jobs = negatives, n_jobs
 
     def step(self, lists: Integers, epoch: int, step: int) -> float:
@@ -50,17 +50,17 @@ class LabelLearner(TorchLearner):
             labels = np.searchsorted(candidates, labels)
             chosen = torch.from_numpy(candidates).to(self.device)
         graded = not (grades == 1).all()
-        on_device = self.goal.label_rows is not None and not graded
-        home = self.device if on_device else torch.device("cpu")  # where the loss is found
+        on_device = self.objective.label_rows is not None and not graded
+        loss_device = self.device if on_device else torch.device("cpu")
         relevant = Relevant(
-            torch.from_numpy(labels).to(home),
-            torch.from_numpy(offsets).to(home),
-            torch.from_numpy(grades).to(home) if graded else None,
+            torch.from_numpy(labels).to(loss_device),
+            torch.from_numpy(offsets).to(loss_device),
+            torch.from_numpy(grades).to(loss_device) if graded else None,
             int(np.diff(offsets).max()),
         )
-        scores = self.network(rows_to(self.features, lists, self.device), chosen).to(home)
+        scores = self.network(rows_to(self.features, lists, self.device), chosen).to(loss_device)
         try:
-            loss = label_loss(self.goal, scores, relevant, draw=Draw(self.seed, epoch, lists), n_jobs=self.n_jobs)
+            loss = label_loss(self.objective, scores, relevant, draw=Draw(self.seed, epoch, lists), n_jobs=self.n_jobs)
         except NumericalError as error:
             if step == 0 and bool(scores.isfinite().all()):
                 raise

@@ -31,7 +31,7 @@ def rows_to(features: Any, rows: Any, device: torch.device) -> Tensor | Entries:
 
 
 class FirstLayer(nn.Module):
-    """x W + b for rows x, sparse or dense, with W (features, width): what a sparse row costs is its own entries."""
+    """x W + b for rows x, sparse or dense, with W (features, width); a sparse row costs only its nonzero entries."""
 
     def __init__(self, n_features: int, width: int):
         super().__init__()

@@ -1,14 +1,13 @@
-"""The estimator around the label network: its settings, its fit, what it predicts, its file."""
+"""The label ranker: an estimator around a network that scores the labels of a row."""
 
 import os
 import zlib
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
@@ -20,46 +19,81 @@ from luce.errors import DataError, OptionError
 from luce.metrics import Metric, Results, evaluate_labels, label_metric, measure_labels, propensities
 from luce.metrics.extreme import A, B
 from luce.objectives import Objective
-from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
-from luce.optimizers.learning_curve import LearningCurve
+from luce.optimizers.gradient_descent import Arrays
 from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.labels.inputs import feature_rows, finite_scores, tagged
-from luce.rankers.neural.estimator import NetworkRanker, rates_of
-from luce.rankers.ranker import Callback
+from luce.rankers.estimator import Callback
+from luce.rankers.labels.inputs import as_tagged, feature_rows, finite_scores
+from luce.rankers.neural.estimator import NetworkEstimator
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
-
-if TYPE_CHECKING:
-    import torch
 
 METRICS = "precision@1, precision@3, precision@5, psp@1, psp@3, psp@5"
 
 
-class LabelRanker(NetworkRanker):
-    """Ranks all labels for a row by a network with one score a label: which few of many labels are relevant?
+class LabelRanker(NetworkEstimator):
+    """Rank all labels for a row by a network with one score per label: which few of many labels are relevant?
 
-    Parameters:
-        objective: a name of OBJECTIVES, or `luce.objective(name, **options)`, on lists that are all labels of a row:
-            pl-partition, pl-lb, attrank, ranknet, ranksvm, softmax, bce, squared-label, …
-        hidden_layer_sizes: the widths of the hidden layers.
-        activation: relu, …; "identity" with squared-label is LEML's model.
-        dropout: share of the hidden values left out in training.
-        negatives: None scores all labels in a step; a number scores the labels relevant in the batch and so many
-            others, drawn at random.
-        optimizer: "adam", "adagrad" or "sgd". weight_decay: its L2 penalty.
-        learning_rate: one, or several to choose from by the validation metric, each trained in full.
-        batch_size, epochs: the size of a step, and the most passes over the rows.
-        metric, early_stopping_rounds: with `validation` data, the weights best by this metric of LABEL_METRICS are
-        kept,
-            and training stops when that many epochs have brought nothing better.
-        transforms: names of TRANSFORMS that look at each row alone, fitted on the training data.
-        device, random_state, n_jobs: as in NeuralRanker.
+    It is no `Ranker`: it learns from rows with labels (`TaggedData`), not from lists of items.
 
-    Attributes:
-        network_: the trained torch.nn.Module. label_counts_: (L,) in how many of the `training_rows_` rows that `fit`
-            was given, validation included, each label was relevant: psp and psndcg take their propensities from it.
-        learning_rate_, history_, best_iteration_, …
+    Parameters
+    ----------
+    objective : str or Objective, default="pl-partition"
+        A name of OBJECTIVES, or `luce.objective(name, **options)`, applied to lists of all labels of a row:
+        pl-partition, pl-lb, attrank, ranknet, ranksvm, softmax, bce, squared-label, …
+    hidden_layer_sizes : sequence of int, default=(256,)
+        The widths of the hidden layers, at least one.
+    activation : {"relu", "sigmoid", "tanh", "gelu", "silu", "identity"}, default="relu"
+        The activation after each hidden layer; "identity" with squared-label is the model of LEML.
+    dropout : float, default=0.0
+        The fraction of hidden values that are dropped in training.
+    negatives : int, optional
+        By default a step scores all labels; with a number, the labels relevant in the batch and so many others, drawn
+        at random.
+    optimizer : {"adam", "adagrad", "sgd"}, default="adam"
+        The optimizer of PyTorch.
+    weight_decay : float, default=0.0
+        Its L2 penalty.
+    learning_rate : float or sequence of float, default=1e-3
+        One, or several to choose from by the validation score, each trained in full.
+    batch_size : int, default=128
+        Rows per step.
+    epochs : int, default=100
+        The most passes over the rows.
+    metric : str, default="precision@5"
+        The metric of LABEL_METRICS by which the best epoch is chosen if there is validation data.
+    early_stopping_rounds : int, default=5
+        With validation data, training stops after so many epochs without improvement.
+    transforms : sequence of str or Transform, default=()
+        Feature transforms that look at each row alone, by name of TRANSFORMS; fitted on the training data.
+    device : str, optional
+        "cpu", "cuda", …; by default a GPU if there is one.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the initial weights, the order of the rows, dropout, negatives and the draws of the objective.
+    n_jobs : int, optional
+        Threads; None leaves PyTorch's own number and takes all cores for the objective.
 
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+        The trained network.
+    label_counts_ : ndarray of shape (n_labels,)
+        In how many of the rows given to `fit`, validation included, each label was relevant; psp and psndcg take their
+        propensities from it.
+    training_rows_ : int
+        The number of these rows.
+    learning_rate_ : float
+        The learning rate that was chosen.
+    history_ : list of dict
+        One record per epoch: "iteration", "loss", the mean over rows, and with validation data "validation".
+    best_iteration_ : int
+        The epoch whose weights were kept: the best on the validation data, else the last.
+    best_score_ : float or None
+        `metric` on the validation data at that epoch.
+    max_grade_, transforms_, n_features_in_
+        See `Estimator`.
+
+    Examples
+    --------
     >>> import luce
     >>> data = luce.TaggedData([[1.0, 0], [0, 1], [1, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 0]])
     >>> ranker = LabelRanker(hidden_layer_sizes=(8,), learning_rate=0.1, epochs=30, device="cpu").fit(data)
@@ -68,7 +102,6 @@ class LabelRanker(NetworkRanker):
     """
 
     kind = "labels"
-    takes = "tagged rows"
     param_specs = COMMON | {
         "hidden_layer_sizes": widths(search_space=Choice(((64,), (128,), (256,), (512,)))),
         "activation": NAME,
@@ -118,7 +151,7 @@ class LabelRanker(NetworkRanker):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Any,
         y: Any = None,
@@ -127,115 +160,130 @@ class LabelRanker(NetworkRanker):
         callback: Callback | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from tagged rows, or from features and a matrix of labels (rows by labels).
+        """Learn from rows with labels; rows without relevant labels contribute nothing.
 
-        `validation` is TaggedData or such a pair. `callback` and an interrupt (Ctrl-C) are as in NeuralRanker. Rows
-        without relevant labels teach nothing.
+        Parameters
+        ----------
+        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
+            The rows, or their features.
+        y : array-like or sparse matrix of shape (n_rows, n_labels), optional
+            The grade of each label for each row, 0 where it is not relevant. Not beside TaggedData.
+        validation : TaggedData or tuple (X, y), optional
+            Rows to choose the best epoch and learning rate by and to stop early.
+        callback : callable, optional
+            Called with the record of each epoch, and during an epoch with records of a fractional iteration.
+        checkpoint : Checkpoint or path, optional
+            Where the state of the training is saved, to resume it after a crash.
+
+        Returns
+        -------
+        self
+            The fitted ranker. An interrupt (Ctrl-C) leaves it fitted with the best epoch so far.
         """
-        self._check_settings()
-        rates_of(self.learning_rate, validation is not None)
-        data = tagged(X, y)
-        teaching = np.flatnonzero(data.sizes)
-        if not teaching.size or not data.n_features:
+        self.check_params()
+        data = as_tagged(X, y)
+        tagged_rows = np.flatnonzero(data.sizes)
+        if not tagged_rows.size or not data.n_features:
             raise DataError(f"There is nothing to learn from in {data!r}: it takes features, and rows with labels.")
         self.n_features_in_, self.max_grade_ = data.n_features, float(data.labels.data.max())
         rows = feature_rows(data)
         self.transforms_ = fit_transforms(self.transforms, rows)
         self.label_counts_, self.training_rows_ = data.label_counts, data.n_rows
-        features, judge, held_out = self._transformed(rows), None, None
+        features, held_out, held_out_features = self.transform_features(rows), None, None
         if validation is not None:
-            judge = validation if isinstance(validation, TaggedData) else tagged(*validation)
-            self._check_labels(judge)
-            held_out = self._transformed(self._rows(judge))
-            self.label_counts_ = self.label_counts_ + judge.label_counts
-            self.training_rows_ += judge.n_rows
-        train = partial(self._train, features, data, teaching, held_out, judge)
-        self._search(train, data, validated=judge is not None, callback=callback, checkpoint=checkpoint)
-        return self
-
-    def _train(
-        self,
-        features: Any,
-        data: TaggedData,
-        teaching: Integers,
-        held_out: Any,
-        judge: TaggedData | None,
-        curve: LearningCurve,
-        rate: float,
-        checkpointer: Checkpointer | None,
-        tell: Callback,
-    ) -> None:
-        import torch
-
+            held_out = validation if isinstance(validation, TaggedData) else as_tagged(*validation)
+            self._check_labels(held_out)
+            held_out_features = self.transform_features(self._rows(held_out))
+            self.label_counts_ = self.label_counts_ + held_out.label_counts
+            self.training_rows_ += held_out.n_rows
         from luce.rankers.labels.learner import LabelLearner
         from luce.rankers.labels.prediction import top_labels
-        from luce.rankers.neural.training import settings
 
-        def figure(learner: LabelLearner) -> float | None:
-            if judge is None:
+        def validation_score(learner: LabelLearner) -> float | None:
+            if held_out is None:
                 return None
-            return self._mean(top_labels(learner.network, held_out, self._metric().cutoff or 1)[0], judge)
+            name, found = str(self.get_metric()), propensities(self.label_counts_, self.training_rows_)
+            ranking = top_labels(learner.network, held_out_features, self.get_metric().cutoff or 1)[0]
+            return float(measure_labels(ranking, held_out, name, propensities=found)[name].mean())
 
-        device = self._device()
-        with settings(self.n_jobs, device):
-            torch.manual_seed(self._seed())
-            learner = LabelLearner(
-                self._network().to(device),  # type: ignore[arg-type]
-                self._objective(),
-                features,
-                data,
-                negatives=self.negatives,
-                n_jobs=self.n_jobs,
-                optimizer=self.optimizer,
-                learning_rate=rate,
-                weight_decay=self.weight_decay,
-                seed=self._seed(),
-                figure=figure,
-            )
-            descend(
-                learner,
-                teaching,
-                curve,
-                epochs=self.epochs,
-                batch_size=self.batch_size,
-                seed=self._seed(),
-                checkpointer=checkpointer,
-                callback=tell,
-            )
+        def make_learner(network: Any, **settings: Any) -> LabelLearner:
+            settings |= {"negatives": self.negatives, "n_jobs": self.n_jobs, "validation_score": validation_score}
+            return LabelLearner(network, self.get_objective(), features, data, **settings)
+
+        options: dict[str, Any] = {"callback": callback, "checkpoint": checkpoint}
+        self.train_network(make_learner, tagged_rows, data, validated=held_out is not None, **options)
+        return self
 
     def top_labels(self, X: Any, k: int = 5) -> tuple[Integers, Floats]:
-        """The k best labels of each row, best first, and their scores: (N, k) both; never more than a block of scores.
+        """The best labels of each row; memory for the scores of all labels is needed only for a block of rows.
 
-        X is TaggedData or features, dense or sparse.
+        Parameters
+        ----------
+        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
+            The rows, or their features.
+        k : int, default=5
+            How many labels of each row.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows, k)
+            The numbers of the labels, best first.
+        scores : ndarray of shape (n_rows, k)
+            Their scores.
         """
         from luce.rankers.labels.prediction import top_labels
-        from luce.rankers.neural.training import settings
+        from luce.rankers.neural.training import torch_settings
 
         if not integer(1).accepts(k):
             raise OptionError(f"k, the number of labels of each row, must be an integer ≥ 1. Got {k!r}.")
         rows = self._rows(X)
         shape = rows.n_rows, min(int(k), len(self.label_counts_))
         labels, scores = np.empty(shape, np.int64), np.empty(shape, np.float32)
-        with settings(self.n_jobs, self._device()):
-            for block in self._blocks(rows):
+        with torch_settings(self.n_jobs, self.get_device()):
+            for block in self.transform_blocks(rows):
                 labels[block.rows], scores[block.rows] = top_labels(self.network_, block.features, int(k))
         return labels, finite_scores(scores)
 
-    def predict(self, X: Any, qid: Any = None) -> Floats:
-        """The score of every label for every row, (N, L); `top_labels` gives the best few in less memory."""
+    def predict(self, X: Any) -> Floats:
+        """The score of every label for every row; `top_labels` gives the best few in less memory.
+
+        Parameters
+        ----------
+        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
+            The rows, or their features.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_labels)
+            The scores; higher is better.
+        """
         from luce.rankers.labels.prediction import all_scores
-        from luce.rankers.neural.training import settings
+        from luce.rankers.neural.training import torch_settings
 
         rows = self._rows(X)
         scores = np.empty((rows.n_rows, len(self.label_counts_)), np.float32)
-        with settings(self.n_jobs, self._device()):
-            for block in self._blocks(rows):
+        with torch_settings(self.n_jobs, self.get_device()):
+            for block in self.transform_blocks(rows):
                 scores[block.rows] = all_scores(self.network_, block.features)
         return finite_scores(scores)
 
-    def rank(self, X: Any, qid: Any = None, *, top: int | None = 10) -> pa.Table:
-        """The best labels of each row: row (from 0), rank, label and score; `top` of them, None = all.
+    def rank(self, X: Any, *, top: int | None = 10) -> pa.Table:
+        """The best labels of each row as a table.
 
+        Parameters
+        ----------
+        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
+            The rows, or their features.
+        top : int or None, default=10
+            How many labels of each row; None is all.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns row (from 0), rank (from 1), label and score.
+
+        Examples
+        --------
         >>> import luce
         >>> data = luce.TaggedData([[1.0], [-1.0]], [[0, 1], [1, 0]])
         >>> ranker = LabelRanker(hidden_layer_sizes=(4,), epochs=50, learning_rate=0.1).fit(data)
@@ -251,53 +299,63 @@ class LabelRanker(NetworkRanker):
     def evaluate(
         self, X: Any, y: Any = None, metrics: str | Iterable[str] = METRICS, *, a: float = A, b: float = B, **given: Any
     ) -> Results:
-        """Metrics of LABEL_METRICS on tagged rows, with the propensities of the training labels.
+        """Measure the ranking of the labels, with the propensities of the training labels.
 
-        `a` and `b` are of the propensity model; more settings are those of `evaluate_labels`.
+        Parameters
+        ----------
+        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
+            The rows, or their features.
+        y : array-like or sparse matrix of shape (n_rows, n_labels), optional
+            The grade of each label for each row. Not beside TaggedData.
+        metrics : str or iterable of str
+            Metrics of LABEL_METRICS, separated by commas; by default precision and psp at 1, 3 and 5.
+        a, b : float, default=0.55 and 1.5
+            The exponent and the shift of the propensity model.
+        **given
+            Further arguments of `luce.metrics.evaluate_labels`.
+
+        Returns
+        -------
+        Results
+            Means and intervals, and the values of each row.
         """
         check_is_fitted(self)
-        data = tagged(X, y)
+        data = as_tagged(X, y)
         self._check_labels(data)
         wanted = [label_metric(name) for name in (metrics.split(",") if isinstance(metrics, str) else metrics)]
         ranking = self.top_labels(data, max(one.cutoff or 1 for one in wanted))[0]
         found = propensities(self.label_counts_, self.training_rows_, a=a, b=b)
         return evaluate_labels(ranking, data, [str(one) for one in wanted], propensities=found, **given)
 
-    def score(self, X: Any, y: Any = None, qid: Any = None) -> float:
-        """The mean of the ranker's `metric` over the rows."""
-        check_is_fitted(self)
-        data = tagged(X, y)
-        self._check_labels(data)
-        return self._mean(self.top_labels(data, self._metric().cutoff or 1)[0], data)
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of `metric` over the rows; X and y as in `evaluate`."""
+        name = str(self.get_metric())
+        return self.evaluate(X, y, name, n_bootstrap=0).means[name]
 
-    def _mean(self, ranking: ArrayLike, data: TaggedData) -> float:
-        found = propensities(self.label_counts_, self.training_rows_)
-        return float(measure_labels(ranking, data, self.metric, propensities=found)[str(self._metric())].mean())
-
-    def _metric(self) -> Metric:
+    def get_metric(self) -> Metric:
         return label_metric(self.metric)
 
     def _rows(self, X: Any) -> Dataset:
         check_is_fitted(self, "transforms_")
         rows = feature_rows(X)
-        self._check_features(rows)
+        self.check_features(rows)
         return rows
 
     def _check_labels(self, data: TaggedData) -> None:
         if data.n_labels != len(self.label_counts_):
             raise DataError(f"The training data had {len(self.label_counts_):,} labels, this has {data.n_labels:,}.")
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_params(self) -> None:
+        super().check_params()
         from luce.objectives.label_loss import check_one_score_per_label
 
-        check_one_score_per_label(self._objective())
+        check_one_score_per_label(self.get_objective())
         if not self.hidden_layer_sizes:
             raise OptionError("hidden_layer_sizes must have at least one layer between features and labels. Got none.")
-        if any(kind is not None and kind.within_lists for kind in self._transform_kinds):
+        if any(kind is not None and kind.within_lists for kind in self.transform_types):
             raise OptionError("Rows of labels are no lists of items: transforms within lists do not go with them.")
 
-    def _network(self) -> "torch.nn.Module":
+    def build_network(self) -> Any:
         from luce.rankers.labels.network import LabelNetwork
 
         return LabelNetwork(
@@ -308,41 +366,26 @@ class LabelRanker(NetworkRanker):
             dropout=self.dropout,
         )
 
-    def _mark_of(self, dataset: TaggedData) -> dict[str, int]:  # type: ignore[override]
-        labels = dataset.labels
-        mark = zlib.crc32(labels.data, zlib.crc32(labels.indices, zlib.crc32(labels.indptr)))
-        return {"labels": dataset.n_labels, "relevant labels": mark}
+    def data_fingerprint(self, data: TaggedData) -> dict[str, int]:
+        labels = data.labels
+        checksum = zlib.crc32(labels.data, zlib.crc32(labels.indices, zlib.crc32(labels.indptr)))
+        return {"labels": data.n_labels, "relevant labels": checksum}
 
-    def _known(self) -> Arrays:
+    def extra_state(self) -> Arrays:
         return {"label_counts": self.label_counts_, "training_rows": np.array([self.training_rows_])}
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        learned = {f"network.{k}": tensor.detach().cpu().numpy() for k, tensor in self.network_.state_dict().items()}
-        return learned | self._known()
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        return self.network_state() | self.extra_state()
 
-    def _take(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._check_settings()
-        import torch
-
-        from luce.rankers.neural.training import load_network
-
+    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
         counts, rows = arrays["label_counts"], arrays["training_rows"]
         if counts.ndim != 1 or rows.shape != (1,) or not all(each.dtype == np.int64 for each in (counts, rows)):
             raise DataError("The model file does not hold the number of training rows and those of each label.")
         if not 0 <= counts.min(initial=0) <= counts.max(initial=0) <= rows[0]:
             raise DataError("The model file tells of labels that more rows had than there were.")
-        widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden_layer_sizes)
-        if len(self.hidden_layer_sizes) > len(arrays) or widest > sum(array.size for array in arrays.values()):
-            raise DataError("The model file tells of more layers, or wider ones, than it holds numbers for.")
         self.label_counts_, self.training_rows_ = counts, int(rows[0])
-        # On the meta device a network has shapes and no memory: what a file claims cannot fill it.
-        with torch.device("meta"):
-            network = self._network()
-        load_network(network, arrays)
-        if not all(bool(tensor.isfinite().all()) for tensor in network.state_dict().values()):
-            raise DataError(f"The model file does not hold what {self._objective()} learns: finite numbers.")
-        self.network_ = network.to(self._device()).eval()
+        self.check_size(arrays, len(self.hidden_layer_sizes), len(counts))
+        self.restore_network(arrays)
 
     label_counts_: Integers
     training_rows_: int
-    network_: Any

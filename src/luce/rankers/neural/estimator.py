@@ -1,4 +1,4 @@
-"""What rankers made of a PyTorch network share: a search over learning rates, what is kept of it, and the device."""
+"""What the estimators around a PyTorch network share: training, the choice of the learning rate, device and file."""
 
 import logging
 import os
@@ -8,84 +8,159 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luce.errors import OptionError, load_package, unknown_name
-from luce.optimizers.gradient_descent import Arrays, Checkpointer
+from luce.arrays import Integers
+from luce.data.transform import width_after
+from luce.errors import DataError, OptionError, load_package, unknown_name
+from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.ranker import Callback, Ranker
+from luce.rankers.estimator import Callback, Estimator
 
 if TYPE_CHECKING:
     import torch
 
+    from luce.rankers.neural.training import TorchLearner
+
 logger = logging.getLogger(__name__)
 
-Training = Callable[[LearningCurve, float, Checkpointer | None, Callback], None]
-"""Trains with one learning rate, from the first weights or from what the checkpointer has; fills the curve."""
 
-
-class NetworkRanker(Ranker):
-    """Base of the rankers that train a network with several learning rates and keep the best by validation."""
+class NetworkEstimator(Estimator):
+    """Base of the estimators that train a network, with one or several learning rates; a subclass builds it."""
 
     packages = ("torch",)
-    round_name = "epoch"
+    iteration_name = "epoch"
     max_iter_param = "epochs"
     resumable_params = ("device", "epochs", "n_jobs", "early_stopping_rounds")
     machine_specific_params = ("device",)
 
-    def _search(
+    @abstractmethod
+    def build_network(self) -> "torch.nn.Module":
+        """The network before training."""
+
+    def train_network(
         self,
-        train: Training,
-        dataset: Any,
+        make_learner: "Callable[..., TorchLearner]",
+        lists: Integers,
+        data: Any,
         *,
         validated: bool,
         callback: Callback | None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None,
     ) -> None:
-        """Train with each learning rate and keep the best; an interrupt keeps the best so far."""
-        best: LearningCurve | None = None
-        for number, rate in enumerate(rates_of(self.learning_rate, validated)):
-            curve = LearningCurve(self._metric().higher_is_better, self.early_stopping_rounds if validated else None)
-            checkpointer = self._checkpointer(checkpoint, dataset, number)
+        """Train on these lists of the data with each learning rate and keep the best network, also on an interrupt.
 
-            def tell(record: dict[str, float], number: int = number) -> None:
-                logger.info("%s: %s", self._objective(), record)
+        `make_learner(network, seed=…, learning_rate=…, …)` makes what takes the steps.
+        """
+        best: LearningCurve | None = None
+        seed = self.get_seed()
+        for number, rate in enumerate(learning_rate_grid(self.learning_rate, validated)):
+            curve = self.new_curve(validated=validated)
+            checkpointer = self.open_checkpoint(checkpoint, data, number)
+
+            def report(record: dict[str, float], number: int = number) -> None:
+                logger.info("%s: %s", self.get_objective(), record)
                 if callback is not None:
                     callback({**record, "iteration": record["iteration"] + number * self.epochs})
 
             try:
-                train(curve, rate, checkpointer, tell)
+                self._descend(make_learner, lists, curve, rate, seed, checkpointer, report)
             except KeyboardInterrupt:
-                if curve.best_state is not None and (best is None or best.improves(curve.best_value)):
-                    best = self._keep(curve, rate)
+                self._keep_better(best, curve, rate)
                 raise
-            if best is None or best.improves(curve.best_value):
-                best = self._keep(curve, rate)
+            best = self._keep_better(best, curve, rate)
 
-    @property
-    def rounds(self) -> int:
-        return self.epochs * len(rates_of(self.learning_rate, True))
-
-    def _keep(self, curve: LearningCurve, rate: float) -> LearningCurve:
-        self._take(self._known() | curve.best_state)
+    def _keep_better(self, best: LearningCurve | None, curve: LearningCurve, rate: float) -> LearningCurve | None:
+        """The better of two trainings; if that is the new one, the network is its best."""
+        if curve.best_state is None or (best is not None and not best.improves(curve.best_value)):
+            return best
+        self.load_state_dict(self.extra_state() | curve.best_state)
         self.history_, self.best_iteration_, self.learning_rate_ = curve.history, curve.best_iteration, rate
         return curve
 
-    def _known(self) -> Arrays:
-        """What `_take` wants beside what is trained."""
+    def _descend(
+        self,
+        make_learner: "Callable[..., TorchLearner]",
+        lists: Integers,
+        curve: LearningCurve,
+        rate: float,
+        seed: int,
+        checkpointer: Checkpointer | None,
+        report: Callback,
+    ) -> None:
+        import torch
+
+        from luce.rankers.neural.training import torch_settings
+
+        device = self.get_device()
+        with torch_settings(self.n_jobs, device):
+            torch.manual_seed(seed)
+            learner = make_learner(
+                self.build_network().to(device),
+                optimizer=self.optimizer,
+                learning_rate=rate,
+                weight_decay=self.weight_decay,
+                seed=seed,
+            )
+            descend(
+                learner,
+                lists,
+                curve,
+                epochs=self.epochs,
+                batch_size=self.batch_size,
+                seed=seed,
+                checkpointer=checkpointer,
+                callback=report,
+            )
+
+    @property
+    def iteration_limit(self) -> int:
+        return self.epochs * len(learning_rate_grid(self.learning_rate, True))
+
+    def extra_state(self) -> Arrays:
+        """What `state_dict` holds beside what is trained."""
         return {}
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        rates_of(self.learning_rate, True)
+    def network_state(self) -> Arrays:
+        """The arrays of the trained network."""
+        tensors = self.network_.state_dict()
+        return {f"network.{name}": tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+
+    def restore_network(self, arrays: Arrays) -> None:
+        """Build the network and fill it with stored arrays; an error where they do not fit or are not finite."""
+        import torch
+
+        from luce.rankers.neural.training import load_network
+
+        # On the meta device a network has shapes and no memory: what a file claims cannot fill it.
+        with torch.device("meta"):
+            network = self.build_network()
+        load_network(network, arrays)
+        floats = [tensor for tensor in network.state_dict().values() if tensor.is_floating_point()]
+        if not all(bool(tensor.isfinite().all()) for tensor in floats):
+            raise DataError(
+                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
+            )
+        self.network_ = network.to(self.get_device()).eval()
+
+    def check_size(self, arrays: Arrays, n_layers: int, outputs: int) -> None:
+        """A DataError where a file claims more layers, or wider ones, than it has numbers for."""
+        widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden_layer_sizes, outputs)
+        if n_layers > len(arrays) or widest > sum(array.size for array in arrays.values()):
+            raise DataError("The model file tells of more layers, or wider ones, than it holds numbers for.")
+
+    def check_params(self) -> None:
+        super().check_params()
+        learning_rate_grid(self.learning_rate, True)
         load_package("torch", "neural")
         from luce.rankers.neural.network import ACTIVATIONS
-        from luce.rankers.neural.training import OPTIMISERS
+        from luce.rankers.neural.training import OPTIMIZERS
 
-        for name, table in (("optimizer", OPTIMISERS), ("activation", ACTIVATIONS)):
+        for name, table in (("optimizer", OPTIMIZERS), ("activation", ACTIVATIONS)):
             if getattr(self, name) not in table:
                 raise unknown_name(name, getattr(self, name), table)
 
-    def _device(self) -> "torch.device":
+    def get_device(self) -> "torch.device":
+        """The device that `device` names; a GPU if there is one where it is None."""
         import torch
 
         if self.device is None:
@@ -97,20 +172,17 @@ class NetworkRanker(Ranker):
             raise OptionError(f"PyTorch cannot use the device {self.device!r}: {error}") from error
         return device
 
-    @abstractmethod
-    def _network(self) -> "torch.nn.Module":
-        """The network before training."""
-
+    network_: Any
+    hidden_layer_sizes: Sequence[int]
     learning_rate: float | Sequence[float]
     learning_rate_: float
     epochs: int
-    early_stopping_rounds: int
     device: str | None
 
 
-def rates_of(given: float | Sequence[float], validation: bool) -> list[float]:
-    """The learning rates to try."""
+def learning_rate_grid(given: float | Sequence[float], validated: bool) -> list[float]:
+    """The learning rates to try; several need validation data to choose by."""
     rates: list[Any] = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
-    if len(rates) > 1 and not validation:
+    if len(rates) > 1 and not validated:
         raise OptionError(f"To choose between {len(rates)} learning rates, give validation data.")
     return [float(rate) for rate in rates]

@@ -1,4 +1,4 @@
-"""The network as gradient descent sees it: a step from some lists, and its scores."""
+"""A network that is trained on lists: one step on a batch, and its scores."""
 
 import inspect
 from functools import cache
@@ -18,20 +18,20 @@ from luce.rankers.neural.training import TorchLearner
 
 
 class NetworkLearner(TorchLearner):
-    """Trains a network on lists of a dataset; the mean over the lists of a batch is what a step goes down."""
+    """Trains a network on the lists of a dataset; a step minimizes the mean loss over the lists of a batch."""
 
     def __init__(
         self,
         network: nn.Module,
-        goal: Objective,
+        objective: Objective,
         features: Any,
         dataset: Dataset,
         *,
         n_jobs: int | None,
         **training: Any,
     ):
-        super().__init__(network, list(goal.nuisance.values()), **training)
-        self.goal, self.features, self.dataset, self.n_jobs = goal, features, dataset, n_jobs
+        super().__init__(network, list(objective.nuisance.values()), **training)
+        self.objective, self.features, self.dataset, self.n_jobs = objective, features, dataset, n_jobs
         self.sizes, self.groups = dataset.sizes, dataset.group_numbers()
 
     def step(self, lists: Integers, epoch: int, step: int) -> float:
@@ -43,7 +43,7 @@ class NetworkLearner(TorchLearner):
         scores = call(self.network, self._rows(lists), torch.from_numpy(offsets))
         values = scores.detach().to("cpu", torch.float64).numpy()
         try:
-            evaluation = self.goal.value_and_gradient(
+            evaluation = self.objective.value_and_gradient(
                 values,
                 data.labels[rows],
                 offsets,
@@ -57,14 +57,14 @@ class NetworkLearner(TorchLearner):
             if step == 0 and np.isfinite(values).all():
                 raise
             raise self.diverged(epoch, step) from error
-        slope, weights = evaluation.gradient, np.full(len(lists), 1 / len(lists))
+        gradient, weights = evaluation.gradient, np.full(len(lists), 1 / len(lists))
         if data.list_weights is not None:
             weights *= data.list_weights[lists]
-            slope *= weights[list_of_row(offsets)].reshape(-1, *[1] * (slope.ndim - 1))
+            gradient *= weights[list_of_row(offsets)].reshape(-1, *[1] * (gradient.ndim - 1))
         else:
-            slope /= len(lists)
+            gradient /= len(lists)
         self.optimizer.zero_grad()
-        scores.backward(torch.from_numpy(slope).to(scores))
+        scores.backward(torch.from_numpy(gradient).to(scores))
         if evaluation.nuisance_gradient is not None:
             self.nuisance.grad = torch.from_numpy(weights @ evaluation.nuisance_gradient)
         self.optimizer.step()
@@ -80,17 +80,17 @@ class NetworkLearner(TorchLearner):
 
 
 def call(network: nn.Module, rows: Tensor, offsets: Tensor) -> Tensor:
-    """The scores of a network, which may want to know the lists or not."""
-    return network(rows, offsets.to(rows.device)) if wants_lists(network) else network(rows)
+    """The scores of a network, whose `forward` may take the offsets of the lists or not."""
+    return network(rows, offsets.to(rows.device)) if takes_offsets(network) else network(rows)
 
 
-def wants_lists(network: nn.Module) -> bool:
+def takes_offsets(network: nn.Module) -> bool:
     """Whether `forward` takes the offsets of the lists beside the rows."""
-    return _takes_offsets(type(network))  # type: ignore[arg-type]
+    return _has_offsets(type(network))  # type: ignore[arg-type]
 
 
 @cache
-def _takes_offsets(kind: type[nn.Module]) -> bool:
+def _has_offsets(kind: type[nn.Module]) -> bool:
     return "offsets" in inspect.signature(kind.forward).parameters
 
 

@@ -1,4 +1,4 @@
-"""The networks that score items: layers on each row, and attention between the rows of a list."""
+"""The networks that score items: layers on each row, then attention between the rows of a list."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,7 +14,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
     "silu": nn.SiLU,
     "identity": nn.Identity,
 }
-NORMALISATIONS: dict[str, type[nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm}
+NORMALIZATIONS: dict[str, type[nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm}
 
 
 class Network(nn.Module):
@@ -43,7 +43,7 @@ class Network(nn.Module):
         for before, after in pairwise(widths):
             layers.append(nn.Linear(before, after))
             if normalization is not None:
-                layers.append(NORMALISATIONS[normalization](after))
+                layers.append(NORMALIZATIONS[normalization](after))
             layers.append(ACTIVATIONS[activation]())
             if dropout:
                 layers.append(nn.Dropout(dropout))
@@ -63,7 +63,7 @@ class Network(nn.Module):
 
 
 class AttentionBlock(nn.Module):
-    """A transformer layer whose items attend to the items of their own list; no positions, so order plays no part."""
+    """A transformer layer in which items attend to their own list, without positions: their order does not matter."""
 
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()

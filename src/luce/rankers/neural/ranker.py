@@ -1,9 +1,8 @@
-"""The estimator around the network: its settings, its fit, its file."""
+"""The neural ranker: an estimator around a network."""
 
 import os
 from collections.abc import Sequence
 from copy import deepcopy
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,44 +12,84 @@ from luce.arrays import Floats, Integers
 from luce.data.transform import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
-from luce.optimizers.gradient_descent import Checkpointer, descend
-from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.neural.estimator import NetworkRanker, rates_of
-from luce.rankers.ranker import Callback, TrainingData
+from luce.rankers.estimator import Callback
+from luce.rankers.neural.estimator import NetworkEstimator
+from luce.rankers.ranker import Ranker
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
 
 if TYPE_CHECKING:
     import torch
 
 
-class NeuralRanker(NetworkRanker):
-    """Scores are the output of a neural network on the features of an item, or of all items of its list.
+class NeuralRanker(NetworkEstimator, Ranker):
+    """Rank by the output of a neural network on the features of an item, or of all items of its list.
 
-    Parameters:
-        objective: a name of OBJECTIVES, or `luce.objective(name, **options)`; a step goes down the mean of a batch.
-        hidden_layer_sizes: the widths of the hidden layers. activation: relu, sigmoid, tanh, gelu, silu or identity.
-        dropout: share of the hidden values left out in training. normalization: None, "batch" or "layer".
-        context: None scores each item alone; "attention" lets the items of a list attend to each other, in
-            `attention_blocks` transformer layers of `attention_heads` heads on top of the hidden layers.
-        module: a torch.nn.Module of your own instead of all that: rows (N, F) in, scores (N,) out, or (N, grades);
-            a second argument named `offsets` gets the bounds of the lists. Training starts from a copy of it.
-        optimizer: "adam", "adagrad" or "sgd". weight_decay: its L2 penalty.
-        learning_rate: one, or several to choose from by the validation metric, each trained in full.
-        batch_size, epochs: the size of a step, and the most passes over the lists.
-        metric, early_stopping_rounds: with `validation` data, the weights best by this metric are kept, and training
-            stops when that many epochs have brought nothing better.
-        transforms: names of TRANSFORMS, fitted on the training data and stored with the ranker.
-        device: "cpu", "cuda", …; None takes a GPU where there is one.
-        random_state: seeds the first weights, the order of the lists, dropout and the draws of the objective.
-        n_jobs: threads; None leaves PyTorch's own number and takes all cores for the objective.
+    Parameters
+    ----------
+    objective : str or Objective, default="listmle"
+        A name of OBJECTIVES, or `luce.objective(name, **options)`; a step minimizes its mean over a batch of lists.
+    hidden_layer_sizes : sequence of int, default=(64, 32)
+        The widths of the hidden layers.
+    activation : {"relu", "sigmoid", "tanh", "gelu", "silu", "identity"}, default="relu"
+        The activation after each hidden layer.
+    dropout : float, default=0.0
+        The fraction of hidden values that are dropped in training.
+    normalization : {"batch", "layer"}, optional
+        Normalization of the hidden layers; none by default.
+    context : {"attention"}, optional
+        By default each item is scored on its own; "attention" lets the items of a list attend to each other, in
+        transformer layers on top of the hidden layers.
+    attention_blocks : int, default=2
+        The number of these transformer layers.
+    attention_heads : int, default=2
+        The heads of each; the last hidden width must be a multiple of it.
+    module : torch.nn.Module, optional
+        A network of your own instead of all that: rows (N, F) in, scores (N,) or (N, grades) out. If `forward` has an
+        argument named `offsets`, it gets the bounds of the lists. Training starts from a copy of it.
+    optimizer : {"adam", "adagrad", "sgd"}, default="adam"
+        The optimizer of PyTorch.
+    weight_decay : float, default=0.0
+        Its L2 penalty.
+    learning_rate : float or sequence of float, default=1e-3
+        One, or several to choose from by the validation score, each trained in full.
+    batch_size : int, default=64
+        Lists per step.
+    epochs : int, default=100
+        The most passes over the lists.
+    metric : str, default="ndcg@10"
+        The metric of METRICS by which the best epoch is chosen if there is validation data.
+    early_stopping_rounds : int, default=10
+        With validation data, training stops after so many epochs without improvement.
+    transforms : sequence of str or Transform, default=("fill", "standardize")
+        Feature transforms, by name of TRANSFORMS; fitted on the training data and stored with the ranker.
+    device : str, optional
+        "cpu", "cuda", …; by default a GPU if there is one.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the initial weights, the order of the lists, dropout and the draws of the objective.
+    n_jobs : int, optional
+        Threads; None leaves PyTorch's own number and takes all cores for the objective.
 
-    Attributes:
-        network_: the trained torch.nn.Module. nuisance_: parameters of the objective learned beside it, by name.
-        learning_rate_: the one that was chosen.
-        history_: one record an epoch; its loss is the mean over lists. best_iteration_, max_grade_, transforms_, …
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+        The trained network.
+    nuisance_ : dict
+        Parameters of the objective that were learned beside the network, by name.
+    learning_rate_ : float
+        The learning rate that was chosen.
+    history_ : list of dict
+        One record per epoch: "iteration", "loss", the mean over lists, and with validation data "validation".
+    best_iteration_ : int
+        The epoch whose weights were kept: the best on the validation data, else the last.
+    best_score_ : float or None
+        `metric` on the validation data at that epoch.
+    max_grade_, transforms_, n_features_in_, feature_names_in_
+        See `Estimator`.
 
+    Examples
+    --------
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
     >>> NeuralRanker("listnet", hidden_layer_sizes=(8,), learning_rate=0.01, epochs=30).fit(data).predict(data).argmax()
@@ -124,104 +163,61 @@ class NeuralRanker(NetworkRanker):
         y: Any = None,
         qid: Any = None,
         *,
+        group: Any = None,
         validation: Any = None,
         callback: Callback | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from a dataset, or from features, labels and the query of each row.
-
-        `validation` is a dataset or such a triple. `callback` gets the record of each epoch as it will stand in
-        `history_`, and between them records with a fraction of an epoch. An interrupt (Ctrl-C) leaves the ranker
-        fitted with the best weights so far.
-        """
-        self._check_settings()
-        rates_of(self.learning_rate, validation is not None)
-        training = self._training_data(X, y, qid, validation)
-        teaching = np.flatnonzero(self._objective().has_signal(training.dataset.labels, training.dataset.offsets))
-        if not teaching.size:
+        self.check_params()
+        training = self.prepare_training_data(X, y, qid, group, validation)
+        dataset, objective = training.dataset, self.get_objective()
+        lists = np.flatnonzero(objective.has_signal(dataset.labels, dataset.offsets))
+        if not lists.size:
             raise DataError(
-                f"No list of {training.dataset!r} teaches {self._objective()} anything: "
+                f"No list of {dataset!r} teaches {objective} anything: "
                 "one sample alone has no order, nor have equal labels."
             )
-        validated = validation is not None
-        train = partial(self._train, training, teaching)
-        self._search(train, training.dataset, validated=validated, callback=callback, checkpoint=checkpoint)
-        return self
-
-    def _train(
-        self,
-        training: TrainingData,
-        teaching: Integers,
-        curve: LearningCurve,
-        rate: float,
-        checkpointer: Checkpointer | None,
-        tell: Callback,
-    ) -> None:
-        import torch
-
         from luce.rankers.neural.learner import NetworkLearner, scores_of
-        from luce.rankers.neural.training import settings
 
-        def figure(learner: NetworkLearner) -> float | None:
+        def validation_score(learner: NetworkLearner) -> float | None:
             if training.validation is None:
                 return None
-            scores = self._combined(scores_of(learner.network, training.held_out, training.validation.offsets))
+            outputs = scores_of(learner.network, training.validation_features, training.validation.offsets)
+            scores = self.combine_outputs(outputs)
             if not np.isfinite(scores).all():
                 raise DataError(f"The scores of the validation data are not finite: {training.validation!r}.")
-            return self._figure(scores, training.validation)
+            return self.validation_score(scores, training.validation)
 
-        device = self._device()
-        with settings(self.n_jobs, device):
-            torch.manual_seed(self._seed())
-            learner = NetworkLearner(
-                self._network().to(device),
-                self._objective(),
-                training.features,
-                training.dataset,
-                optimizer=self.optimizer,
-                learning_rate=rate,
-                weight_decay=self.weight_decay,
-                seed=self._seed(),
-                n_jobs=self.n_jobs,
-                figure=figure,
-            )
-            descend(
-                learner,
-                teaching,
-                curve,
-                epochs=self.epochs,
-                batch_size=self.batch_size,
-                seed=self._seed(),
-                checkpointer=checkpointer,
-                callback=tell,
-            )
+        def make_learner(network: "torch.nn.Module", **settings: Any) -> NetworkLearner:
+            settings |= {"n_jobs": self.n_jobs, "validation_score": validation_score}
+            return NetworkLearner(network, objective, training.features, dataset, **settings)
+
+        validated = validation is not None
+        self.train_network(make_learner, lists, dataset, validated=validated, callback=callback, checkpoint=checkpoint)
+        return self
 
     @property
-    def _needs_lists(self) -> str:
+    def list_context(self) -> str:
         if self.context is not None and self.module is None:
             return "lets the items of a list attend to each other"
-        from luce.rankers.neural.learner import wants_lists
+        from luce.rankers.neural.learner import takes_offsets
 
-        if self.module is not None and wants_lists(self.network_):
-            return "has a module that looks at whole lists"
-        return super()._needs_lists
+        if self.module is not None and takes_offsets(self.network_):
+            return "has a module that scores complete lists"
+        return super().list_context
 
     @property
-    def _takes_missing(self) -> bool:
-        return self.module is not None or super()._takes_missing
+    def allow_nan(self) -> bool:
+        return self.module is not None or super().allow_nan
 
-    def _scores(self, features: Any, offsets: Integers) -> Floats:
+    def compute_scores(self, features: Any, offsets: Integers) -> Floats:
         from luce.rankers.neural.learner import scores_of
-        from luce.rankers.neural.training import settings
+        from luce.rankers.neural.training import torch_settings
 
-        with settings(self.n_jobs, self._device()):
-            return self._combined(scores_of(self.network_, features, offsets))
+        with torch_settings(self.n_jobs, self.get_device()):
+            return self.combine_outputs(scores_of(self.network_, features, offsets))
 
-    def _combined(self, scores: Floats) -> Floats:
-        combine = self._objective().ranking_score
-        return scores if combine is None else combine(scores)
-
-    def _network(self) -> "torch.nn.Module":
+    def build_network(self) -> "torch.nn.Module":
         from luce.rankers.neural.network import Network
 
         if self.module is not None:
@@ -229,7 +225,7 @@ class NeuralRanker(NetworkRanker):
         blocks = 0 if self.context is None else self.attention_blocks
         return Network(
             width_after(self.transforms_, self.n_features_in_),
-            int(self.max_grade_) + 1 if self._objective().one_output_per_grade else None,
+            self._outputs,
             hidden_layer_sizes=tuple(self.hidden_layer_sizes),
             activation=self.activation,
             dropout=self.dropout,
@@ -238,15 +234,20 @@ class NeuralRanker(NetworkRanker):
             attention_heads=self.attention_heads,
         )
 
-    def _own_module(self) -> str | None:
+    @property
+    def _outputs(self) -> int | None:
+        return int(self.max_grade_) + 1 if self.get_objective().one_output_per_grade else None
+
+    @property
+    def module_name(self) -> str | None:
         return None if self.module is None else type(self.module).__qualname__
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        from luce.rankers.neural.network import NORMALISATIONS
+    def check_params(self) -> None:
+        super().check_params()
+        from luce.rankers.neural.network import NORMALIZATIONS
 
-        if self.normalization is not None and self.normalization not in NORMALISATIONS:
-            raise unknown_name("normalization", self.normalization, NORMALISATIONS)
+        if self.normalization is not None and self.normalization not in NORMALIZATIONS:
+            raise unknown_name("normalization", self.normalization, NORMALIZATIONS)
         if self.context not in (None, "attention"):
             raise unknown_name("context", self.context, ["attention"])
         if self.context is not None and (
@@ -259,37 +260,19 @@ class NeuralRanker(NetworkRanker):
 
     @property
     def nuisance_(self) -> dict[str, float]:
-        return dict(zip(self._objective().nuisance, self._nuisance.tolist(), strict=True))
+        return dict(zip(self.get_objective().nuisance, self._nuisance.tolist(), strict=True))
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        learned = {f"network.{k}": tensor.detach().cpu().numpy() for k, tensor in self.network_.state_dict().items()}
-        return learned | {"nuisance": self._nuisance}
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        return self.network_state() | {"nuisance": self._nuisance}
 
-    def _take(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._check_settings()
-        import torch
-
-        from luce.rankers.neural.training import load_network
-
-        self._refuse_more_than(arrays)
-        # On the meta device a network has shapes and no memory: what a file claims cannot fill it.
-        with torch.device("meta"):
-            network = self._network()
-        load_network(network, arrays)
-        extra = np.asarray(arrays["nuisance"], dtype=np.float64)
-        learned = [t for t in network.state_dict().values() if t.is_floating_point()]
-        if extra.shape != (len(self._objective().nuisance),) or not all(bool(t.isfinite().all()) for t in learned):
+    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
+        if self.module is None:
+            n_layers = len(self.hidden_layer_sizes) + (0 if self.context is None else self.attention_blocks)
+            self.check_size(arrays, n_layers, self._outputs or 1)
+        self.restore_network(arrays)
+        nuisance = np.asarray(arrays["nuisance"], dtype=np.float64)
+        if nuisance.shape != (len(self.get_objective().nuisance),):
             raise DataError(
-                f"The model file does not hold what {self._objective()} learns: finite numbers of its shape."
+                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
             )
-        self.network_, self._nuisance = network.to(self._device()).eval(), extra
-
-    def _refuse_more_than(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """A file may claim any number of layers of any width: each must have its numbers."""
-        if self.module is not None:
-            return
-        n_layers = len(self.hidden_layer_sizes) + (0 if self.context is None else self.attention_blocks)
-        outputs = int(self.max_grade_) + 1 if self._objective().one_output_per_grade else 1
-        widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden_layer_sizes, outputs)
-        if n_layers > len(arrays) or widest > sum(array.size for array in arrays.values()):
-            raise DataError("The model file tells of more layers, or wider ones, than it holds numbers for.")
+        self._nuisance = nuisance

@@ -1,5 +1,6 @@
-"""Training with PyTorch: the parameters of a network, its optimizer, and their state for a checkpoint."""
+"""Training with PyTorch: a network, its optimizer, and their state for a checkpoint."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -8,11 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from luce.arrays import Integers
 from luce.errors import LuceError
 from luce.optimizers.gradient_descent import Arrays, like
 from luce.threads import check_threads, one_thread_after_fork, thread_count
 
-OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
     "adagrad": torch.optim.Adagrad,
     "sgd": torch.optim.SGD,
@@ -20,9 +22,9 @@ OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
 
 
 class TorchLearner:
-    """A network and its optimizer as gradient descent sees them; a kind adds the step.
+    """A network and its optimizer, for `optimizers.gradient_descent.descend`; a subclass adds `step`.
 
-    `nuisance` are the first values of what an objective learns beside the network.
+    `nuisance` are the initial values of the parameters that an objective learns beside the network.
     """
 
     def __init__(
@@ -34,19 +36,24 @@ class TorchLearner:
         learning_rate: float,
         weight_decay: float,
         seed: int,
-        figure: Callable[[Any], float | None],
+        validation_score: Callable[[Any], float | None],
     ):
-        self.network, self.seed, self.learning_rate, self._figure = network, seed, learning_rate, figure
+        self.network, self.seed, self.learning_rate = network, seed, learning_rate
+        self._validation_score = validation_score
         self.device = next(network.parameters()).device
         self.nuisance = nn.Parameter(torch.tensor([*nuisance], dtype=torch.float64))
         groups: list[dict[str, Any]] = [
             {"params": list(network.parameters())},
             {"params": [self.nuisance], "weight_decay": 0.0},
         ]
-        self.optimizer = OPTIMISERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
+        self.optimizer = OPTIMIZERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
+
+    @abstractmethod
+    def step(self, lists: Integers, epoch: int, step: int) -> float:
+        """One update from these lists; their mean loss before it."""
 
     def seed_dropout(self, step: int) -> None:
-        """Dropout depends on the seed and the step alone, so nothing of it needs keeping in a checkpoint."""
+        """Make dropout depend on the seed and the step alone, so that a checkpoint need not store its state."""
         seed = np.random.SeedSequence((self.seed, step)).generate_state(1, np.uint64)[0].item()
         # torch.manual_seed would format a traceback for devices that are not there, half a millisecond each time.
         torch.default_generator.manual_seed(seed)
@@ -57,11 +64,11 @@ class TorchLearner:
         """The error for scores that are no longer finite."""
         return LuceError(
             f"The scores are no longer finite at epoch {epoch + 1}, step {step + 1}: the training diverges. "
-            f"Try a lower learning_rate than {self.learning_rate:g}, standardised features, or normalization."
+            f"Try a lower learning_rate than {self.learning_rate:g}, standardized features, or normalization."
         )
 
     def validation_score(self) -> float | None:
-        return self._figure(self)
+        return self._validation_score(self)
 
     def parameters(self) -> Arrays:
         learned = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
@@ -84,14 +91,14 @@ class TorchLearner:
         for name in state.keys() - learned.keys():
             number, key = name.removeprefix("optimizer.").split(".", 1)
             memory.setdefault(int(number), {})[key] = torch.from_numpy(state[name])
-        self._check_memory(memory)
+        self._check_optimizer_state(memory)
         load_network(self.network, like(self.parameters(), learned))
         with torch.no_grad():
             self.nuisance.copy_(torch.from_numpy(state["nuisance"]))
         self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": memory})
 
-    def _check_memory(self, memory: dict[int, dict[str, Tensor]]) -> None:
-        """A ValueError unless it is what the optimizer remembers of these parameters: it would not check itself."""
+    def _check_optimizer_state(self, memory: dict[int, dict[str, Tensor]]) -> None:
+        """A ValueError unless this is state of the optimizer for these parameters: PyTorch does not check it."""
         probe = nn.Parameter(torch.zeros(1))
         probe.grad = torch.zeros(1)
         model = type(self.optimizer)([probe], lr=1.0)  # type: ignore[call-arg]
@@ -102,11 +109,11 @@ class TorchLearner:
             one = parameters[number] if 0 <= number < len(parameters) else None
             forms = {name: (t.shape if t.ndim == 0 or one is None else one.shape) for name, t in wanted.items()}
             if one is None or {name: t.shape for name, t in entries.items()} != forms:
-                raise ValueError(f"optimizer.{number} is not what {type(self.optimizer).__name__} remembers")
+                raise ValueError(f"optimizer.{number} is not state of {type(self.optimizer).__name__}")
 
 
 def load_network(network: nn.Module, arrays: Arrays) -> None:
-    """Put stored arrays into a network; a ValueError tells what does not fit."""
+    """Put stored arrays into a network; a ValueError says what does not fit."""
     stored = {k.removeprefix("network."): torch.from_numpy(v) for k, v in arrays.items() if k.startswith("network.")}
     wanted, given = (
         {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in tensors.items()}
@@ -119,8 +126,8 @@ def load_network(network: nn.Module, arrays: Arrays) -> None:
 
 
 @contextmanager
-def settings(n_jobs: int | None, device: torch.device) -> Iterator[None]:
-    """PyTorch with so many threads, and with the random state of others untouched."""
+def torch_settings(n_jobs: int | None, device: torch.device) -> Iterator[None]:
+    """Set the number of PyTorch's threads, and restore it and the global random state afterwards."""
     one_thread_after_fork("PyTorch", torch.set_num_threads)
     before = torch.get_num_threads()
     cuda = [device] if device.type == "cuda" else []

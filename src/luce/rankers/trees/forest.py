@@ -45,7 +45,7 @@ class Tree:
         """The values of a field."""
         return np.array(self.fields[name].split(), dtype=np.float64)
 
-    def whole(self, name: str) -> Integers:
+    def integer(self, name: str) -> Integers:
         """The values of a field of integers."""
         return np.array(self.fields[name].split(), dtype=np.int64)
 
@@ -57,7 +57,7 @@ class Tree:
     @property
     def depth(self) -> int:
         """The most splits above a leaf."""
-        left, right = self.whole("left_child").tolist(), self.whole("right_child").tolist()
+        left, right = self.integer("left_child").tolist(), self.integer("right_child").tolist()
         below = [0] * len(left)
         for node in range(len(left) - 1, -1, -1):  # children come after their parent
             below[node] = 1 + max(below[child] if child >= 0 else 0 for child in (left[node], right[node]))
@@ -72,7 +72,7 @@ class Tree:
 
     def with_counts(self, counts: Integers) -> "Tree":
         """The tree with these numbers of rows at its leaves, and their sums at its inner nodes."""
-        left, right, leaf = self.whole("left_child").tolist(), self.whole("right_child").tolist(), counts.tolist()
+        left, right, leaf = self.integer("left_child").tolist(), self.integer("right_child").tolist(), counts.tolist()
         inner = [0] * len(left)
         for node in range(len(left) - 1, -1, -1):  # children come after their parent
             inner[node] = sum(inner[child] if child >= 0 else leaf[~child] for child in (left[node], right[node]))
@@ -80,7 +80,7 @@ class Tree:
         return Tree({**self.fields, **changed})
 
     def _means(self, values: Floats) -> list[float]:
-        left, right = self.whole("left_child").tolist(), self.whole("right_child").tolist()
+        left, right = self.integer("left_child").tolist(), self.integer("right_child").tolist()
         count, inner = self.numbers("leaf_count").tolist(), self.numbers("internal_count").tolist()
         means, leaf = [0.0] * len(left), values.tolist()
         for node in range(len(left) - 1, -1, -1):  # children come after their parent
@@ -103,7 +103,7 @@ class Tree:
             raise ValueError(f"a tree does not have what {n} leaves need")
         if self.fields["is_linear"] != "0":
             raise ValueError("a tree has linear leaves")
-        features, kinds = self.whole("split_feature"), self.whole("decision_type")
+        features, kinds = self.integer("split_feature"), self.integer("decision_type")
         if n > 1 and not (features.min() >= 0 and features.max() < n_features):
             raise ValueError(f"a tree splits by a feature that is none of {n_features}")
         if ((kinds < 0) | (kinds >= KINDS) | (kinds & 12 == 12)).any():
@@ -117,7 +117,7 @@ class Tree:
 
     def _check_links(self, n_leaves: int) -> None:
         """Every node and leaf but the root has one parent, and a node comes after it."""
-        left, right = self.whole("left_child"), self.whole("right_child")
+        left, right = self.integer("left_child"), self.integer("right_child")
         children = np.concatenate([left, right])
         if not np.array_equal(
             np.sort(children), np.sort([*range(-n_leaves, 0), *range(1, n_leaves - 1)])[: 2 * len(left)]
@@ -135,9 +135,9 @@ class Tree:
         if by_category.any() != (n_categorical > 0) or n_categorical < 0:
             raise ValueError("a tree splits by categories that it does not have")
         if n_categorical:
-            bounds, chosen = self.whole("cat_boundaries"), thresholds[by_category]
+            bounds, chosen = self.integer("cat_boundaries"), thresholds[by_category]
             fits = len(bounds) == n_categorical + 1 and bounds[0] == 0 and (np.diff(bounds) > 0).all()
-            fits &= bounds[-1] == len(self.whole("cat_threshold")) and (self.whole("cat_threshold") >= 0).all()
+            fits &= bounds[-1] == len(self.integer("cat_threshold")) and (self.integer("cat_threshold") >= 0).all()
             if not (fits and np.isin(chosen, np.arange(n_categorical)).all()):
                 raise ValueError("a tree splits by categories that it does not have")
 

@@ -48,8 +48,8 @@ def monotone(tree: Tree, values: Floats, second: Floats, constraints: Floats) ->
 
     Going down, a split by such a feature keeps its two sides apart at the middle of their means.
     """
-    left, right = tree.whole("left_child").tolist(), tree.whole("right_child").tolist()
-    direction = constraints[tree.whole("split_feature")].tolist()
+    left, right = tree.integer("left_child").tolist(), tree.integer("right_child").tolist()
+    direction = constraints[tree.integer("split_feature")].tolist()
     weight = np.maximum(second, np.finfo(float).tiny)
     below = _means(left, right, values, weight)
     low, high = np.full(len(left), -np.inf), np.full(len(left), np.inf)

@@ -19,9 +19,10 @@ from luce.optimizers.boosting import boost
 from luce.optimizers.gradient_descent import Checkpointer
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
+from luce.rankers.estimator import Callback
 from luce.rankers.explanation import Explainable
 from luce.rankers.importance import Importance
-from luce.rankers.ranker import Callback, TrainingData
+from luce.rankers.ranker import TrainingData
 from luce.rankers.trees.collectives import Collectives
 from luce.rankers.trees.engine import (
     Engine,
@@ -83,7 +84,7 @@ class TreeRanker(Explainable):
 
     kind = "trees"
     packages = ("lightgbm",)
-    round_name = "round"
+    iteration_name = "round"
     resumable_params = ("n_estimators", "n_jobs", "early_stopping_rounds")
     param_specs = PARAM_SPECS
     max_iter_param = "n_estimators"
@@ -141,6 +142,7 @@ class TreeRanker(Explainable):
         y: Any = None,
         qid: Any = None,
         *,
+        group: Any = None,
         validation: Any = None,
         init_model: "TreeRanker | None" = None,
         callback: Callback | None = None,
@@ -162,12 +164,12 @@ class TreeRanker(Explainable):
         if not isinstance(together, Machines):
             raise OptionError(f"machines must be luce.Machines(addresses, rank), connected. Got {machines!r}.")
         with together.working(), Collectives(together) as network:
-            self._check_settings()
-            training = self._training_data(X, y, qid, validation)
+            self.check_params()
+            training = self.prepare_training_data(X, y, qid, group, validation)
             shards = exchange_metadata(self, training, init_model, together)
             self.max_grade_ = max(shard["grade"] for shard in shards)
             learner = self._learner(training, self._base(init_model), network, shards)
-            kept = None if together.rank else self._checkpointer(checkpoint, training.dataset, elsewhere=shards[1:])
+            kept = None if together.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
             self._train(learner, training, kept if together.size == 1 else SharedCheckpoint(together, kept), callback)
         return self
 
@@ -179,7 +181,7 @@ class TreeRanker(Explainable):
         )
 
         def tell(record: dict[str, float]) -> None:
-            logger.info("%s: %s", self._objective(), record)
+            logger.info("%s: %s", self.get_objective(), record)
             if callback is not None:
                 callback(record)
 
@@ -218,7 +220,7 @@ class TreeRanker(Explainable):
     def _learner(
         self, training: TrainingData, base: Forest | None, network: Collectives, shards: list[dict[str, Any]]
     ) -> TreeLearner:
-        dataset, goal, width = training.dataset, self._objective(), training.features.shape[1]
+        dataset, goal, width = training.dataset, self.get_objective(), training.features.shape[1]
         if self.lightgbm_objective is None and not any(shard["teaching"] for shard in shards):
             raise DataError(
                 f"No list of {dataset!r} teaches {goal} anything: one sample alone has no order, nor have equal labels."
@@ -228,7 +230,7 @@ class TreeRanker(Explainable):
         names = getattr(self, "feature_names_in_", None)
         columns = columns_of(self.categorical_feature, width, names)
         native = None if self.lightgbm_objective is None else OwnObjective.of(dataset)
-        parts: dict[str, Any] = {"held_out": training.held_out, "native": native, "network": network}
+        parts: dict[str, Any] = {"held_out": training.validation_features, "native": native, "network": network}
         engine = Engine(training.features, parameters, categorical=columns, **parts)
         plan = Plan(
             learning_rate=self.learning_rate,
@@ -250,7 +252,7 @@ class TreeRanker(Explainable):
         top = max(shard["top"] for shard in shards)
 
         def figure(scores: Floats) -> float:
-            return self._figure(self._combined(scores), judge, top, network.machines.total)
+            return self.validation_score(self.combine_outputs(scores), judge, top, network.machines.total)
 
         return TreeLearner(engine, goal, dataset, training.validation, plan, figure, base)
 
@@ -263,36 +265,36 @@ class TreeRanker(Explainable):
         self.forest_, self._booster = forest, booster_of(forest)
 
     @property
-    def rounds(self) -> int:
+    def iteration_limit(self) -> int:
         return self.n_estimators
 
-    def idle_settings(self) -> tuple[str, ...]:
+    def unused_params(self) -> tuple[str, ...]:
         return () if self.lightgbm_objective is None else ("objective",)
 
     @property
     def _outputs(self) -> int:
-        return int(self.max_grade_) + 1 if self._objective().one_output_per_grade else 1
+        return int(self.max_grade_) + 1 if self.get_objective().one_output_per_grade else 1
 
     @property
     def _leaf(self) -> str:
-        return self.leaf or ("exact" if self._objective().leaf_sums is not None else "diagonal")
+        return self.leaf or ("exact" if self.get_objective().leaf_sums is not None else "diagonal")
 
     @property
-    def _takes_missing(self) -> bool:
+    def allow_nan(self) -> bool:
         return True
 
-    def _scores(self, features: Any, offsets: Integers) -> Floats:
-        return self._combined(predicted(self._booster, features, thread_count(self.n_jobs)))
+    def compute_scores(self, features: Any, offsets: Integers) -> Floats:
+        return self.combine_outputs(predicted(self._booster, features, thread_count(self.n_jobs)))
 
-    def _combined(self, scores: Floats) -> Floats:
-        combine = self._objective().ranking_score
-        return scores if combine is None else combine(scores.reshape(-1, self._outputs))
+    def combine_outputs(self, outputs: Floats) -> Floats:
+        combine = self.get_objective().ranking_score
+        return outputs if combine is None else combine(outputs.reshape(-1, self._outputs))
 
     @property
     def nuisance_(self) -> dict[str, float]:
-        return dict(zip(self._objective().nuisance, self._nuisance.tolist(), strict=True))
+        return dict(zip(self.get_objective().nuisance, self._nuisance.tolist(), strict=True))
 
-    def _contributions(self, features: Any) -> tuple[Floats, float]:
+    def compute_contributions(self, features: Any) -> tuple[Floats, float]:
         deepest = max(tree.depth for tree in self.forest_.trees)
         if deepest > DEEPEST:
             raise OptionError(f"A tree that is {deepest:,} splits deep cannot be explained; {DEEPEST:,} can.")
@@ -318,7 +320,7 @@ class TreeRanker(Explainable):
         if kind not in ("gain", "split"):
             raise unknown_name("kind of importance", str(kind), ("gain", "split"))
         values = self._booster.feature_importance(importance_type=kind)
-        return Importance(kind, self._names, values.astype(np.float64))
+        return Importance(kind, self.transformed_feature_names, values.astype(np.float64))
 
     def to_lightgbm(self) -> Any:
         """The trees as a `lightgbm.Booster` that knows nothing of Luce; its raw scores are ours, one column a grade.
@@ -342,11 +344,11 @@ class TreeRanker(Explainable):
         shorter._own(self.forest_.first(n_estimators))
         return shorter
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_params(self) -> None:
+        super().check_params()
         lightgbm()
         check_parameters(self.lightgbm_params or {})
-        goal = self._objective()
+        goal = self.get_objective()
         if self.leaf == "exact" and goal.leaf_sums is None:
             known = ", ".join(name for name, each in OBJECTIVES.items() if each.leaf_sums is not None)
             raise OptionError(f"{goal.name} has no exact leaves; those that have: {known}. Take leaf='diagonal'.")
@@ -361,17 +363,17 @@ class TreeRanker(Explainable):
         if "forest_" in state:
             self._own(self.forest_)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def state_dict(self) -> dict[str, NDArray[Any]]:
         text = np.frombuffer(self.forest_.text().encode(), dtype=np.uint8)
         return {"model": text, "nuisance": self._nuisance}
 
-    def _take(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
         model, extra = arrays["model"], np.asarray(arrays["nuisance"], dtype=np.float64)
         if model.dtype != np.uint8 or model.ndim != 1:
             raise DataError("The model file does not hold trees.")
-        if extra.shape != (len(self._objective().nuisance),) or not np.isfinite(extra).all():
+        if extra.shape != (len(self.get_objective().nuisance),) or not np.isfinite(extra).all():
             raise DataError(
-                f"The model file does not hold what {self._objective()} learns: finite numbers of its shape."
+                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
             )
         width = width_after(self.transforms_, self.n_features_in_)
         self._own(Forest.parse(model.tobytes().decode("ascii"), width, self._outputs))

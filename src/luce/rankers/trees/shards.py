@@ -29,7 +29,7 @@ def exchange_metadata(ranker: Any, training: TrainingData, init_model: Any, mach
         )
     dataset, judge, names = training.dataset, training.validation, getattr(ranker, "feature_names_in_", None)
     common = {
-        **ranker._described(("n_jobs",)),
+        **ranker.describe(("n_jobs",)),
         **_versions(),
         "the number of features": dataset.n_features,
         "the kind of features": f"{type(training.features).__name__} of {training.features.dtype}",
@@ -38,12 +38,12 @@ def exchange_metadata(ranker: Any, training: TrainingData, init_model: Any, mach
         "init_model": zlib.crc32(init_model.forest_.text().encode()) if hasattr(init_model, "forest_") else None,
     }
     own = {
-        "seed": ranker._seed(),
+        "seed": ranker.get_seed(),
         "grade": ranker.max_grade_,
         "top": 0.0 if judge is None else highest_grade(judge),
-        "teaching": bool(ranker._objective().has_signal(dataset.labels, dataset.offsets).any()),
+        "teaching": bool(ranker.get_objective().has_signal(dataset.labels, dataset.offsets).any()),
         "rows": dataset.n_rows,
-        **ranker._mark_of(dataset),
+        **ranker.data_fingerprint(dataset),
     }
     return agree(machines, common, own)
 

@@ -1,0 +1,282 @@
+"""What every estimator here shares: checked parameters, feature transforms, checkpoints and a model file."""
+
+import json
+import os
+import platform
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from luce.data import Dataset
+from luce.data.features import TRANSFORMS, Transform, apply_transforms, make_transform, restore_transforms, unfitted
+from luce.data.scaling import Fill
+from luce.data.transform import Block, blocks
+from luce.errors import DataError, LuceError
+from luce.metrics import Metric
+from luce.objectives import Objective
+from luce.objectives import objective as objective_of
+from luce.optimizers.learning_curve import LearningCurve
+from luce.options import Option
+from luce.rankers.checkpoint import Checkpoint
+from luce.rankers.inputs import check_features, refuse_missing
+from luce.rankers.manifest import read_fit_facts
+from luce.rankers.settings import COMMON, check_settings
+from luce.rankers.storage import save_model
+
+Callback = Callable[[dict[str, float]], None]
+"""Called with the record of each iteration, as it will stand in `history_`."""
+
+
+class Estimator(BaseEstimator):
+    """Base of `Ranker`, which ranks the items of lists, and of `LabelRanker`, which ranks the labels of a row.
+
+    The constructor of a subclass takes at least `objective`, `metric`, `early_stopping_rounds`, `transforms`,
+    `random_state` and `n_jobs`. A subclass implements `fit`, `iteration_limit`, `state_dict`, `load_state_dict`,
+    `get_metric` and `data_fingerprint`, and may extend `check_params` and `unused_params`.
+
+    Attributes
+    ----------
+    history_ : list of dict
+        One record per iteration: "iteration", "loss" and, with validation data, "validation".
+    best_iteration_ : int
+        The iteration whose parameters were kept.
+    max_grade_ : float
+        The highest label of the training data.
+    transforms_ : sequence of Transform
+        The fitted transforms.
+    n_features_in_ : int
+        The number of features before the transforms.
+    feature_names_in_ : ndarray of str
+        Their names; only where the training data had names.
+    """
+
+    kind: ClassVar[str]
+    """Its name in RANKERS and in model files."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """The packages it is built on, whose versions a model file records."""
+    iteration_name: ClassVar[str] = "iteration"
+    """What an iteration is called in messages."""
+    resumable_params: ClassVar[tuple[str, ...]] = ("n_jobs", "early_stopping_rounds")
+    """Parameters that may have other values when a training is resumed."""
+    machine_specific_params: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a model file leaves out: they may mean nothing on another machine."""
+    param_specs: ClassVar[Mapping[str, Option]] = COMMON
+    """What its parameters may be, and what tuning tries of them."""
+    max_iter_param: ClassVar[str]
+    """The parameter that says how many iterations a fit takes at most."""
+
+    @property
+    @abstractmethod
+    def iteration_limit(self) -> int:
+        """The most iterations that a fit takes."""
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """The fitted arrays by name, as a model file stores them."""
+
+    @abstractmethod
+    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Check and take over what `state_dict` gave; a DataError or ValueError says what does not fit."""
+
+    @abstractmethod
+    def get_metric(self) -> Metric:
+        """The record of `metric`."""
+
+    @abstractmethod
+    def data_fingerprint(self, data: Any) -> dict[str, int]:
+        """Numbers that tell apart training data of the same size."""
+
+    def get_objective(self) -> Objective:
+        """The objective with its options, also where `objective` is just a name."""
+        return objective_of(self.objective)
+
+    def get_seed(self) -> int:
+        """The seed that `random_state` stands for."""
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def check_params(self) -> None:
+        """Check every parameter before any work; an OptionError names the first that is wrong."""
+        check_settings(self, self.param_specs)
+        self.get_metric()
+
+    def unused_params(self) -> tuple[str, ...]:
+        """Parameters without effect at the values of the others; "objective" stands for all its options."""
+        return ()
+
+    @property
+    def features(self) -> tuple[int, tuple[str, ...] | None]:
+        """The number of features of the training data, and their names if they had any."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return self.n_features_in_, None if names is None else tuple(names)
+
+    @property
+    def best_score_(self) -> float | None:
+        """The validation score at `best_iteration_`; None without validation data."""
+        best = next((step for step in self.history_ if step["iteration"] == self.best_iteration_), {})
+        return best.get("validation")
+
+    def describe(self, exclude: Sequence[str] = ()) -> dict[str, Any]:
+        """Kind, objective, transforms and parameters, ready for JSON; without the parameters in `exclude`."""
+        params = {name: value for name, value in self._json_params().items() if name not in exclude}
+        chain = [repr(make_transform(each) if isinstance(each, str) else each) for each in self.transforms]
+        return {"kind": self.kind, "objective": str(self.get_objective()), **params, "transforms": chain}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the fitted estimator in one file; `luce.load(path)` restores it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write, by convention `*.luce`. A file that is there is replaced once the new one is complete.
+
+        Raises
+        ------
+        OptionError
+            If an option cannot be stored, such as a function.
+        """
+        check_is_fitted(self)
+        count, names = self.features
+        objective = self.get_objective()
+        params = {name: v for name, v in self._json_params().items() if name not in self.machine_specific_params}
+        manifest = {
+            "kind": self.kind,
+            "module": self.module_name,
+            "parameters": params,
+            "objective": {"name": objective.name, "options": dict(objective.options)},
+            "features": {"count": count, "names": names},
+            "max_grade": self.max_grade_,
+            "history": self.history_,
+            "best_iteration": self.best_iteration_,
+            "metric": self.metric,
+            "best_score": self.best_score_,
+            "transforms": [transform.state()[0] for transform in self.transforms_],
+            "versions": {name: version(name) for name in ("luce", "numpy", *self.packages)}
+            | {"python": platform.python_version()},
+        }
+        arrays = {name: np.asarray(array) for name, array in self.state_dict().items()}
+        for i, transform in enumerate(self.transforms_):
+            arrays |= {f"transform.{i}.{name}": array for name, array in transform.state()[1].items()}
+        save_model(path, manifest, arrays)
+
+    @classmethod
+    def from_manifest(cls, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], **params: Any) -> Self:
+        """The fitted estimator that a model file holds; `params` are what the file cannot hold."""
+        try:
+            objective = objective_of(manifest["objective"]["name"], **manifest["objective"]["options"])
+            stored = {k: v for k, v in manifest["parameters"].items() if k not in cls.machine_specific_params}
+            chain = restore_transforms(manifest["transforms"], arrays)
+            estimator = cls(**{**stored, "objective": objective, "transforms": unfitted(chain), **params})
+            estimator.check_params()
+            facts = read_fit_facts(manifest)
+            estimator.n_features_in_, estimator.max_grade_ = facts.n_features, facts.max_grade
+            estimator.transforms_ = chain
+            estimator.history_, estimator.best_iteration_ = facts.history, facts.best_iteration
+            if facts.feature_names is not None:
+                estimator.feature_names_in_ = np.array(facts.feature_names, dtype=object)
+            estimator.load_state_dict(arrays)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            words = error if isinstance(error, LuceError) else repr(error)
+            raise DataError(f"The model file does not hold a whole {cls.__name__}: {words}") from error
+        return estimator
+
+    @property
+    def module_name(self) -> str | None:
+        """The name of what a user must bring to load the model again; None where the file holds everything."""
+        return None
+
+    def new_curve(self, *, validated: bool) -> LearningCurve:
+        """An empty training curve, which stops early only if there is validation data."""
+        return LearningCurve(self.get_metric().higher_is_better, self.early_stopping_rounds if validated else None)
+
+    def open_checkpoint(
+        self,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None,
+        data: Any,
+        number: int = 0,
+        elsewhere: Sequence[Mapping[str, Any]] = (),
+    ) -> Checkpoint | None:
+        """The checkpoint of one training, which is resumed only with the same parameters and data, here and elsewhere;
+        `number` counts the trainings of one fit."""
+        if checkpoint is None:
+            return None
+        given = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        facts: dict[str, Any] = {"rows": data.n_rows, "lists": data.n_lists, "features": data.n_features}
+        facts |= self.data_fingerprint(data) | ({"elsewhere": elsewhere} if elsewhere else {})
+        training = {**self.describe(self.resumable_params), "data": facts}
+        return given.for_training(json.loads(json.dumps(training)), number)
+
+    def check_features(self, dataset: Dataset) -> None:
+        """A DataError unless these are the features of the training data."""
+        names = getattr(self, "feature_names_in_", None)
+        check_features(dataset, self.n_features_in_, names, type(self).__name__)
+
+    def transform_features(self, dataset: Dataset) -> Any:
+        """The features after the transforms; a DataError for missing values unless `allow_nan`."""
+        features = apply_transforms(self.transforms_, dataset.features, dataset.offsets)
+        if not self.allow_nan:
+            refuse_missing(features)
+        return features
+
+    def transform_blocks(self, dataset: Dataset, *, complete_lists: bool = False) -> Iterator[Block]:
+        """The same block by block, so that memory does not grow with the number of rows."""
+        for block in blocks(dataset.features, dataset.offsets, self.transforms_, complete_lists=complete_lists):
+            if not self.allow_nan:
+                refuse_missing(block.features)
+            yield block
+
+    @property
+    def allow_nan(self) -> bool:
+        """Whether features may be missing."""
+        return any(kind is Fill for kind in self.transform_types)
+
+    @property
+    def transform_types(self) -> list[type[Transform] | None]:
+        """The class of each of `transforms`; None for an unknown name."""
+        return [TRANSFORMS.get(each) if isinstance(each, str) else type(each) for each in self.transforms]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "history_")  # the last that a fit sets
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.allow_nan
+        tags.input_tags.sparse = not any(kind is not None and kind.within_lists for kind in self.transform_types)
+        return tags
+
+    def _json_params(self) -> dict[str, Any]:
+        """The parameters that JSON can hold; the objective and the transforms are stored on their own."""
+        given = {name: _to_python(value) for name, value in self.get_params(deep=False).items()}
+        return {k: v for k, v in given.items() if k not in ("objective", "transforms") and _fits_json(v)}
+
+    transforms_: Sequence[Transform]
+    history_: list[dict[str, float]]
+    best_iteration_: int
+    max_grade_: float
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+
+def _to_python(value: Any) -> Any:
+    """NumPy's numbers as Python's, also inside a sequence."""
+    if isinstance(value, list | tuple):
+        return [_to_python(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _fits_json(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_fits_json(item) for item in value)
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _fits_json(item) for name, item in value.items())
+    return isinstance(value, str | int | float | None)
