@@ -17,8 +17,8 @@ class Booster(Protocol):
     def loss(self) -> float:
         """The loss after the last round."""
 
-    def figure(self) -> float | None:
-        """The validation figure after the last round, where there is validation data."""
+    def validation_score(self) -> float | None:
+        """The validation score after the last round, where there is validation data."""
 
     def state(self) -> Arrays:
         """All that the next round depends on."""
@@ -43,17 +43,17 @@ def boost(
     saved = done
     while done < rounds and not curve.exhausted and booster.grow(done):
         done += 1
-        curve.add(done, booster.loss(), booster.figure(), done)
+        curve.add(done, booster.loss(), booster.validation_score(), done)
         if checkpointer is not None and checkpointer.due(done):
-            _keep(checkpointer, booster, curve, done)
+            _save(checkpointer, booster, curve, done)
             saved = done
         if callback is not None:
             callback(curve.history[-1])
     if checkpointer is not None and (done > saved or not done):
-        _keep(checkpointer, booster, curve, done)
+        _save(checkpointer, booster, curve, done)
 
 
-def _keep(checkpointer: Checkpointer, booster: Booster, curve: Curve, done: int) -> None:
+def _save(checkpointer: Checkpointer, booster: Booster, curve: Curve, done: int) -> None:
     checkpointer.save({"rounds": done, "history": curve.history}, booster.state())
 
 

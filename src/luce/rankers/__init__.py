@@ -11,7 +11,7 @@ from luce.rankers.neural import NeuralRanker
 from luce.rankers.presets import PRESETS, preset_of
 from luce.rankers.ranker import Ranker
 from luce.rankers.storage import open_model
-from luce.rankers.trees import Machines, TreeRanker
+from luce.rankers.trees import TreeRanker
 
 RANKERS: dict[str, type[Ranker]] = {kind.kind: kind for kind in (LinearRanker, NeuralRanker, TreeRanker, LabelRanker)}
 
@@ -53,7 +53,6 @@ __all__ = [
     "Checkpoint",
     "LabelRanker",
     "LinearRanker",
-    "Machines",
     "NeuralRanker",
     "Ranker",
     "TreeRanker",
