@@ -1,5 +1,6 @@
 """Trees and their data: weights, categories, missing values, constraints, and what cannot be learned from."""
 
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ import luce
 from luce.errors import DataError, LuceError, LuceWarning, MissingPackageError, OptionError
 from luce.rankers.trees.forest import constant_tree
 from luce.rankers.trees.leaves import monotone_values
+from luce.rankers.trees.lightgbm_package import check_lightgbm_params
 
 from .growing import learner_of, quick
 from .made import ndcg, parts, random_ndcg
@@ -90,7 +92,7 @@ def test_categories_missing_values_and_categories_never_seen(named, tmp_path):
     judge = luce.Dataset(holes, more.labels, more.offsets, feature_names=more.feature_names)
     ranker = quick("pl-partition", categorical_feature=[named], num_leaves=4, n_estimators=10, early_stopping_rounds=50)
     learner = learner_of(ranker, train, validation=judge)
-    assert "cat_threshold" in learner.trees[0].fields
+    assert len(learner.trees[0].cat_threshold)
     assert ndcg(ranker.predict(train), train) > 0.99
     np.testing.assert_array_equal(
         lightgbm.Booster(model_str=learner.forest(10).text()).predict(holes), learner.scores[1][0]
@@ -192,6 +194,31 @@ def test_trees_that_can_grow_no_more_end_the_training():
 def test_bad_settings_are_named(data, settings, words):
     with pytest.raises(LuceError, match=words):
         quick(**settings).fit(data["train"])
+
+
+def test_without_lightgbms_table_of_aliases_names_are_taken_as_they_are(monkeypatch):
+    check_lightgbm_params({"max_bin": 15})
+    with pytest.raises(OptionError, match="boost='rf' cannot be used"):
+        check_lightgbm_params({"boost": "rf"})
+    monkeypatch.delattr(lightgbm.basic, "_ConfigAliases")
+    check_lightgbm_params({"boost": "rf", "max_bin": 15})
+    with pytest.raises(OptionError, match="boosting='rf' cannot be used"):
+        check_lightgbm_params({"boosting": "rf"})
+
+
+ALONE = """
+import sys, luce
+data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
+luce.TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data, validation=data).predict(data)
+trees = {name.rpartition(".")[2] for name in sys.modules if name.startswith("luce.rankers.trees.")}
+assert "grower" in trees, trees
+print(sorted(trees & {"wire", "machines", "collectives", "shards"}))
+"""
+
+
+def test_one_machine_alone_loads_nothing_of_a_network():
+    found = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True, timeout=120)
+    assert found.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("version", ["3.3.5", "5.0.0", "4.3.0"])

@@ -9,7 +9,7 @@ import pytest
 import luce
 from luce.data.synthetic import web_search
 from luce.errors import DataError
-from luce.rankers.trees.forest import Forest
+from luce.rankers.trees.forest import Forest, Tree
 
 from .growing import quick
 
@@ -36,6 +36,18 @@ def test_a_text_comes_back_as_it_was(data, text):
     assert any(len(tree.cat_threshold) for tree in forest.trees)
     again = lightgbm.Booster(model_str=text).model_to_string()
     assert again.startswith(text[: text.index("end of trees")])
+
+
+@pytest.mark.parametrize("settings", [{}, {"split_hessian": "diagonal"}, {"lightgbm_objective": "lambdarank"}], ids=str)
+def test_arrays_hold_all_that_lightgbm_writes(data, settings):
+    """LightGBM's text of the trees that it grew, before their leaves get other values, is written again as it was."""
+    grown, parse = [], Tree.parse
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tree, "parse", staticmethod(lambda text: grown.append(text) or parse(text)))
+        quick("listnet", n_estimators=3, num_leaves=6, categorical_feature=[0], **settings).fit(data)
+    assert len(grown) == 3
+    for text in grown:
+        assert parse(text).text() == text.strip("\n").partition("\n")[2] + "\n"
 
 
 CHANGES = {

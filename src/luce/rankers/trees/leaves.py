@@ -14,7 +14,7 @@ from luce.objectives.likelihood import weights_of_places
 from luce.rankers.trees.forest import Tree
 
 FLAT = 1e-10
-"""A hessian below this part of Σ w p is rounding: each list lies wholly inside the leaf, or outside."""
+"""A hessian below this part of its terms is rounding: each list lies wholly inside the leaf, or outside."""
 
 
 def _of_listmle(objective: Objective, **lists: Any) -> Floats:
@@ -53,7 +53,7 @@ def exact_leaf_sums(
     draw: Draw,
     n_jobs: int,
 ) -> Floats:
-    """Σ w p and the hessian of the loss along each leaf, (2, leaves), over the lists of a dataset."""
+    """The size of its terms, and the hessian of the loss along each leaf, (2, leaves), over the lists of a dataset."""
     return LEAF_SUMS[objective.name](
         objective,
         scores=scores,
@@ -70,8 +70,8 @@ def exact_leaf_sums(
 
 def exact_hessian(sums: Floats) -> Floats:
     """The hessian along each leaf; 0 where it is nothing but rounding."""
-    total, hessian = sums
-    return np.where(hessian > FLAT * total, hessian, 0.0)
+    size, hessian = sums
+    return np.where(hessian > FLAT * size, hessian, 0.0)
 
 
 def newton_steps(gradient: Floats, hessian: Floats, reg_lambda: float) -> Floats:
