@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,9 @@ FORMATS = {
     "cat_threshold": "%d",
 }
 """The arrays of a tree in the order of LightGBM's text, and how it writes their numbers."""
+DTYPES = {name: np.int64 if form == "%d" else np.float64 for name, form in FORMATS.items()}
 CATEGORICAL = ("cat_boundaries", "cat_threshold")
-SCALARS = ("num_leaves", "num_cat", "is_linear", "shrinkage")
+REQUIRED = {"num_leaves", "num_cat", "is_linear", "shrinkage", *FORMATS} - {*CATEGORICAL}
 
 _NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)"
 _FEATURE_INFO = re.compile(rf"none|\[{_NUMBER}:{_NUMBER}\]|-?\d+(?::-?\d+)*", re.ASCII)
@@ -61,14 +63,13 @@ class Tree:
     def parse(cls, text: str) -> "Tree":
         """The tree of LightGBM's lines name=values; a ValueError for other names, or for what is not a number."""
         fields = dict(line.partition("=")[::2] for line in text.strip("\n").split("\n"))
-        names = {"Tree", *SCALARS, *FORMATS}
-        if not fields.keys() <= names or not names - fields.keys() <= set(CATEGORICAL):
+        if not REQUIRED <= fields.keys() <= REQUIRED | {"Tree", *CATEGORICAL}:
             raise ValueError("a tree has other fields than LightGBM's trees have")
         try:
-            arrays = {name: _numbers(name, fields.get(name, "")) for name in FORMATS}
-            return cls(**arrays, shrinkage=float(fields["shrinkage"]))
-        except ValueError as error:
-            raise ValueError(f"a field of a tree is not made of its numbers: {error}") from error
+            arrays = [np.array(fields.get(name, "").split(), dtype) for name, dtype in DTYPES.items()]
+            return cls(*arrays, shrinkage=float(fields["shrinkage"]))
+        except (OverflowError, ValueError) as error:
+            raise ValueError(f"a field of a tree is not made of numbers: {error}") from error
 
     def text(self) -> str:
         """The lines of LightGBM's text."""
@@ -88,18 +89,18 @@ class Tree:
     def depth(self) -> int:
         """The most splits above a leaf."""
         left, right = self.left_child.tolist(), self.right_child.tolist()
-        below = [0] * len(left)
+        below = [0] * (len(left) + len(self.leaf_value))
         for split in reversed(range(len(left))):
-            below[split] = 1 + max(below[child] if child >= 0 else 0 for child in (left[split], right[split]))
-        return below[0] if below else 0
+            below[split] = 1 + max(below[left[split]], below[right[split]])
+        return below[0]
 
-    def sums_below(self, leaf: NDArray[np.generic]) -> NDArray[np.generic]:
+    def sums_below(self, leaf_numbers: NDArray[Any]) -> NDArray[Any]:
         """The sum of some numbers of the leaves below each split."""
-        left, right, numbers = self.left_child.tolist(), self.right_child.tolist(), leaf.tolist()
-        sums = [0] * len(left)
+        left, right = self.left_child.tolist(), self.right_child.tolist()
+        below = [0] * len(left) + leaf_numbers.tolist()[::-1]  # a leaf ~child is at child, from the end
         for split in reversed(range(len(left))):
-            sums[split] = sum(sums[child] if child >= 0 else numbers[~child] for child in (left[split], right[split]))
-        return np.array(sums, dtype=leaf.dtype)
+            below[split] = below[left[split]] + below[right[split]]
+        return np.array(below[: len(left)], dtype=leaf_numbers.dtype)
 
     def with_leaf_values(self, values: Floats, learning_rate: float) -> "Tree":
         """The tree with other values at its leaves, and their means over rows at its splits."""
@@ -116,8 +117,11 @@ class Tree:
         lengths = {name: n if name.startswith("leaf_") else n - 1 for name in FORMATS if name not in CATEGORICAL}
         if n < 1 or any(len(getattr(self, name)) != length for name, length in lengths.items()):
             raise ValueError(f"a tree does not have what {n} leaves need")
-        if any(np.isnan(getattr(self, name)).any() for name in (*FORMATS, "shrinkage")):
-            raise ValueError("a tree holds what is not a number")
+        for name in (*FORMATS, "shrinkage"):
+            values, limit = getattr(self, name), 2**32 if name == "cat_threshold" else 2**31
+            too_large = DTYPES.get(name) is np.int64 and ((values <= -limit) | (values >= limit)).any()
+            if too_large or np.isnan(values).any():
+                raise ValueError(f"{name} of a tree is too large, or not a number")
         if not ((self.split_feature >= 0) & (self.split_feature < n_features)).all():
             raise ValueError(f"a tree splits by a feature that is none of {n_features}")
         if ((kinds < 0) | (kinds >= 16) | (kinds & 12 == 12)).any():
@@ -148,19 +152,10 @@ class Tree:
             raise ValueError("a tree splits by categories that it does not have")
 
 
-def _numbers(name: str, text: str) -> NDArray[np.generic]:
-    values = np.array(text.split(" ") if text else [], dtype=np.float64)
-    if FORMATS[name] != "%d":
-        return values
-    if not (np.abs(values) < (2**32 if name == "cat_threshold" else 2**31)).all():
-        raise ValueError(f"{name} is too large")
-    return values.astype(np.int64)
-
-
 def constant_tree(value: float, n_rows: int) -> Tree:
     """A tree of one leaf."""
-    known = {"leaf_value": f"{value:.17g}", "leaf_weight": "0", "leaf_count": str(n_rows)}
-    return Tree(**{name: _numbers(name, known.get(name, "")) for name in FORMATS}, shrinkage=1.0)
+    known = {"leaf_value": [value], "leaf_weight": [0.0], "leaf_count": [n_rows]}
+    return Tree(*(np.array(known.get(name, []), dtype) for name, dtype in DTYPES.items()), shrinkage=1.0)
 
 
 @dataclass(frozen=True)

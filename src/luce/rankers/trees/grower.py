@@ -76,6 +76,7 @@ class TreeGrower:
         bins: Any = None,
     ):
         package = lightgbm()
+        self.basic = package.basic
         self.n_jobs = parameters["num_threads"]
         check_threads("LightGBM", self.n_jobs)
         self.parameters = {"verbosity": -1, "metric": "None", "deterministic": True, **parameters}
@@ -161,24 +162,19 @@ class TreeGrower:
 
     def _update(self, gradient: Floats, hessian: Floats) -> bool:
         """`Booster.update` without its copies."""
-        basic, finished = lightgbm().basic, ctypes.c_int(0)
+        finished = ctypes.c_int(0)
         with np.errstate(over="raise"):
             rows = [np.ascontiguousarray(array.T, dtype=np.float32) for array in (gradient, hessian)]
         pointers = [_pointer(array, ctypes.c_float) for array in rows]
-        basic._safe_call(
-            basic._LIB.LGBM_BoosterUpdateOneIterCustom(self.booster._handle, *pointers, ctypes.byref(finished))
-        )
+        update = self.basic._LIB.LGBM_BoosterUpdateOneIterCustom
+        self.basic._safe_call(update(self.booster._handle, *pointers, ctypes.byref(finished)))
         return bool(finished.value)
 
     def _scores(self, data: int) -> Floats:
         """LightGBM's own scores of the rows, (outputs, N)."""
-        basic, length = lightgbm().basic, ctypes.c_int64(0)
-        scores = np.empty((self.outputs, self.features[data].shape[0]))
-        basic._safe_call(
-            basic._LIB.LGBM_BoosterGetPredict(
-                self.booster._handle, ctypes.c_int(data), ctypes.byref(length), _pointer(scores, ctypes.c_double)
-            )
-        )
+        length, scores = ctypes.c_int64(0), np.empty((self.outputs, self.features[data].shape[0]))
+        arguments = ctypes.c_int(data), ctypes.byref(length), _pointer(scores, ctypes.c_double)
+        self.basic._safe_call(self.basic._LIB.LGBM_BoosterGetPredict(self.booster._handle, *arguments))
         return scores
 
 
