@@ -66,8 +66,8 @@ class Tree:
         if not REQUIRED <= fields.keys() <= REQUIRED | {"Tree", *CATEGORICAL}:
             raise ValueError("a tree has other fields than LightGBM's trees have")
         try:
-            arrays = [np.array(fields.get(name, "").split(), dtype) for name, dtype in DTYPES.items()]
-            return cls(*arrays, shrinkage=float(fields["shrinkage"]))
+            arrays: Any = {name: np.array(fields.get(name, "").split(), dtype) for name, dtype in DTYPES.items()}
+            return cls(**arrays, shrinkage=float(fields["shrinkage"]))
         except (OverflowError, ValueError) as error:
             raise ValueError(f"a field of a tree is not made of numbers: {error}") from error
 
@@ -155,7 +155,8 @@ class Tree:
 def constant_tree(value: float, n_rows: int) -> Tree:
     """A tree of one leaf."""
     known = {"leaf_value": [value], "leaf_weight": [0.0], "leaf_count": [n_rows]}
-    return Tree(*(np.array(known.get(name, []), dtype) for name, dtype in DTYPES.items()), shrinkage=1.0)
+    arrays: Any = {name: np.array(known.get(name, []), dtype) for name, dtype in DTYPES.items()}
+    return Tree(**arrays, shrinkage=1.0)
 
 
 @dataclass(frozen=True)
