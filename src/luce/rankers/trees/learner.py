@@ -94,8 +94,9 @@ class TreeLearner:
     def grow(self, round_number: int) -> bool:
         weights = self._weights(round_number)
         gradient, hessian = self._gradient_and_hessian(weights)
-        by_hessian = hessian is not None and self.params.split_by_hessian
-        split_hessian = hessian if by_hessian else _like(weights.rows, gradient)
+        split_hessian = _like(weights.rows, gradient)
+        if hessian is not None and self.params.split_by_hessian:
+            split_hessian = hessian
         seeds = {name: _seed(self.params.seed, round_number, i) for i, name in enumerate(self.params.seed_names)}
         try:
             trees = self.grower.grow(gradient, split_hessian, seeds)
@@ -106,7 +107,7 @@ class TreeLearner:
         leaves = [self.grower.leaves(trees, data) for data in range(len(self.scores))]
         for output, tree in enumerate(trees):
             own = leaves[TRAINING][output]
-            if self.reducer.size > 1:  # LightGBM counts about: by second derivatives
+            if self.reducer.size > 1:  # LightGBM only estimates them, from second derivatives
                 counts = self.reducer.sum(np.bincount(own, minlength=len(tree.leaf_value)).astype(np.float64))
                 tree = tree.with_leaf_counts(counts.astype(np.int64))
             if not self.params.builtin_objective:

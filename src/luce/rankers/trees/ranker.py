@@ -230,10 +230,9 @@ class TreeRanker(FittedTrees):
     def _shards(self, reducer: Reducer, training: TrainingData, init_forest: Forest | None) -> list[dict[str, Any]]:
         """The seed and the highest grades of each machine's data; remembers the highest of all."""
         top = 0.0 if training.validation is None else highest_grade(training.validation)
-        own = {"seed": self._seed(), "max_grade": self.max_grade_, "validation_max_grade": top}
+        own, settings = {"seed": self._seed(), "max_grade": self.max_grade_, "validation_max_grade": top}, {}
         if reducer.size > 1:
-            own |= self._mark_of(training.dataset)
-        settings = self._described(("n_jobs",))
+            own, settings = own | self._mark_of(training.dataset), self._described(("n_jobs",))
         shards = reducer.exchange_metadata(own, settings, training, self.transforms_, init_forest)
         self.max_grade_ = max(shard["max_grade"] for shard in shards)
         return shards
