@@ -1,4 +1,4 @@
-"""What a tree costs beside LightGBM's own objectives, on the same engine and in the same run.
+"""What a tree costs beside LightGBM's own objectives, grown by the same LightGBM in the same run.
 
 600,000 rows × 136 features in 5,000 lists, 31 and 255 leaves, one thread and all. Ours is listmle of the top ten with
 exact leaves, one and three permutations of equal labels. Each system grows a tree in turn; the figures are medians, in

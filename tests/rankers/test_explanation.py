@@ -147,7 +147,7 @@ def test_what_cannot_be_explained_says_why(data, monkeypatch):
         ranker.explain(np.zeros((2, 3)))
     wrong = [replace(tree, leaf_count=np.array([1] * 7 + [0])) for tree in ranker.forest_.trees]
     ranker._set_forest(Forest(tuple(wrong), 1, ranker.forest_.feature_infos))
-    with pytest.raises(DataError, match="do not tell how many rows"):
+    with pytest.raises(DataError, match="counts of rows in leaves are wrong"):
         ranker.explain(data["test"])
     depths = [tree.depth for tree in ranker.forest_.trees]
     assert depths == [_depth(tree) for tree in ranker.forest_.trees] and constant_tree(1.0, 3).depth == 0

@@ -57,7 +57,7 @@ class FittedTrees(Explainable):
         scores = predict_scores(self._booster, features, thread_count(self.n_jobs))
         apart = np.abs(base + contributions.sum(axis=1) - scores)
         if not (apart <= 1e-9 * np.maximum(1, np.abs(scores))).all():  # nor where they are not numbers
-            raise DataError("The trees cannot be explained: they do not tell how many rows are in each leaf.")
+            raise DataError("The trees cannot be explained: their counts of rows in leaves are wrong.")
         return contributions, base
 
     def importance(self, kind: str = "gain") -> Importance:

@@ -29,7 +29,7 @@ from luce.rankers.trees.reducer import Reducer
 
 @contextmanager
 def connected(machines: Any) -> Iterator["ShardReducer"]:
-    """The reducer of connected machines; what fails meanwhile all of them are told."""
+    """The reducer of connected machines; what fails here ends the training on all of them."""
     if not isinstance(machines, Machines):
         raise OptionError(f"machines must be luce.Machines(addresses, rank), connected. Got {machines!r}.")
     with machines.working(), Collectives(machines) as network:
