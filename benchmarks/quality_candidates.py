@@ -32,9 +32,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "reg_lambda 1": {"reg_lambda": 1.0},
     "features 0.5": {"colsample_bytree": 0.5},
     "lists 0.5": {"subsample": 0.5},
-    "diagonal splits": {"split": "diagonal"},
-    "diagonal leaves": {"leaf": "diagonal"},
-    "diagonal both": {"leaf": "diagonal", "split": "diagonal"},
+    "diagonal splits": {"split_hessian": "diagonal"},
+    "diagonal leaves": {"leaf_hessian": "diagonal"},
+    "diagonal both": {"leaf_hessian": "diagonal", "split_hessian": "diagonal"},
 }
 
 SETTINGS["rows 10, reg_lambda 1"] = SETTINGS["rows 10"] | SETTINGS["reg_lambda 1"]

@@ -1,4 +1,4 @@
-"""What a tree costs beside LightGBM's own objectives, on the same engine and in the same run.
+"""What a tree costs beside LightGBM's own objectives, grown by the same LightGBM in the same run.
 
 600,000 rows × 136 features in 5,000 lists, 31 and 255 leaves, one thread and all. Ours is listmle of the top ten with
 exact leaves, one and three permutations of equal labels. Each system grows a tree in turn; the figures are medians, in
@@ -26,9 +26,7 @@ import numpy as np
 import luce
 from luce.data.synthetic import web_search
 from luce.rankers import TreeRanker
-from luce.rankers.trees.collectives import Collectives
-from luce.rankers.trees.machines import SINGLE_MACHINE
-from luce.rankers.trees.shards import exchange_metadata
+from luce.rankers.trees.reducer import Reducer
 from luce.threads import thread_count
 from measuring import show_machine, verdict
 
@@ -41,13 +39,12 @@ class Ours:
     """Our trees, timed inside and outside LightGBM."""
 
     def __init__(self, data: luce.Dataset, leaves: int, threads: int, permutations: int):
-        goal = luce.objective("listmle", depth=10, permutations=permutations)
-        self.ranker = TreeRanker(goal, num_leaves=leaves, n_jobs=threads)
-        training = self.ranker.prepare_training_data(data, None, None, None, None)
-        shards = exchange_metadata(self.ranker, training, None, SINGLE_MACHINE)
-        self.learner = self.ranker._learner(training, None, Collectives(SINGLE_MACHINE), shards)
+        objective = luce.objective("listmle", depth=10, permutations=permutations)
+        ranker, alone = TreeRanker(objective, num_leaves=leaves, n_jobs=threads), Reducer()
+        training = ranker.prepare_training_data(data, None, None, None, None)
+        self.learner = ranker._learner(training, None, alone, ranker._shards(alone, training, None))
         self.round, self.inside, self.clock = 0, 0.0, clock_of(threads)
-        update = self.learner.engine._update
+        update = self.learner.grower._update
 
         def timed(*arguments):
             start = self.clock()
@@ -55,7 +52,7 @@ class Ours:
             self.inside = self.clock() - start
             return finished
 
-        self.learner.engine._update = timed
+        self.learner.grower._update = timed
 
     def grow(self) -> float:
         start = self.clock()

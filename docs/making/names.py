@@ -8,8 +8,8 @@ import luce
 
 ROOMS = {
     "Data": ("luce.data", "luce.data.extreme"),
-    "Rankers": ("luce.rankers", "luce.rankers.importance"),
-    "Objectives": ("luce.objectives", "luce.objectives.log_prob", "luce.objectives.trees_bridge"),
+    "Rankers": ("luce.rankers", "luce.rankers.importance", "luce.rankers.trees.machines"),
+    "Objectives": ("luce.objectives", "luce.objectives.log_prob", "luce.objectives.gbdt_bridge"),
     "Metrics": ("luce.metrics",),
     "Policies": ("luce.policy",),
     "Rankings without features": ("luce.data.rankings", "luce.data.rankings.files", "luce.rankers.items"),

@@ -167,10 +167,10 @@ def learn(
     """Train for so many epochs, or until so many seconds of training are spent (0: no limit); at least one epoch."""
     import torch
 
-    from luce.rankers.neural.training import settings
+    from luce.rankers.neural.training import torch_settings
 
     task = task_of(source)
-    with settings(1, torch.device("cpu")):
+    with torch_settings(1, torch.device("cpu")):
         trainer = Trainer(goal_of(method, samples, fair=task.train if fair else None), task, seed)
         measured = disparity if fair else expected_dcg
         curve = Curve([0.0], [trainer.measured(measured)])
@@ -186,9 +186,9 @@ def list_seconds(*, method: str, samples: int, repeat: int, steps: int, source: 
     """Seconds of processor time of one step, the mean over some lists after a few to warm up (Table 1)."""
     import torch
 
-    from luce.rankers.neural.training import settings
+    from luce.rankers.neural.training import torch_settings
 
-    with settings(1, torch.device("cpu")):
+    with torch_settings(1, torch.device("cpu")):
         trainer = Trainer(goal_of(method, samples), task_of(source), repeat)
         order = np.random.default_rng(repeat).permutation(trainer.lists)
         trainer.epoch(0, order[:3])

@@ -33,16 +33,15 @@ if TYPE_CHECKING:
     from luce.metrics import evaluate as evaluate
     from luce.objectives import OBJECTIVES as OBJECTIVES
     from luce.objectives import objective as objective
+    from luce.objectives.gbdt_bridge import lightgbm_objective as lightgbm_objective
+    from luce.objectives.gbdt_bridge import xgboost_objective as xgboost_objective
     from luce.objectives.log_prob import log_prob as log_prob
-    from luce.objectives.trees_bridge import lightgbm_objective as lightgbm_objective
-    from luce.objectives.trees_bridge import xgboost_objective as xgboost_objective
     from luce.options import Choice as Choice
     from luce.options import Range as Range
     from luce.policy import Policy as Policy
     from luce.rankers import Checkpoint as Checkpoint
     from luce.rankers import LabelRanker as LabelRanker
     from luce.rankers import LinearRanker as LinearRanker
-    from luce.rankers import Machines as Machines
     from luce.rankers import NeuralRanker as NeuralRanker
     from luce.rankers import TreeRanker as TreeRanker
     from luce.rankers import load as load
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from luce.rankers.items import Normal as Normal
     from luce.rankers.items import PlackettLuce as PlackettLuce
     from luce.rankers.items import Pseudo as Pseudo
+    from luce.rankers.trees.machines import Machines as Machines
 
 _HOMES = {
     "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "split", "write"),
@@ -66,20 +66,20 @@ _HOMES = {
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
     "luce.options": ("Choice", "Range"),
-    "luce.objectives.trees_bridge": ("lightgbm_objective", "xgboost_objective"),
+    "luce.objectives.gbdt_bridge": ("lightgbm_objective", "xgboost_objective"),
     "luce.policy": ("Policy",),
     "luce.rankers.items": ("Gamma", "ItemScores", "Normal", "PlackettLuce", "Pseudo"),
     "luce.rankers": (
         "Checkpoint",
         "LabelRanker",
         "LinearRanker",
-        "Machines",
         "NeuralRanker",
         "TreeRanker",
         "load",
         "preset",
     ),
     "luce.rankers.importance": ("permutation_importance",),
+    "luce.rankers.trees.machines": ("Machines",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *_HOME]

@@ -114,11 +114,11 @@ def test_a_trial_that_fails_is_told(monkeypatch):
 
 
 def test_the_words_of_a_range():
-    given = ["num_leaves=4:64:log", "learning-rate=0.01:0.3", "split=ones/diagonal", "depth=none/10"]
+    given = ["num_leaves=4:64:log", "learning-rate=0.01:0.3", "split-hessian=constant/diagonal", "depth=none/10"]
     assert _ranges(given, luce.TreeRanker()) == {
         "num_leaves": Range(4, 64, log=True),
         "learning_rate": Range(0.01, 0.3),
-        "split": Choice(("ones", "diagonal")),
+        "split_hessian": Choice(("constant", "diagonal")),
         "depth": Choice((None, 10)),
     }
     assert _ranges(["hidden_layer_sizes=64/64,32"], luce.NeuralRanker())["hidden_layer_sizes"] == Choice(

@@ -1,5 +1,6 @@
 """Contributions add up to scores and are Shapley's, and a feature is worth what its shuffling costs."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import factorial
 
@@ -14,8 +15,8 @@ from luce.errors import DataError, OptionError
 from luce.rankers import LabelRanker, LinearRanker, NeuralRanker
 from luce.rankers.explanation import Explanation
 from luce.rankers.importance import Importance, permutation_importance
-from luce.rankers.trees import ranker as ranker_module
-from luce.rankers.trees.forest import Forest, Tree, constant_tree
+from luce.rankers.trees import fitted as fitted_module
+from luce.rankers.trees.forest import Forest, constant_tree
 
 from .growing import quick
 from .made import parts
@@ -77,17 +78,15 @@ def test_contributions_of_sparse_features_and_of_an_adapted_ranker(data):
 
 def expected(tree, row, known):
     """The mean value of the leaves where a row may be of which only some features are known, by the rows there."""
-    fields = {name: tree.whole(name) for name in ("split_feature", "left_child", "right_child")}
-    count, inner, threshold = tree.numbers("leaf_count"), tree.numbers("internal_count"), tree.numbers("threshold")
 
     def below(node):
         if node < 0:
-            return tree.values[~node]
-        feature = fields["split_feature"][node]
-        sides = fields["left_child"][node], fields["right_child"][node]
+            return tree.leaf_value[~node]
+        feature = tree.split_feature[node]
+        sides = tree.left_child[node], tree.right_child[node]
         if feature in known:
-            return below(sides[int(row[feature] > threshold[node])])
-        weights = [count[~side] if side < 0 else inner[side] for side in sides]
+            return below(sides[int(row[feature] > tree.threshold[node])])
+        weights = [tree.leaf_count[~side] if side < 0 else tree.internal_count[side] for side in sides]
         return np.average([below(side) for side in sides], weights=weights)
 
     return below(0)
@@ -146,13 +145,13 @@ def test_what_cannot_be_explained_says_why(data, monkeypatch):
     ranker = quick(n_estimators=2).fit(data["train"])
     with pytest.raises(DataError, match="X has 3 features"):
         ranker.explain(np.zeros((2, 3)))
-    wrong = [Tree({**tree.fields, "leaf_count": "1 " * 7 + "0"}) for tree in ranker.forest_.trees]
-    ranker._own(Forest(tuple(wrong), 1, ranker.forest_.infos))
-    with pytest.raises(DataError, match="do not tell how many rows"):
+    wrong = [replace(tree, leaf_count=np.array([1] * 7 + [0])) for tree in ranker.forest_.trees]
+    ranker._set_forest(Forest(tuple(wrong), 1, ranker.forest_.feature_infos))
+    with pytest.raises(DataError, match="counts of rows in leaves are wrong"):
         ranker.explain(data["test"])
     depths = [tree.depth for tree in ranker.forest_.trees]
     assert depths == [_depth(tree) for tree in ranker.forest_.trees] and constant_tree(1.0, 3).depth == 0
-    monkeypatch.setattr(ranker_module, "DEEPEST", max(depths) - 1)
+    monkeypatch.setattr(fitted_module, "DEEPEST", max(depths) - 1)
     with pytest.raises(OptionError, match=f"{max(depths)} splits deep"):
         ranker.explain(data["test"])
 
@@ -160,14 +159,14 @@ def test_what_cannot_be_explained_says_why(data, monkeypatch):
 def _depth(tree, node=0):
     if node < 0:
         return 0
-    return 1 + max(_depth(tree, tree.whole(side)[node]) for side in ("left_child", "right_child"))
+    return 1 + max(_depth(tree, side[node]) for side in (tree.left_child, tree.right_child))
 
 
 def test_importance_sums_what_the_trees_say(data):
     ranker = quick("mcrank", n_estimators=3).fit(data["train"])
     gain, split = ranker.importance(), ranker.importance("split")
-    features = np.concatenate([tree.whole("split_feature") for tree in ranker.forest_.trees])
-    gains = np.concatenate([tree.numbers("split_gain") for tree in ranker.forest_.trees])
+    features = np.concatenate([tree.split_feature for tree in ranker.forest_.trees])
+    gains = np.concatenate([tree.split_gain for tree in ranker.forest_.trees])
     np.testing.assert_array_equal(split.values, np.bincount(features, minlength=12))
     np.testing.assert_allclose(gain.values, np.bincount(features, gains, minlength=12), rtol=1e-6)
     assert (gain.measure, split.measure, gain.errors) == ("gain", "split", None)

@@ -7,7 +7,8 @@ from scipy import sparse
 import luce
 from luce.cli.train import train as train_command
 from luce.errors import DataError, MachineError, OptionError
-from luce.rankers.trees import Machines, TreeRanker
+from luce.rankers.trees import TreeRanker
+from luce.rankers.trees.machines import Machines
 
 from .growing import quick
 from .made import ndcg, parts
@@ -18,10 +19,10 @@ from .together import COMMAND_LINE, free_addresses, in_threads, on_all, split, s
 def data():
     """Lists that all teach something: rows without weight would blur LightGBM's counts of rows."""
     made = parts(n_lists=90, n_features=12)
-    return {name: part.take(np.flatnonzero(teaching(part))) for name, part in made.items()}
+    return {name: part.take(np.flatnonzero(has_signal(part))) for name, part in made.items()}
 
 
-def teaching(dataset):
+def has_signal(dataset):
     return luce.objective("listmle").has_signal(dataset.labels, dataset.offsets)
 
 
@@ -67,7 +68,9 @@ def test_it_is_the_model_of_one_machine(data, settings):
     assert rankers[0].history_ == rankers[1].history_
     assert rankers[0].best_iteration_ == alone.best_iteration_
     for field in ("split_feature", "left_child", "leaf_count", "internal_count"):
-        found, expected = ([tree.fields[field] for tree in ranker.forest_.trees] for ranker in (rankers[0], alone))
+        found, expected = (
+            [getattr(tree, field).tolist() for tree in ranker.forest_.trees] for ranker in (rankers[0], alone)
+        )
         assert found == expected
     assert rankers[0].nuisance_ == pytest.approx(alone.nuisance_, rel=1e-6)
     for found, expected in zip(rankers[0].history_, alone.history_, strict=True):
@@ -103,17 +106,17 @@ def test_splits_by_many_categories_are_known_everywhere(data):
     rankers = fitted(labelled, settings)
     alone = quick(**settings).fit(labelled["train"], validation=labelled["validation"])
     assert len(set(texts(rankers))) == 1
-    assert any("cat_threshold" in tree.fields for tree in alone.forest_.trees)
+    assert any(len(tree.cat_threshold) for tree in alone.forest_.trees)
     np.testing.assert_allclose(
         rankers[1].predict(labelled["test"]), alone.predict(labelled["test"]), rtol=1e-6, atol=1e-9
     )
 
 
-@pytest.mark.parametrize("native", ["lambdarank", "rank_xendcg"])
-def test_objectives_of_lightgbm_train_together(data, native):
-    rankers = fitted(data, {"lightgbm_objective": native})
+@pytest.mark.parametrize("builtin", ["lambdarank", "rank_xendcg"])
+def test_objectives_of_lightgbm_train_together(data, builtin):
+    rankers = fitted(data, {"lightgbm_objective": builtin})
     assert len(set(texts(rankers))) == 1
-    alone = quick(lightgbm_objective=native).fit(data["train"], validation=data["validation"])
+    alone = quick(lightgbm_objective=builtin).fit(data["train"], validation=data["validation"])
     assert rankers[0].history_[-1]["loss"] == pytest.approx(alone.history_[-1]["loss"], rel=0.02)
 
 
@@ -125,7 +128,7 @@ def test_bins_of_many_rows_come_from_a_sample_of_all_shards(data):
     moved = {**data, "train": train.with_features(features)}
     rankers = fitted(moved, {"lightgbm_params": {"bin_construct_sample_cnt": 300}})
     assert len(set(texts(rankers))) == 1
-    thresholds = np.concatenate([tree.numbers("threshold") for tree in rankers[0].forest_.trees])
+    thresholds = np.concatenate([tree.threshold for tree in rankers[0].forest_.trees])
     assert (thresholds > 90).any()
     assert (thresholds < 50).any()
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from luce.errors import MachineError
-from luce.rankers.trees import Machines
 from luce.rankers.trees.collectives import _REDUCER as REDUCER
 from luce.rankers.trees.collectives import Collectives
 from luce.rankers.trees.collectives import _memory as memory
+from luce.rankers.trees.machines import Machines
 from luce.rankers.trees.wire import FAREWELL, HEADER, MARK, MESSAGE, Peer, exchange
 
 from .together import free_addresses, in_threads, on_all

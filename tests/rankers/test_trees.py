@@ -8,7 +8,7 @@ import luce
 from luce.errors import DataError, OptionError
 from luce.objectives import OBJECTIVES, Draw
 from luce.rankers import LinearRanker
-from luce.rankers.trees import engine as engine_module
+from luce.rankers.trees import grower as grower_module
 
 from .growing import learner_of, quick
 from .made import for_objective, ndcg, parts, random_ndcg
@@ -35,7 +35,7 @@ def test_every_objective_trains_it(data, objective, tmp_path):
     "settings",
     [
         {},
-        {"objective": "pl-partition", "split": "diagonal", "reg_lambda": 1.0},
+        {"objective": "pl-partition", "split_hessian": "diagonal", "reg_lambda": 1.0},
         {"objective": "mcrank"},
         {"objective": "squared-label"},
         {"objective": "pairties-davidson"},
@@ -53,10 +53,10 @@ def test_predictions_are_the_training_scores_to_the_bit(data, settings, tmp_path
         train, validation = (part.with_features(np.nan_to_num(part.features)) for part in (train, validation))
     ranker = quick(**settings)
     learner = learner_of(ranker, train, validation=validation)
-    rounds = len(learner.trees) // learner.engine.outputs
+    rounds = len(learner.trees) // learner.grower.outputs
     assert rounds == 20
     ranker.best_iteration_ = rounds
-    ranker._own(learner.forest(rounds))
+    ranker._set_forest(learner.forest(rounds))
     ranker.save(tmp_path / "a.luce")
     again = luce.load(tmp_path / "a.luce")
     (tmp_path / "a.txt").write_bytes(again.state_dict()["model"].tobytes())
@@ -72,43 +72,43 @@ def test_predictions_are_the_training_scores_to_the_bit(data, settings, tmp_path
     np.testing.assert_allclose(contributions.reshape(*grown.shape, -1).sum(axis=-1), grown, atol=1e-9)
 
 
-def by_hand(goal, scores, dataset, leaves, draw):
-    """Newton's step of each leaf by differences of the loss, and its slope."""
+def by_hand(objective, scores, dataset, leaves, draw):
+    """Newton's step of each leaf by differences of the loss, and its gradient."""
 
     def loss(step, leaf):
         moved = scores + step * (leaves == leaf)
-        return goal.value_and_gradient(moved, dataset.labels, dataset.offsets, draw=draw).loss.sum()
+        return objective.value_and_gradient(moved, dataset.labels, dataset.offsets, draw=draw).loss.sum()
 
     steps = []
     for leaf in range(leaves.max() + 1):
         values = {k: loss(k * 1e-2, leaf) for k in range(-4, 5)}
-        slope = (
+        gradient = (
             672 * (values[1] - values[-1])
             - 168 * (values[2] - values[-2])
             + 32 * (values[3] - values[-3])
             - 3 * (values[4] - values[-4])
         ) / 840e-2
-        bend = (
+        hessian = (
             -14350 * values[0]
             + 8064 * (values[1] + values[-1])
             - 1008 * (values[2] + values[-2])
             + 128 * (values[3] + values[-3])
             - 9 * (values[4] + values[-4])
         ) / 5040e-4
-        steps.append(-slope / bend)
+        steps.append(-gradient / hessian)
     return np.array(steps)
 
 
 @pytest.mark.parametrize(("name", "options"), EXACT, ids=str)
 def test_a_leaf_steps_as_newton_would(data, name, options):
-    train, goal = for_objective(name, data["train"]).take(np.arange(12)), luce.objective(name, **options)
-    ranker = quick(goal, n_estimators=3, learning_rate=1.0, min_child_samples=15, random_state=5).fit(train)
+    train, objective = for_objective(name, data["train"]).take(np.arange(12)), luce.objective(name, **options)
+    ranker = quick(objective, n_estimators=3, learning_rate=1.0, min_child_samples=15, random_state=5).fit(train)
     booster = ranker.to_lightgbm()
     for tree in range(3):
         before = booster.predict(train.features, num_iteration=tree, num_threads=1) if tree else np.zeros(train.n_rows)
         leaves = booster.predict(train.features, start_iteration=tree, num_iteration=1, pred_leaf=True, num_threads=1)
-        expected = by_hand(goal, before, train, leaves.ravel(), Draw(5, tree))
-        np.testing.assert_allclose(ranker.forest_.trees[tree].values, expected, rtol=1e-5, atol=1e-6)
+        expected = by_hand(objective, before, train, leaves.ravel(), Draw(5, tree))
+        np.testing.assert_allclose(ranker.forest_.trees[tree].leaf_value, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_diagonal_leaf_is_the_mean_gradient_over_the_mean_second_derivative(data):
@@ -118,7 +118,7 @@ def test_a_diagonal_leaf_is_the_mean_gradient_over_the_mean_second_derivative(da
         np.zeros(train.n_rows), train.labels, train.offsets, curvature=True
     )
     leaves = ranker.to_lightgbm().predict(train.features, pred_leaf=True, num_threads=1).ravel()
-    for leaf, value in enumerate(ranker.forest_.trees[0].values):
+    for leaf, value in enumerate(ranker.forest_.trees[0].leaf_value):
         rows = leaves == leaf
         expected = -0.3 * at_zero.gradient[rows].sum() / (at_zero.curvature[rows].sum() + 0.5)
         assert value == pytest.approx(expected, rel=1e-9)
@@ -128,16 +128,16 @@ def test_squared_errors_begin_at_the_mean_label(data):
     train = data["train"]
     ranker = quick("squared-label", n_estimators=1, learning_rate=0.25).fit(train)
     leaves = ranker.to_lightgbm().predict(train.features, pred_leaf=True, num_threads=1).ravel()
-    for leaf, value in enumerate(ranker.forest_.trees[0].values):
+    for leaf, value in enumerate(ranker.forest_.trees[0].leaf_value):
         assert value == pytest.approx(0.75 * train.labels.mean() + 0.25 * train.labels[leaves == leaf].mean())
 
 
 @pytest.mark.parametrize("objective", ["listmle", "pl-partition"])
-@pytest.mark.parametrize("split", ["ones", "diagonal"])
-def test_the_likelihood_rises_in_every_round(data, objective, split):
-    ranker = quick(objective, n_estimators=150, learning_rate=0.05, split=split, resample_each_round=False).fit(
-        data["train"]
-    )
+@pytest.mark.parametrize("split_hessian", ["constant", "diagonal"])
+def test_the_likelihood_rises_in_every_round(data, objective, split_hessian):
+    ranker = quick(
+        objective, n_estimators=150, learning_rate=0.05, split_hessian=split_hessian, resample_each_round=False
+    ).fit(data["train"])
     losses = [step["loss"] for step in ranker.history_]
     assert len(losses) == 150
     assert (np.diff(losses) < 0).all()
@@ -203,13 +203,13 @@ def test_equal_leaf_values_are_told_apart_by_prediction(data, monkeypatch):
     """Two leaves of one value cannot be told apart by the change of a score."""
     expected = learner_of(quick(), data["train"])
     asked = []
-    whole = engine_module.Engine._predicted_leaves
-    monkeypatch.setattr(engine_module.Engine, "_predicted_leaves", lambda *a: asked.append(a) or whole(*a))
-    monkeypatch.setattr(engine_module, "ROUNDING", 1.0)
+    whole = grower_module.TreeGrower._predicted_leaves
+    monkeypatch.setattr(grower_module.TreeGrower, "_predicted_leaves", lambda *a: asked.append(a) or whole(*a))
+    monkeypatch.setattr(grower_module, "ROUNDING", 1.0)
     found = learner_of(quick(), data["train"])
     assert len(asked) == 20
     assert found.trees == expected.trees
-    monkeypatch.setattr(engine_module, "ROUNDING", 16 * np.finfo(float).eps)
+    monkeypatch.setattr(grower_module, "ROUNDING", 16 * np.finfo(float).eps)
     asked.clear()
     twins = luce.Dataset([[0.0], [1], [2], [3]] * 30, [1, 0, 0, 1] * 30, np.arange(0, 121, 4))
     ranker = quick("squared-label", n_estimators=2, num_leaves=4)
@@ -222,7 +222,7 @@ def test_without_the_private_calls_the_trees_are_the_same(data, monkeypatch):
     for objective in ("listmle", "mcrank"):
         expected = quick(objective).fit(data["train"], validation=data["validation"])
         with monkeypatch.context() as patch:
-            patch.setattr(engine_module, "_has_private_calls", lambda booster: False)
+            patch.setattr(grower_module, "_has_private_calls", lambda booster: False)
             patch.delattr(lightgbm.basic._LIB, "LGBM_BoosterUpdateOneIterCustom", raising=False)
             found = quick(objective).fit(data["train"], validation=data["validation"])
         assert found.forest_.text() == expected.forest_.text()
@@ -239,8 +239,8 @@ def test_adaptation_continuation_and_truncation(data):
     assert first.forest_.rounds == 5
     np.testing.assert_array_equal(more.truncate(5).predict(test), first.predict(test))
     assert more.forest_.rounds == 12
-    native = quick("listnet", n_estimators=4, lightgbm_objective="lambdarank")
-    together = native.fit(train).forest_.trees
+    builtin = quick("listnet", n_estimators=4, lightgbm_objective="lambdarank")
+    together = builtin.fit(train).forest_.trees
     halves = quick("listnet", n_estimators=2, lightgbm_objective="lambdarank").fit(train)
     assert (
         quick("listnet", n_estimators=2, lightgbm_objective="lambdarank").fit(train, init_model=halves).forest_.trees

@@ -1,6 +1,8 @@
 """Trees and their data: weights, categories, missing values, constraints, and what cannot be learned from."""
 
+import subprocess
 import sys
+from dataclasses import replace
 
 import lightgbm
 import numpy as np
@@ -9,8 +11,9 @@ from scipy import sparse
 
 import luce
 from luce.errors import DataError, LuceError, LuceWarning, MissingPackageError, OptionError
-from luce.rankers.trees.forest import Tree
-from luce.rankers.trees.leaves import monotone
+from luce.rankers.trees.forest import constant_tree
+from luce.rankers.trees.leaves import monotone_values
+from luce.rankers.trees.lightgbm_package import check_lightgbm_params
 
 from .growing import learner_of, quick
 from .made import ndcg, parts, random_ndcg
@@ -89,7 +92,7 @@ def test_categories_missing_values_and_categories_never_seen(named, tmp_path):
     judge = luce.Dataset(holes, more.labels, more.offsets, feature_names=more.feature_names)
     ranker = quick("pl-partition", categorical_feature=[named], num_leaves=4, n_estimators=10, early_stopping_rounds=50)
     learner = learner_of(ranker, train, validation=judge)
-    assert "cat_threshold" in learner.trees[0].fields
+    assert len(learner.trees[0].cat_threshold)
     assert ndcg(ranker.predict(train), train) > 0.99
     np.testing.assert_array_equal(
         lightgbm.Booster(model_str=learner.forest(10).text()).predict(holes), learner.scores[1][0]
@@ -102,12 +105,14 @@ def test_categories_missing_values_and_categories_never_seen(named, tmp_path):
         quick(categorical_feature=[3]).fit(train)
 
 
-@pytest.mark.parametrize("leaf", ["exact", "diagonal"])
-def test_monotone_constraints_hold(data, leaf):
+@pytest.mark.parametrize("leaf_hessian", ["exact", "diagonal"])
+def test_monotone_constraints_hold(data, leaf_hessian):
     train = data["train"]
     signs = [1] * 15 + [-1] * 15 + [0] * 10
     free, bound = (
-        quick("pl-partition", leaf=leaf, n_estimators=40, num_leaves=16, monotone_constraints=chosen).fit(train)
+        quick(
+            "pl-partition", leaf_hessian=leaf_hessian, n_estimators=40, num_leaves=16, monotone_constraints=chosen
+        ).fit(train)
         for chosen in (None, signs)
     )
     base = np.nan_to_num(np.asarray(train.features)[:50])
@@ -168,8 +173,8 @@ def test_trees_that_can_grow_no_more_end_the_training():
         ({"n_estimators": 0}, "n_estimators must be an integer ≥ 1. Got 0"),
         ({"num_leaves": 1}, "num_leaves must be an integer from 2"),
         ({"learning_rate": -1}, "learning_rate must be a number > 0"),
-        ({"leaf": "newton"}, "leaf must be 'exact' or 'diagonal', or None. Got 'newton'"),
-        ({"split": None}, "split must be 'ones' or 'diagonal'"),
+        ({"leaf_hessian": "newton"}, "leaf_hessian must be 'exact' or 'diagonal', or None. Got 'newton'"),
+        ({"split_hessian": None}, "split_hessian must be 'constant' or 'diagonal'"),
         ({"subsample": 0}, "subsample must be a number > 0 and ≤ 1"),
         ({"monotone_constraints": [2]}, "monotone_constraints must be −1, 0 or 1 for each feature"),
         ({"categorical_feature": "kind"}, "categorical_feature must be columns"),
@@ -179,13 +184,41 @@ def test_trees_that_can_grow_no_more_end_the_training():
         ({"lightgbm_params": {"bagging": 0.5}}, "lists are sampled whole: take subsample"),
         ({"lightgbm_params": {"linear_tree": True}}, "a leaf has one value"),
         ({"lightgbm_params": ["max_bin"]}, "lightgbm_params must be parameters of LightGBM by name"),
-        ({"objective": "listnet", "leaf": "exact"}, "listnet has no exact leaves; those that have: listmle"),
+        (
+            {"objective": "listnet", "leaf_hessian": "exact"},
+            "listnet has no exact leaf_hessian; those that have: listmle",
+        ),
         ({"metric": "ndgc"}, "Did you mean 'ndcg'"),
     ],
 )
 def test_bad_settings_are_named(data, settings, words):
     with pytest.raises(LuceError, match=words):
         quick(**settings).fit(data["train"])
+
+
+def test_without_lightgbms_table_of_aliases_names_are_taken_as_they_are(monkeypatch):
+    check_lightgbm_params({"max_bin": 15})
+    with pytest.raises(OptionError, match="boost='rf' cannot be used"):
+        check_lightgbm_params({"boost": "rf"})
+    monkeypatch.delattr(lightgbm.basic, "_ConfigAliases")
+    check_lightgbm_params({"boost": "rf", "max_bin": 15})
+    with pytest.raises(OptionError, match="boosting='rf' cannot be used"):
+        check_lightgbm_params({"boosting": "rf"})
+
+
+ALONE = """
+import sys, luce
+data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
+luce.TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data, validation=data).predict(data)
+trees = {name.rpartition(".")[2] for name in sys.modules if name.startswith("luce.rankers.trees.")}
+assert "grower" in trees, trees
+print(sorted(trees & {"wire", "machines", "collectives", "shards"}))
+"""
+
+
+def test_one_machine_alone_loads_nothing_of_a_network():
+    found = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True, timeout=120)
+    assert found.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("version", ["3.3.5", "5.0.0", "4.3.0"])
@@ -208,8 +241,9 @@ def test_scores_that_run_away_are_told(data):
 
 def test_monotone_leaf_values_by_hand():
     # The root splits by a feature that must not lower the score; leaves 1 and 2 on its left have the mean 0.5.
-    tree = Tree({"left_child": "1 -2", "right_child": "-1 -3", "split_feature": "0 1"})
-    values = monotone(tree, np.array([0.0, 1.0, -1.0]), np.array([1.0, 3.0, 1.0]), np.array([1, 0]))
+    links = {"left_child": [1, -2], "right_child": [-1, -3], "split_feature": [0, 1]}
+    tree = replace(constant_tree(0.0, 3), **{name: np.array(values) for name, values in links.items()})
+    values = monotone_values(tree, np.array([0.0, 1.0, -1.0]), np.array([1.0, 3.0, 1.0]), np.array([1, 0]))
     assert values.tolist() == [0.25, 0.25, -1]
 
 
@@ -218,10 +252,10 @@ def test_the_loss_of_a_round_is_weighted(data):
     weights = np.random.default_rng(0).random(train.n_lists)
     weighted = luce.Dataset(train.features, train.labels, train.offsets, list_weights=weights)
     ranker = quick("pl-partition", n_estimators=2).fit(weighted)
-    goal = luce.objective("pl-partition")
-    losses = goal.value_and_gradient(ranker.predict(weighted), train.labels, train.offsets).loss
-    taught = goal.has_signal(train.labels, train.offsets)
-    assert ranker.history_[-1]["loss"] == pytest.approx((weights * losses)[taught].sum() / taught.sum())
+    objective = luce.objective("pl-partition")
+    losses = objective.value_and_gradient(ranker.predict(weighted), train.labels, train.offsets).loss
+    has_signal = objective.has_signal(train.labels, train.offsets)
+    assert ranker.history_[-1]["loss"] == pytest.approx((weights * losses)[has_signal].sum() / has_signal.sum())
 
 
 def test_the_tie_parameter_counts_list_weights_as_repetition(data):

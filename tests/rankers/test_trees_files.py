@@ -1,5 +1,7 @@
 """Forged trees: LightGBM trusts the text of a model, so every number in it must have been checked before."""
 
+from dataclasses import replace
+
 import lightgbm
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import luce
 from luce.data.synthetic import web_search
 from luce.errors import DataError
-from luce.rankers.trees.forest import Forest
+from luce.rankers.trees.forest import Forest, Tree
 
 from .growing import quick
 
@@ -31,9 +33,21 @@ def test_a_text_comes_back_as_it_was(data, text):
     forest = Forest.parse(text, N_FEATURES, 1)
     assert forest.text() == text
     assert forest.rounds == 6
-    assert any("cat_threshold" in tree.fields for tree in forest.trees)
+    assert any(len(tree.cat_threshold) for tree in forest.trees)
     again = lightgbm.Booster(model_str=text).model_to_string()
     assert again.startswith(text[: text.index("end of trees")])
+
+
+@pytest.mark.parametrize("settings", [{}, {"split_hessian": "diagonal"}, {"lightgbm_objective": "lambdarank"}], ids=str)
+def test_arrays_hold_all_that_lightgbm_writes(data, settings):
+    """LightGBM's text of the trees that it grew, before their leaves get other values, is written again as it was."""
+    grown, parse = [], Tree.parse
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tree, "parse", staticmethod(lambda text: grown.append(text) or parse(text)))
+        quick("listnet", n_estimators=3, num_leaves=6, categorical_feature=[0], **settings).fit(data)
+    assert len(grown) == 3
+    for text in grown:
+        assert parse(text).text() == text.strip("\n").partition("\n")[2] + "\n"
 
 
 CHANGES = {
@@ -118,14 +132,14 @@ def test_nodes_in_a_circle_are_refused(data):
     """Each node has one parent, but two of them are each other's."""
     tree = quick(n_estimators=1, num_leaves=6).fit(data).forest_.trees[0]
     tree.check(N_FEATURES)
-    assert len(tree.values) == 6
-    forged = {"left_child": "-1 2 1 -5 -6", "right_child": "-2 -3 -4 3 4"}
+    assert len(tree.leaf_value) == 6
+    forged = {"left_child": np.array([-1, 2, 1, -5, -6]), "right_child": np.array([-2, -3, -4, 3, 4])}
     with pytest.raises(ValueError, match="do not hang together"):
-        type(tree)({**tree.fields, **forged}).check(N_FEATURES)
+        replace(tree, **forged).check(N_FEATURES)
 
 
 def test_a_node_that_is_its_own_child_is_refused(data):
     tree = quick(n_estimators=1, num_leaves=6).fit(data).forest_.trees[0]
-    forged = {"left_child": "-1 1 3 4 -5", "right_child": "-2 2 -3 -4 -6"}
+    forged = {"left_child": np.array([-1, 1, 3, 4, -5]), "right_child": np.array([-2, 2, -3, -4, -6])}
     with pytest.raises(ValueError, match="do not hang together"):
-        type(tree)({**tree.fields, **forged}).check(N_FEATURES)
+        replace(tree, **forged).check(N_FEATURES)

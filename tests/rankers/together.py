@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from luce.rankers.trees import Machines
+from luce.rankers.trees.machines import Machines
 
 
 def free_addresses(count):

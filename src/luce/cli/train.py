@@ -144,7 +144,8 @@ def _machines(ranker: Any, given: str | None, rank: int | None, timeout: float) 
     """The machines to train on, to connect to; nothing where this one is alone."""
     if given is None and rank is None:
         return nullcontext()
-    from luce.rankers import Machines, TreeRanker
+    from luce.rankers import TreeRanker
+    from luce.rankers.trees.machines import Machines
 
     if given is None or rank is None:
         raise OptionError("Training on several machines takes both: --machines HOST:PORT,… and --rank, which this is.")

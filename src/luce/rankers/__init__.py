@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from luce.rankers.neural import NeuralRanker as NeuralRanker
     from luce.rankers.presets import PRESETS as PRESETS
     from luce.rankers.ranker import Ranker as Ranker
-    from luce.rankers.trees import Machines as Machines
     from luce.rankers.trees import TreeRanker as TreeRanker
 
 _HOMES = {
     "Checkpoint": "luce.rankers.checkpoint",
     "LabelRanker": "luce.rankers.labels",
     "LinearRanker": "luce.rankers.linear",
-    "Machines": "luce.rankers.trees",
     "NeuralRanker": "luce.rankers.neural",
     "PRESETS": "luce.rankers.presets",
     "Ranker": "luce.rankers.ranker",

@@ -44,9 +44,9 @@ class Preset:
 
 _L_BFGS = {"optimizer": "lbfgs", "max_iter": 100, "tol": 1e-5}
 _SAMPLED = {"optimizer": "gradient-descent", "max_iter": 1_000, "learning_rate": 0.1}
-_TREES = {"n_estimators": 1_000, "num_leaves": 30, "learning_rate": 0.1, "split": "ones"}
-_LISTMLE_TREES = {**_TREES, "leaf": "exact", "resample_each_round": False}
-_MART = {**_TREES, "leaf": "diagonal"}
+_TREES = {"n_estimators": 1_000, "num_leaves": 30, "learning_rate": 0.1, "split_hessian": "constant"}
+_LISTMLE_TREES = {**_TREES, "leaf_hessian": "exact", "resample_each_round": False}
+_MART = {**_TREES, "leaf_hessian": "diagonal"}
 _TAGS = {"hidden_layer_sizes": (256,), "batch_size": 128, "optimizer": "adam", "learning_rate": (1e-4, 1e-3, 1e-2)}
 _2011, _2019 = "Tran, Phung and Venkatesh 2011", "Xia, Zhai and Wang 2019"
 

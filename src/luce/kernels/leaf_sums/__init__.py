@@ -49,7 +49,7 @@ def ordered_leaf_sums(
 def partition_leaf_sums(
     lists: Lists, leaves: Leaves, n_leaves: int, list_weights: Floats | None = None, tol: float = 1e-9
 ) -> Floats:
-    """The same for the partition likelihood, (2, leaves): how hard each leaf is pulled, and the second derivative.
+    """The same for the partition likelihood, (2, leaves): the size of its terms, and the second derivative.
 
     >>> lists = Lists(np.zeros(4), np.array([1.0, 1, 0, 0]), np.array([0, 4]))
     >>> partition_leaf_sums(lists, np.array([0, 0, 1, 1], dtype=np.int32), 2).round(3)

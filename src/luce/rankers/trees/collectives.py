@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from luce.errors import load_package
-from luce.rankers.trees.machines import SINGLE_MACHINE, Machines
+from luce.rankers.trees.machines import Machines
 
 _SIZE = ctypes.c_int32
 _SIZES = ctypes.POINTER(_SIZE)
@@ -29,7 +29,7 @@ _ALL_GATHER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, _SIZE, _SIZES, _SIZES, cty
 class Collectives:
     """LightGBM's network in this thread, once it is open; a `with` block closes it."""
 
-    def __init__(self, machines: Machines = SINGLE_MACHINE):
+    def __init__(self, machines: Machines):
         self.machines = machines
         self.failure: BaseException | None = None
         self._functions = _REDUCE_SCATTER(self._reduce_scatter), _ALL_GATHER(self._all_gather)

@@ -1,166 +1,162 @@
-"""Trees as text, in LightGBM's own format: every number checked, so that no file can lead LightGBM astray."""
+"""Trees as arrays, and LightGBM's text of them: every number of a file is checked before LightGBM reads it."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers
 
-PER_SPLIT = ("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child")
-PER_LEAF = ("leaf_value", "leaf_weight", "leaf_count")
-PER_NODE = ("internal_value", "internal_weight", "internal_count")
-CATEGORIES = ("cat_boundaries", "cat_threshold")
-WHOLE = {"num_leaves", "num_cat", "split_feature", "decision_type", "left_child", "right_child", "is_linear"}
-WHOLE |= {"leaf_count", "internal_count", *CATEGORIES}
-LARGEST = dict.fromkeys(WHOLE, 2**31 - 1) | {"cat_threshold": 2**32 - 1}
-CATEGORICAL, KINDS = 1, 16
-"""Of decision_type: the bit of a split by category; all of its bits are below 16, of which 12 is no missing type."""
+FORMATS = {
+    "split_feature": "%d",
+    "split_gain": "%g",
+    "threshold": "%.17g",
+    "decision_type": "%d",
+    "left_child": "%d",
+    "right_child": "%d",
+    "leaf_value": "%.17g",
+    "leaf_weight": "%.17g",
+    "leaf_count": "%d",
+    "internal_value": "%g",
+    "internal_weight": "%g",
+    "internal_count": "%d",
+    "cat_boundaries": "%d",
+    "cat_threshold": "%d",
+}
+"""The arrays of a tree in the order of LightGBM's text, and how it writes their numbers."""
+DTYPES = {name: np.int64 if form == "%d" else np.float64 for name, form in FORMATS.items()}
+CATEGORICAL = ("cat_boundaries", "cat_threshold")
+REQUIRED = {"num_leaves", "num_cat", "is_linear", "shrinkage", *FORMATS} - {*CATEGORICAL}
 
-_NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)", re.ASCII)
-_INTEGER = re.compile(r"-?\d+", re.ASCII)
-_INFO = re.compile(rf"none|\[{_NUMBER.pattern}:{_NUMBER.pattern}\]|-?\d+(?::-?\d+)*", re.ASCII)
+_NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)"
+_FEATURE_INFO = re.compile(rf"none|\[{_NUMBER}:{_NUMBER}\]|-?\d+(?::-?\d+)*", re.ASCII)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tree:
-    """One tree: the values of its fields, as LightGBM writes them."""
+    """One tree of S splits and S + 1 leaves, its arrays named as in LightGBM's text.
 
-    fields: dict[str, str]
+    Split 0 is the root. A child ≥ 0 is a split, which comes after its parent; a child < 0 is the leaf ~child.
+    """
+
+    split_feature: Integers
+    split_gain: Floats
+    threshold: Floats
+    """For a split by category its place in `cat_boundaries`."""
+    decision_type: Integers
+    """Bit 0: a split by category; bit 1: missing values go left; bits 2 and 3: 0 none, 1 zero or 2 NaN is missing."""
+    left_child: Integers
+    right_child: Integers
+    leaf_value: Floats
+    leaf_weight: Floats
+    leaf_count: Integers
+    internal_value: Floats
+    internal_weight: Floats
+    internal_count: Integers
+    cat_boundaries: Integers
+    cat_threshold: Integers
+    shrinkage: float
 
     @classmethod
-    def parse(cls, block: str) -> "Tree":
-        """The tree of a block of lines name=value; only the names are looked at."""
-        lines = [line.partition("=") for line in block.strip("\n").split("\n")]
-        fields = {name: value for name, equals, value in lines if equals}
-        fields.pop("Tree", None)
-        names = [name for name in _names(fields.get("num_cat") != "0") if name in fields]
-        if names != list(fields) or len(lines) != len(fields) + block.lstrip("\n").startswith("Tree="):
+    def parse(cls, text: str) -> "Tree":
+        """The tree of LightGBM's lines name=values; a ValueError for other names, or for what is not a number."""
+        fields = dict(line.partition("=")[::2] for line in text.strip("\n").split("\n"))
+        if not REQUIRED <= fields.keys() <= REQUIRED | {"Tree", *CATEGORICAL}:
             raise ValueError("a tree has other fields than LightGBM's trees have")
-        return cls(fields)
+        try:
+            arrays: Any = {name: np.array(fields.get(name, "").split(), dtype) for name, dtype in DTYPES.items()}
+            return cls(**arrays, shrinkage=float(fields["shrinkage"]))
+        except (OverflowError, ValueError) as error:
+            raise ValueError(f"a field of a tree is not made of numbers: {error}") from error
 
-    def numbers(self, name: str) -> Floats:
-        """The values of a field."""
-        return np.array(self.fields[name].split(), dtype=np.float64)
+    def text(self) -> str:
+        """The lines of LightGBM's text."""
+        n_categorical = max(len(self.cat_boundaries) - 1, 0)
+        names = [name for name in FORMATS if name not in CATEGORICAL or len(self.cat_boundaries)]
+        lines = [f"num_leaves={len(self.leaf_value)}", f"num_cat={n_categorical}"]
+        for name in names:
+            values = getattr(self, name).tolist()
+            lines.append(f"{name}=" + " ".join([FORMATS[name]] * len(values)) % tuple(values))
+        return "\n".join([*lines, "is_linear=0", f"shrinkage={self.shrinkage:g}\n"])
 
-    def integer(self, name: str) -> Integers:
-        """The values of a field of integers."""
-        return np.array(self.fields[name].split(), dtype=np.int64)
-
-    @cached_property
-    def values(self) -> Floats:
-        """What a row gets, by its leaf."""
-        return self.numbers("leaf_value")
+    def __eq__(self, other: object) -> bool:
+        """Whether their text is the same, which holds every bit of what a row gets."""
+        return isinstance(other, Tree) and self.text() == other.text()
 
     @property
     def depth(self) -> int:
         """The most splits above a leaf."""
-        left, right = self.integer("left_child").tolist(), self.integer("right_child").tolist()
-        below = [0] * len(left)
-        for node in range(len(left) - 1, -1, -1):  # children come after their parent
-            below[node] = 1 + max(below[child] if child >= 0 else 0 for child in (left[node], right[node]))
-        return below[0] if below else 0
+        left, right = self.left_child.tolist(), self.right_child.tolist()
+        below = [0] * (len(left) + len(self.leaf_value))
+        for split in reversed(range(len(left))):
+            below[split] = 1 + max(below[left[split]], below[right[split]])
+        return below[0]
 
-    def with_values(self, values: Floats, learning_rate: float) -> "Tree":
-        """The tree with other values at its leaves, and their means by rows at its inner nodes."""
-        means = " ".join(f"{mean:g}" for mean in self._means(values))
-        leaves = " ".join(f"{value:.17g}" for value in values)
-        changed = {"leaf_value": leaves, "internal_value": means, "shrinkage": f"{learning_rate:g}"}
-        return Tree({**self.fields, **changed})
+    def sums_below(self, leaf_numbers: NDArray[Any]) -> NDArray[Any]:
+        """The sum of some numbers of the leaves below each split."""
+        left, right = self.left_child.tolist(), self.right_child.tolist()
+        below = [0] * len(left) + leaf_numbers.tolist()[::-1]  # a leaf ~child is at child, from the end
+        for split in reversed(range(len(left))):
+            below[split] = below[left[split]] + below[right[split]]
+        return np.array(below[: len(left)], dtype=leaf_numbers.dtype)
 
-    def with_counts(self, counts: Integers) -> "Tree":
-        """The tree with these numbers of rows at its leaves, and their sums at its inner nodes."""
-        left, right, leaf = self.integer("left_child").tolist(), self.integer("right_child").tolist(), counts.tolist()
-        inner = [0] * len(left)
-        for node in range(len(left) - 1, -1, -1):  # children come after their parent
-            inner[node] = sum(inner[child] if child >= 0 else leaf[~child] for child in (left[node], right[node]))
-        changed = {"leaf_count": " ".join(map(str, leaf)), "internal_count": " ".join(map(str, inner))}
-        return Tree({**self.fields, **changed})
+    def with_leaf_values(self, values: Floats, learning_rate: float) -> "Tree":
+        """The tree with other values at its leaves, and their means over rows at its splits."""
+        means = self.sums_below(values * self.leaf_count) / self.internal_count
+        return replace(self, leaf_value=values, internal_value=means, shrinkage=learning_rate)
 
-    def _means(self, values: Floats) -> list[float]:
-        left, right = self.integer("left_child").tolist(), self.integer("right_child").tolist()
-        count, inner = self.numbers("leaf_count").tolist(), self.numbers("internal_count").tolist()
-        means, leaf = [0.0] * len(left), values.tolist()
-        for node in range(len(left) - 1, -1, -1):  # children come after their parent
-            total = 0.0
-            for child in (left[node], right[node]):
-                total += means[child] * inner[child] if child >= 0 else leaf[~child] * count[~child]
-            means[node] = total / inner[node]
-        return means
+    def with_leaf_counts(self, counts: Integers) -> "Tree":
+        """The tree with these numbers of rows in its leaves, and their sums at its splits."""
+        return replace(self, leaf_count=counts, internal_count=self.sums_below(counts))
 
     def check(self, n_features: int) -> None:
         """A ValueError where LightGBM could be led out of its arrays, into a circle, or to what is not a number."""
-        names = _names(self.fields.get("num_cat") != "0")
-        if list(self.fields) != names:
-            raise ValueError("a tree lacks a field")
-        for name in names:
-            _check_numbers(name, self.fields[name])
-        n, n_categorical = int(self.fields["num_leaves"]), int(self.fields["num_cat"])
-        lengths = dict.fromkeys(PER_SPLIT + PER_NODE, n - 1) | dict.fromkeys(PER_LEAF, n)
-        if n < 1 or any(len(self.fields[name].split()) != length for name, length in lengths.items()):
+        n, kinds = len(self.leaf_value), self.decision_type
+        lengths = {name: n if name.startswith("leaf_") else n - 1 for name in FORMATS if name not in CATEGORICAL}
+        if n < 1 or any(len(getattr(self, name)) != length for name, length in lengths.items()):
             raise ValueError(f"a tree does not have what {n} leaves need")
-        if self.fields["is_linear"] != "0":
-            raise ValueError("a tree has linear leaves")
-        features, kinds = self.integer("split_feature"), self.integer("decision_type")
-        if n > 1 and not (features.min() >= 0 and features.max() < n_features):
+        for name in (*FORMATS, "shrinkage"):
+            values, limit = getattr(self, name), 2**32 if name == "cat_threshold" else 2**31
+            too_large = DTYPES.get(name) is np.int64 and ((values <= -limit) | (values >= limit)).any()
+            if too_large or np.isnan(values).any():
+                raise ValueError(f"{name} of a tree is too large, or not a number")
+        if not ((self.split_feature >= 0) & (self.split_feature < n_features)).all():
             raise ValueError(f"a tree splits by a feature that is none of {n_features}")
-        if ((kinds < 0) | (kinds >= KINDS) | (kinds & 12 == 12)).any():
+        if ((kinds < 0) | (kinds >= 16) | (kinds & 12 == 12)).any():
             raise ValueError("a tree splits in an unknown way")
-        if not np.isfinite(self.values).all():
-            raise ValueError("a leaf has no finite value")
-        if (self.numbers("leaf_count") < 0).any() or (self.numbers("internal_count") < 1).any():
-            raise ValueError("a tree tells of fewer rows than none")
-        self._check_links(n)
-        self._check_categories(kinds, n_categorical)
+        if not np.isfinite(self.leaf_value).all():
+            raise ValueError("a leaf of a tree has no finite value")
+        if (self.leaf_count < 0).any() or (self.internal_count < 1).any():
+            raise ValueError("a tree has fewer rows than none")
+        self._check_children(n)
+        self._check_categories()
 
-    def _check_links(self, n_leaves: int) -> None:
-        """Every node and leaf but the root has one parent, and a node comes after it."""
-        left, right = self.integer("left_child"), self.integer("right_child")
-        children = np.concatenate([left, right])
-        if not np.array_equal(
-            np.sort(children), np.sort([*range(-n_leaves, 0), *range(1, n_leaves - 1)])[: 2 * len(left)]
-        ):
-            raise ValueError("the nodes of a tree do not hang together")
-        parents = np.arange(len(left))
-        if any(((side >= 0) & (side <= parents)).any() for side in (left, right)):
+    def _check_children(self, n_leaves: int) -> None:
+        """Every split and leaf but the root has one parent, and a split comes after it."""
+        children = np.concatenate([self.left_child, self.right_child])
+        expected = [*range(-n_leaves, 0), *range(1, n_leaves - 1)] if n_leaves > 1 else []
+        parents = np.tile(np.arange(n_leaves - 1), 2)
+        if not np.array_equal(np.sort(children), expected) or ((children >= 0) & (children <= parents)).any():
             raise ValueError("the nodes of a tree do not hang together")
 
-    def _check_categories(self, kinds: Integers, n_categorical: int) -> None:
-        thresholds = self.numbers("threshold")
-        if np.isnan(thresholds).any():
-            raise ValueError("a tree splits at what is not a number")
-        by_category = kinds & CATEGORICAL == CATEGORICAL
-        if by_category.any() != (n_categorical > 0) or n_categorical < 0:
+    def _check_categories(self) -> None:
+        """Splits by category lead to sets of categories, each of which has its part of `cat_threshold`."""
+        bounds, chosen = self.cat_boundaries, self.threshold[self.decision_type & 1 == 1]
+        if not len(bounds) and not len(chosen):
+            return
+        fits = len(chosen) > 0 and len(bounds) > 1 and bounds[0] == 0 and bounds[-1] == len(self.cat_threshold)
+        fits = fits and (np.diff(bounds) > 0).all() and (self.cat_threshold >= 0).all()
+        if not (fits and np.isin(chosen, np.arange(len(bounds) - 1)).all()):
             raise ValueError("a tree splits by categories that it does not have")
-        if n_categorical:
-            bounds, chosen = self.integer("cat_boundaries"), thresholds[by_category]
-            fits = len(bounds) == n_categorical + 1 and bounds[0] == 0 and (np.diff(bounds) > 0).all()
-            fits &= bounds[-1] == len(self.integer("cat_threshold")) and (self.integer("cat_threshold") >= 0).all()
-            if not (fits and np.isin(chosen, np.arange(n_categorical)).all()):
-                raise ValueError("a tree splits by categories that it does not have")
-
-
-def _names(categorical: bool) -> list[str]:
-    more = CATEGORIES if categorical else ()
-    return ["num_leaves", "num_cat", *PER_SPLIT, *PER_LEAF, *PER_NODE, *more, "is_linear", "shrinkage"]
-
-
-def _check_numbers(name: str, values: str) -> None:
-    form = _INTEGER if name in WHOLE else _NUMBER
-    parts = values.split(" ") if values else []
-    if not all(len(part) < 40 and form.fullmatch(part) for part in parts):
-        raise ValueError(f"{name} of a tree is not made of numbers")
-    if name in WHOLE and any(abs(int(part)) > LARGEST[name] for part in parts):
-        raise ValueError(f"{name} of a tree is too large")
 
 
 def constant_tree(value: float, n_rows: int) -> Tree:
     """A tree of one leaf."""
-    fields = dict.fromkeys(_names(False), "")
-    known = {"num_leaves": "1", "num_cat": "0", "leaf_value": f"{value:.17g}", "leaf_weight": "0"}
-    return Tree({**fields, **known, "leaf_count": str(n_rows), "is_linear": "0", "shrinkage": "1"})
+    known = {"leaf_value": [value], "leaf_weight": [0.0], "leaf_count": [n_rows]}
+    arrays: Any = {name: np.array(known.get(name, []), dtype) for name, dtype in DTYPES.items()}
+    return Tree(**arrays, shrinkage=1.0)
 
 
 @dataclass(frozen=True)
@@ -169,7 +165,7 @@ class Forest:
 
     trees: tuple[Tree, ...]
     outputs: int
-    infos: tuple[str, ...]
+    feature_infos: tuple[str, ...]
     """The range or the categories of each feature, as LightGBM writes them; "none" where a feature is not used."""
 
     @property
@@ -178,19 +174,19 @@ class Forest:
 
     def first(self, rounds: int) -> "Forest":
         """The trees of the first rounds."""
-        return Forest(self.trees[: rounds * self.outputs], self.outputs, self.infos)
+        return Forest(self.trees[: rounds * self.outputs], self.outputs, self.feature_infos)
 
     def text(self) -> str:
         """The model as LightGBM reads it."""
-        blocks = [_block(number, tree) for number, tree in enumerate(self.trees)]
+        blocks = [f"Tree={number}\n{tree.text()}\n\n" for number, tree in enumerate(self.trees)]
         lines = {
             "version": "v4",
             "num_class": str(self.outputs),
             "num_tree_per_iteration": str(self.outputs),
             "label_index": "0",
-            "max_feature_idx": str(len(self.infos) - 1),
-            "feature_names": " ".join(f"Column_{column}" for column in range(len(self.infos))),
-            "feature_infos": " ".join(self.infos),
+            "max_feature_idx": str(len(self.feature_infos) - 1),
+            "feature_names": " ".join(f"Column_{column}" for column in range(len(self.feature_infos))),
+            "feature_infos": " ".join(self.feature_infos),
             "tree_sizes": " ".join(str(len(block)) for block in blocks),
         }
         header = "tree\n" + "".join(f"{name}={value}\n" for name, value in lines.items())
@@ -199,29 +195,22 @@ class Forest:
     @classmethod
     def parse(cls, text: str, n_features: int, outputs: int) -> "Forest":
         """The trees of a text that `text` wrote, of so many features and outputs; a ValueError for any other."""
-        header, _, rest = text.partition("\n\n")
-        body, end, _ = rest.partition("end of trees")
-        fields = dict(line.split("=", 1) for line in header.split("\n") if "=" in line)
-        infos = tuple(fields.get("feature_infos", "").split(" "))
-        if not end or len(infos) != n_features or not all(map(_INFO.fullmatch, infos)):
+        infos, blocks = text_sections(text)
+        if len(infos) != n_features or not all(map(_FEATURE_INFO.fullmatch, infos)):
             raise ValueError(f"it does not hold trees of {n_features} features")
-        trees = tuple(Tree.parse(block) for block in body.split("\n\n\n") if block)
-        forest = cls(trees, outputs, infos)
-        if not trees or len(trees) % outputs or forest.text() != text:
+        forest = cls(tuple(map(Tree.parse, blocks)), outputs, infos)
+        if not blocks or len(blocks) % outputs or forest.text() != text:
             raise ValueError("it is not written as a model of trees is")
-        for tree in trees:
+        for tree in forest.trees:
             tree.check(n_features)
         return forest
 
 
-def _block(number: int, tree: Tree) -> str:
-    lines = "".join(f"{name}={value}\n" for name, value in tree.fields.items())
-    return f"Tree={number}\n{lines}\n\n"
-
-
-def grown_trees(text: str) -> tuple[list[Tree], Sequence[str]]:
-    """The trees and the feature infos of what LightGBM writes of one round."""
+def text_sections(text: str) -> tuple[tuple[str, ...], list[str]]:
+    """The feature infos of LightGBM's text of a model, and the text of each tree."""
     header, _, rest = text.partition("\n\n")
-    infos = next(line for line in header.split("\n") if line.startswith("feature_infos="))
-    blocks = rest.partition("end of trees")[0].split("\n\n\n")
-    return [Tree.parse(block) for block in blocks if block.strip("\n")], infos.partition("=")[2].split(" ")
+    body, end, _ = rest.partition("end of trees")
+    infos = [line.removeprefix("feature_infos=") for line in header.split("\n") if line.startswith("feature_infos=")]
+    if not end or not infos:
+        raise ValueError("it is not written as a model of trees is")
+    return tuple(infos[0].split(" ")), [block for block in body.split("\n\n\n") if block.strip("\n")]

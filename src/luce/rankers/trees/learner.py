@@ -1,9 +1,10 @@
-"""Trees as boosting sees them: scores, gradients and leaf values are ours, LightGBM grows the trees."""
+"""Boosting with trees: LightGBM grows them; scores, gradients and leaf values are computed here."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from luce.arrays import Floats, list_of_row
 from luce.data import Dataset
@@ -11,27 +12,30 @@ from luce.errors import LuceError, NumericalError
 from luce.kernels.leaf_sums import Leaves
 from luce.objectives import Draw, Evaluation, Objective
 from luce.optimizers.gradient_descent import Arrays
-from luce.rankers.trees.engine import Engine, booster_of, predicted
 from luce.rankers.trees.forest import Forest, Tree, constant_tree
-from luce.rankers.trees.leaves import exact_curvature, monotone, newton_steps
+from luce.rankers.trees.grower import TRAINING, VALIDATION, TreeGrower
+from luce.rankers.trees.leaves import exact_hessian, exact_leaf_sums, monotone_values, newton_steps
+from luce.rankers.trees.lightgbm_package import forest_booster, predict_scores
 from luce.rankers.trees.rows import add_values
 
 NUDGE = 1e-4
-"""A parameter learned beside the trees is moved by this much to see how its slope changes."""
+"""A parameter learned beside the trees is moved by this much to see how its gradient changes."""
 
 
-class Plan(NamedTuple):
-    """How to grow."""
+class BoostingParams(NamedTuple):
+    """The parameters of a ranker that decide on gradients and leaf values; those of LightGBM are the grower's."""
 
     learning_rate: float
-    exact: bool
-    diagonal_splits: bool
+    exact_leaves: bool
+    """Whether the hessian of a leaf is that of all its items together, or the sum of its rows'."""
+    split_by_hessian: bool
     reg_lambda: float
     subsample: float
     resample_each_round: bool
-    native: bool
-    monotone: Floats | None
-    seeded: tuple[str, ...]
+    builtin_objective: bool
+    """Whether LightGBM computes the gradients and the values of leaves."""
+    monotone_constraints: Floats | None
+    seed_names: tuple[str, ...]
     """Seeds of LightGBM to set anew in each round, so that a training can go on from any."""
     seed: int
     n_jobs: int
@@ -42,7 +46,7 @@ class Weights(NamedTuple):
 
     lists: Floats | None
     rows: Floats
-    equal: bool
+    all_one: bool
 
 
 class TreeLearner:
@@ -50,77 +54,83 @@ class TreeLearner:
 
     def __init__(
         self,
-        engine: Engine,
-        goal: Objective,
+        grower: TreeGrower,
+        objective: Objective,
         dataset: Dataset,
-        held_out: Dataset | None,
-        plan: Plan,
-        figure: Callable[[Floats], float],
-        base: Forest | None,
+        has_signal: list[NDArray[np.bool_]],
+        params: BoostingParams,
+        validation_score: Callable[[Floats], float] | None,
+        init_forest: Forest | None,
     ):
-        self.engine, self.goal, self.dataset, self.held_out, self.plan = engine, goal, dataset, held_out, plan
-        self._figure, self.base_rounds = figure, 0 if base is None else base.rounds
-        self.trees: list[Tree] = [] if base is None else list(base.trees)
-        self.machines = engine.network.machines
-        self.teaching = goal.has_signal(dataset.labels, dataset.offsets)
-        self._number_lists()
-        self.present = self.teaching[list_of_row(dataset.offsets)] & ~np.isnan(dataset.labels)
+        """has_signal: of each list, whether it has a gradient, machine by machine; those of this one are `dataset`."""
+        self.grower, self.objective, self.dataset, self.params = grower, objective, dataset, params
+        self.reducer, self._validation_score = grower.reducer, validation_score
+        self.init_rounds = 0 if init_forest is None else init_forest.rounds
+        self.trees: list[Tree] = [] if init_forest is None else list(init_forest.trees)
+        self.has_signal, self.all_has_signal = has_signal[self.reducer.rank], np.concatenate(has_signal)
+        self.first_list = sum(map(len, has_signal[: self.reducer.rank]))  # lists are numbered over all machines
+        self.n_rows = int(self._sum(dataset.n_rows)[0])
+        self.observed = self.has_signal[list_of_row(dataset.offsets)] & ~np.isnan(dataset.labels)
         self.groups = dataset.group_numbers()
-        self.scores = [self._scores_of(part) for part in range(len(engine.rows))]
+        self.scores = self._predicted_scores()
         if self.trees:
-            self.engine = engine.starting_at(self.scores[0][0])
-        self.nuisance = np.array([list(goal.nuisance.values())], dtype=np.float64)
-        self.start = np.zeros(engine.outputs)
-        self.bends = plan.diagonal_splits or not plan.exact  # is a second derivative of each row needed?
-        self.whole = self._weighed(dataset.list_weights)
+            self.grower = grower.starting_at(self.scores[TRAINING][0])
+        self.nuisance = np.array([list(objective.nuisance.values())], dtype=np.float64)
+        self.init_score = np.zeros(grower.outputs)
+        self.needs_hessian = params.split_by_hessian or not params.exact_leaves  # of each row
+        self.all_weights = self._row_weights(dataset.list_weights)
         self.evaluation = self._evaluate(0)
-        absolute = goal.one_output_per_grade or not goal.shift_invariant
-        if absolute and goal.curvature and not self.trees and not plan.native:
-            self._begin()
+        absolute = objective.one_output_per_grade or not objective.shift_invariant
+        if absolute and objective.curvature and not self.trees and not params.builtin_objective:
+            self._set_init_score()
 
     def forest(self, rounds: int) -> Forest:
         """The trees of the first rounds, after those it all began with; one of one leaf where there are none."""
-        trees = self.trees[: (self.base_rounds + rounds) * self.engine.outputs]
+        trees = self.trees[: (self.init_rounds + rounds) * self.grower.outputs]
         if not trees:
-            trees = [constant_tree(value, self.n_rows) for value in self.start]
-        return Forest(tuple(trees), self.engine.outputs, self.engine.infos)
+            trees = [constant_tree(value, self.n_rows) for value in self.init_score]
+        return self._forest(trees)
 
     def grow(self, round_number: int) -> bool:
         weights = self._weights(round_number)
-        slope, second = self._slopes(weights)
-        splitting = second if second is not None and self.plan.diagonal_splits else _like(weights.rows, slope)
-        seeds = {name: _seed(self.plan.seed, round_number, place) for place, name in enumerate(self.plan.seeded)}
+        gradient, hessian = self._gradient_and_hessian(weights)
+        split_hessian = _like(weights.rows, gradient)
+        if hessian is not None and self.params.split_by_hessian:
+            split_hessian = hessian
+        seeds = {name: _seed(self.params.seed, round_number, i) for i, name in enumerate(self.params.seed_names)}
         try:
-            trees = self.engine.grow(slope, splitting, seeds)
+            trees = self.grower.grow(gradient, split_hessian, seeds)
         except FloatingPointError as error:  # LightGBM's gradients are float32
             raise self._diverged(round_number) from error
         if trees is None:
             return False
-        leaves = self.engine.leaves(trees)
-        held = self.engine.leaves(trees, 1) if self.held_out is not None else []
+        leaves = [self.grower.leaves(trees, data) for data in range(len(self.scores))]
         for output, tree in enumerate(trees):
-            if self.machines.size > 1:  # LightGBM knows them only about: it counts by second derivatives
-                counts = self.machines.total(np.bincount(leaves[output], minlength=len(tree.values)).astype(np.float64))
-                tree = tree.with_counts(counts.astype(np.int64))
-            if not self.plan.native:
-                own = [_of(values, output) for values in (slope, second) if values is not None]
-                steps = self._steps(tree, leaves[output], own, weights.lists, round_number)
-                tree = tree.with_values(self._values(steps, output), self.plan.learning_rate)
-            self._take(tree, output, [leaves[output], *held[output : output + 1]])
+            own = leaves[TRAINING][output]
+            if self.reducer.size > 1:  # LightGBM only estimates them, from second derivatives
+                counts = self.reducer.sum(np.bincount(own, minlength=len(tree.leaf_value)).astype(np.float64))
+                tree = tree.with_leaf_counts(counts.astype(np.int64))
+            if not self.params.builtin_objective:
+                rows = [_of_output(values, output) for values in (gradient, hessian) if values is not None]
+                steps = self._leaf_steps(tree, own, rows, weights.lists, round_number)
+                values = self.params.learning_rate * steps + self.init_score[output]
+                tree = tree.with_leaf_values(values, self.params.learning_rate)
+            self._add_tree(tree, output, [each[output] for each in leaves])
         self._learn_nuisance(weights.lists)
         self.evaluation = self._evaluate(round_number + 1)
         return True
 
     def loss(self) -> float:
-        weights = self.teaching if self.dataset.list_weights is None else self.teaching * self.dataset.list_weights
-        total, count = self._total(weights @ self.evaluation.loss, self.teaching.sum())
+        weights = self.dataset.list_weights
+        weights = self.has_signal if weights is None else self.has_signal * weights
+        total, count = self._sum(weights @ self.evaluation.loss, self.has_signal.sum())
         return float(total / max(count, 1))
 
     def validation_score(self) -> float | None:
-        return None if self.held_out is None else self._figure(self._shaped(self.scores[1]))
+        return None if self._validation_score is None else self._validation_score(self._shaped(self.scores[VALIDATION]))
 
     def state(self) -> Arrays:
-        text = Forest(tuple(self.trees), self.engine.outputs, self.engine.infos).text() if self.trees else ""
+        text = self._forest(self.trees).text() if self.trees else ""
         return {"model": np.frombuffer(text.encode(), dtype=np.uint8), "nuisance": self.nuisance}
 
     def restore(self, state: Arrays, rounds: int) -> None:
@@ -129,151 +139,143 @@ class TreeLearner:
             return
         if model.dtype != np.uint8 or model.ndim != 1:
             raise ValueError("model must be text")
-        forest = Forest.parse(model.tobytes().decode(), len(self.engine.infos), self.engine.outputs)
-        if forest.rounds != self.base_rounds + rounds or forest.trees[: len(self.trees)] != tuple(self.trees):
+        forest = Forest.parse(model.tobytes().decode(), len(self.grower.feature_infos), self.grower.outputs)
+        if forest.rounds != self.init_rounds + rounds or list(forest.trees[: len(self.trees)]) != self.trees:
             raise ValueError(f"model must hold the trees of {rounds} rounds")
-        if nuisance.shape != (rounds + 1, len(self.goal.nuisance)) or not np.isfinite(nuisance).all():
+        if nuisance.shape != (rounds + 1, len(self.objective.nuisance)) or not np.isfinite(nuisance).all():
             raise ValueError("nuisance must be finite numbers for each round")
-        self.trees, self.nuisance, self.start = list(forest.trees), nuisance.astype(np.float64), self.start * 0
-        self.scores = [self._scores_of(part) for part in range(len(self.engine.rows))]
-        self.engine = self.engine.starting_at(self.scores[0][0])
+        self.trees, self.nuisance = list(forest.trees), nuisance.astype(np.float64)
+        self.init_score = np.zeros_like(self.init_score)
+        self.scores = self._predicted_scores()
+        self.grower = self.grower.starting_at(self.scores[TRAINING][0])
         self.evaluation = self._evaluate(rounds)
 
-    def _scores_of(self, part: int) -> Floats:
-        """The scores (outputs, N) that the trees give; exactly the sums that growing them made."""
+    def _forest(self, trees: list[Tree]) -> Forest:
+        return Forest(tuple(trees), self.grower.outputs, self.grower.feature_infos)
+
+    def _predicted_scores(self) -> list[Floats]:
+        """The scores (outputs, N) of training and validation rows; exactly the sums that growing the trees made."""
         if not self.trees:
-            return np.zeros((self.engine.outputs, self.engine.rows[part].shape[0]))
-        forest = Forest(tuple(self.trees), self.engine.outputs, self.engine.infos)
-        found = predicted(booster_of(forest), self.engine.rows[part], self.plan.n_jobs)
-        return np.ascontiguousarray(found.reshape(-1, self.engine.outputs).T)
+            return [np.zeros((self.grower.outputs, rows.shape[0])) for rows in self.grower.features]
+        booster = forest_booster(self._forest(self.trees))
+        found = [predict_scores(booster, rows, self.params.n_jobs) for rows in self.grower.features]
+        return [np.ascontiguousarray(scores.reshape(-1, self.grower.outputs).T) for scores in found]
 
     def _shaped(self, scores: Floats) -> Floats:
-        return np.ascontiguousarray(scores.T) if self.goal.one_output_per_grade else scores[0]
+        return np.ascontiguousarray(scores.T) if self.objective.one_output_per_grade else scores[0]
 
     def _evaluate(self, round_number: int, nuisance: Floats | None = None) -> Evaluation:
-        # The start is in no tree yet: the first one takes it into its leaves.
-        scores = self._shaped(self.scores[0] + self.start[:, None] if self.start.any() else self.scores[0])
+        # The initial score is in no tree yet: the first one takes it into its leaves.
+        scores = self.scores[TRAINING]
         try:
-            return self.goal.value_and_gradient(
-                scores,
+            return self.objective.value_and_gradient(
+                self._shaped(scores + self.init_score[:, None] if self.init_score.any() else scores),
                 self.dataset.labels,
                 self.dataset.offsets,
                 item_weights=self.dataset.item_weights,
                 nuisance=self.nuisance[-1] if nuisance is None else nuisance,
                 draw=self._draw(round_number),
-                curvature=self.goal.curvature and self.bends and not self.plan.native,
-                n_jobs=self.plan.n_jobs,
+                curvature=self.objective.curvature and self.needs_hessian and not self.params.builtin_objective,
+                n_jobs=self.params.n_jobs,
                 groups=self.groups,
             )
         except NumericalError as error:
-            if not self.scores[0].any():
+            if not scores.any():
                 raise
             raise self._diverged(round_number) from error
 
     def _diverged(self, round_number: int) -> LuceError:
         return LuceError(
             f"The scores grow beyond numbers at round {round_number}: the training diverges. Try a lower "
-            f"learning_rate than {self.plan.learning_rate:g}, or a higher reg_lambda."
+            f"learning_rate than {self.params.learning_rate:g}, or a higher reg_lambda."
         )
 
-    def _number_lists(self) -> None:
-        """The lists of all machines have numbers in the order of ranks, so that shards draw as they would in one."""
-        parts = [np.frombuffer(part, dtype=bool) for part in self.machines.gather(self.teaching.tobytes())]
-        self.all_teaching, first = np.concatenate(parts), sum(map(len, parts[: self.machines.rank]))
-        self.own_lists = slice(first, first + self.dataset.n_lists)
-        self.n_rows = int(self._total(self.dataset.n_rows)[0])
-
-    def _total(self, *values: Any) -> Floats:
+    def _sum(self, *values: Any) -> Floats:
         """Sums over all machines."""
-        return self.machines.total(np.array(values, dtype=np.float64))
+        return self.reducer.sum(np.array(values, dtype=np.float64))
 
     def _draw(self, round_number: int) -> Draw:
-        numbers = np.arange(self.own_lists.start, self.own_lists.stop)
-        return Draw(self.plan.seed, round_number if self.plan.resample_each_round else 0, numbers)
+        numbers = np.arange(self.first_list, self.first_list + self.dataset.n_lists)
+        return Draw(self.params.seed, round_number if self.params.resample_each_round else 0, numbers)
 
     def _weights(self, round_number: int) -> Weights:
         """All lists, or those drawn for this round."""
-        if self.plan.subsample == 1:
-            return self.whole
-        chosen = np.flatnonzero(self.all_teaching)
-        rng = np.random.default_rng((self.plan.seed, round_number))
-        count = max(1, round(self.plan.subsample * len(chosen)))
-        everywhere = np.zeros(len(self.all_teaching))
-        everywhere[rng.permutation(chosen)[:count]] = 1.0
-        drawn = everywhere[self.own_lists]
-        return self._weighed(drawn if self.dataset.list_weights is None else drawn * self.dataset.list_weights)
+        if self.params.subsample == 1:
+            return self.all_weights
+        candidates = np.flatnonzero(self.all_has_signal)
+        rng = np.random.default_rng((self.params.seed, round_number))
+        count = max(1, round(self.params.subsample * len(candidates)))
+        sampled = np.zeros(len(self.all_has_signal))
+        sampled[rng.permutation(candidates)[:count]] = 1.0
+        own = sampled[self.first_list : self.first_list + self.dataset.n_lists]
+        return self._row_weights(own if self.dataset.list_weights is None else own * self.dataset.list_weights)
 
-    def _weighed(self, lists: Floats | None) -> Weights:
-        rows = self.present.astype(np.float64)
+    def _row_weights(self, lists: Floats | None) -> Weights:
+        rows = self.observed.astype(np.float64)
         if lists is not None:
             rows *= np.repeat(lists, self.dataset.sizes)
         return Weights(lists, rows, bool((rows == 1.0).all()))
 
-    def _slopes(self, weights: Weights) -> tuple[Floats, Floats | None]:
-        """Gradient, and second derivative if it is needed, weighted.
+    def _gradient_and_hessian(self, weights: Weights) -> tuple[Floats, Floats | None]:
+        """Gradient, and the diagonal of the hessian if it is needed, weighted.
 
         Where an objective has none the size of the gradient stands for it: no step is longer than one then.
         """
-        slope, second = self.evaluation.gradient, None
-        if self.bends:
-            second = np.abs(slope if self.evaluation.curvature is None else self.evaluation.curvature)
-        if weights.equal:
-            return slope, second
-        rows = _like(weights.rows, slope)
-        return slope * rows, None if second is None else second * rows
+        gradient, hessian = self.evaluation.gradient, None
+        if self.needs_hessian:
+            hessian = np.abs(gradient if self.evaluation.curvature is None else self.evaluation.curvature)
+        if weights.all_one:
+            return gradient, hessian
+        rows = _like(weights.rows, gradient)
+        return gradient * rows, None if hessian is None else hessian * rows
 
-    def _steps(self, tree: Tree, leaves: Leaves, own: list[Floats], lists: Floats | None, round_number: int) -> Floats:
-        """Newton's step of each leaf; own: the gradient of each row, and the second derivative where it is needed."""
-        plan, n_leaves = self.plan, len(tree.values)
-        sums = np.array([np.bincount(leaves, values, n_leaves).astype(np.float64) for values in own])
-        slopes, *rest = self.machines.total(sums)
-        if plan.exact:
-            draw, scores = self._draw(round_number), self.scores[0][0]
-            bends = exact_curvature(
-                self.goal, scores, self.dataset, leaves, n_leaves, lists, draw, plan.n_jobs, self.machines
-            )
+    def _leaf_steps(
+        self, tree: Tree, leaves: Leaves, rows: list[Floats], list_weights: Floats | None, round_number: int
+    ) -> Floats:
+        """Newton's step of each leaf; rows: the gradient of each row, and its hessian where it is needed."""
+        params, n_leaves = self.params, len(tree.leaf_value)
+        sums = np.array([np.bincount(leaves, values, n_leaves).astype(np.float64) for values in rows])
+        gradient, *hessians = self.reducer.sum(sums)
+        if params.exact_leaves:
+            arguments = self.dataset, leaves, n_leaves, list_weights, self._draw(round_number), params.n_jobs
+            own = exact_leaf_sums(self.objective, self.scores[TRAINING][0], *arguments)
+            hessian = exact_hessian(self.reducer.sum(own))
         else:
-            bends = rest[0]
-        steps = newton_steps(slopes, bends, plan.reg_lambda)
-        return steps if plan.monotone is None else monotone(tree, steps, bends, plan.monotone)
+            hessian = hessians[0]
+        steps = newton_steps(gradient, hessian, params.reg_lambda)
+        constraints = params.monotone_constraints
+        return steps if constraints is None else monotone_values(tree, steps, hessian, constraints)
 
-    def _values(self, steps: Floats, output: int) -> Floats:
-        return self.plan.learning_rate * steps + self.start[output]
-
-    def _take(self, tree: Tree, output: int, leaves: list[Leaves]) -> None:
-        """The tree is ours from here on: its rows get what their leaves say."""
+    def _add_tree(self, tree: Tree, output: int, leaves: list[Leaves]) -> None:
+        """Training and validation rows get what their leaves say."""
         self.trees.append(tree)
-        for scores, leaf in zip(self.scores, leaves, strict=True):
-            add_values(scores[output], leaf, tree.values, self.plan.n_jobs)
-        self.start[output] = 0.0
+        for scores, own in zip(self.scores, leaves, strict=True):
+            add_values(scores[output], own, tree.leaf_value, self.params.n_jobs)
+        self.init_score[output] = 0.0
 
-    def _begin(self) -> None:
+    def _set_init_score(self) -> None:
         """Begin at Newton's step of all rows together, where the objective knows more than differences of scores."""
-        slope, second = (np.atleast_2d(_rows_last(values)) for values in self._slopes(self.whole))
-        slopes, bends = self.machines.total(np.array([slope.sum(axis=1), second.sum(axis=1)]))
-        self.start = newton_steps(slopes, bends, 0.0)
+        rows = [np.atleast_2d(np.asarray(values).T) for values in self._gradient_and_hessian(self.all_weights)]
+        gradient, hessian = self.reducer.sum(np.array([values.sum(axis=1) for values in rows]))
+        self.init_score = newton_steps(gradient, hessian, 0.0)
         self.evaluation = self._evaluate(0)
 
-    def _learn_nuisance(self, lists: Floats | None) -> None:
+    def _learn_nuisance(self, list_weights: Floats | None) -> None:
         """One Newton step, at most 1 long, of each parameter that is learned beside the trees."""
         last = self.nuisance[-1].copy()
-        weights = self.teaching if lists is None else lists
+        weights = self.has_signal if list_weights is None else list_weights
         for place in range(len(last)):
             nudged = last.copy()
             nudged[place] += NUDGE
             gradients: list[Any] = [self._evaluate(0, point).nuisance_gradient for point in (last, nudged)]
-            here, there = self._total(*(weights @ gradient[:, place] for gradient in gradients))
-            bend = (there - here) / NUDGE
-            last[place] -= np.clip(here / bend if bend > 0 else np.sign(here), -1.0, 1.0)
+            here, there = self._sum(*(weights @ gradient[:, place] for gradient in gradients))
+            hessian = (there - here) / NUDGE
+            last[place] -= np.clip(here / hessian if hessian > 0 else np.sign(here), -1.0, 1.0)
         self.nuisance = np.vstack([self.nuisance, last])
 
 
-def _of(values: Floats, output: int) -> Floats:
+def _of_output(values: Floats, output: int) -> Floats:
     return values[:, output] if values.ndim == 2 else values
-
-
-def _rows_last(values: Floats | None) -> Floats:
-    return np.asarray(values).T
 
 
 def _like(rows: Floats, values: Floats) -> Floats:

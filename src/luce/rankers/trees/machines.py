@@ -241,7 +241,3 @@ def _received(connection: socket.socket) -> bytes:
     while len(text) < HELLO.size and (part := connection.recv(HELLO.size - len(text))):
         text += part
     return text
-
-
-SINGLE_MACHINE = Machines(["localhost:1"], 0)
-"""One machine, which needs no connection."""

@@ -1,81 +1,115 @@
-"""The estimator around the trees: its settings, its fit, its file."""
+"""The estimator of boosted trees: its parameters, its fit, its file."""
 
 import logging
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from luce.arrays import Floats, Integers
+from luce.arrays import Floats
 from luce.data.transform import width_after
-from luce.errors import DataError, LuceWarning, MachineError, OptionError, unknown_name
-from luce.metrics import metric as metric_of
+from luce.errors import DataError, LuceWarning, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
 from luce.optimizers.gradient_descent import Checkpointer
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.explanation import Explainable
-from luce.rankers.importance import Importance
-from luce.rankers.ranker import TrainingData
-from luce.rankers.trees.collectives import Collectives
-from luce.rankers.trees.engine import (
-    Engine,
-    OwnObjective,
-    booster_of,
-    check_parameters,
-    contributed,
-    lightgbm,
-    predicted,
-)
+from luce.rankers.ranker import TrainingData, highest_grade
+from luce.rankers.trees.fitted import FittedTrees
 from luce.rankers.trees.forest import Forest
-from luce.rankers.trees.learner import Plan, TreeLearner
-from luce.rankers.trees.machines import SINGLE_MACHINE, Machines
-from luce.rankers.trees.settings import PARAM_SPECS, columns_of, engine_settings, seeds_of
-from luce.rankers.trees.shards import SharedCheckpoint, exchange_metadata
+from luce.rankers.trees.grower import BuiltinObjective, TreeGrower
+from luce.rankers.trees.learner import TreeLearner
+from luce.rankers.trees.lightgbm_package import check_lightgbm_params, lightgbm
+from luce.rankers.trees.reducer import Reducer
+from luce.rankers.trees.settings import PARAM_SPECS, boosting_params, categorical_columns, lightgbm_parameters
 from luce.threads import thread_count
+
+if TYPE_CHECKING:
+    from luce.rankers.trees.machines import Machines
 
 logger = logging.getLogger(__name__)
 
-DEEPEST = 1_000
-"""Splits above a leaf of a tree that can be explained: the work for a row grows with the square of it."""
 
+class TreeRanker(FittedTrees):
+    """Gradient boosted trees for any objective, grown by LightGBM.
 
-class TreeRanker(Explainable):
-    """Scores are a sum of trees, grown one after the other by LightGBM against the gradient of the objective.
+    Each tree is grown by LightGBM on the gradient of the objective at the scores so far; the values of its leaves
+    are Newton steps that Luce computes.
 
-    Parameters:
-        objective: a name of OBJECTIVES, or `luce.objective(name, **options)`.
-        n_estimators: the most rounds; an objective with one output a grade grows a tree for each grade in a round.
-        num_leaves: of each tree. max_depth: the most splits above a leaf; None = any.
-        min_child_samples: the fewest rows in a leaf.
-        learning_rate: the share of each step that is taken.
-        leaf: how far a leaf steps. "exact": Newton's step of all its items together (listmle, p-listmle, pl-topk,
-            pl-partition); "diagonal": as if each item stood for itself; None: exact where the objective allows.
-        split: what splits are judged by. "ones": least squares of the gradient; "diagonal": second derivatives too.
-        reg_lambda: added to the second derivative of a leaf, and of a split where `split` looks at it.
-        resample_each_round: ties are shuffled and samples drawn anew in each round; False: as in the first, always.
-        subsample: the share of the lists that each tree is grown on. colsample_bytree: that of the features.
-        categorical_feature: columns, by number from 0 or by name, whose values are the numbers of categories.
-        monotone_constraints: for each feature 1 if scores must not fall with it, −1 if they must not rise, 0 if either.
-        lightgbm_objective: "lambdarank" or "rank_xendcg": LightGBM's own objective instead; `objective` then
-            tells the loss.
-        lightgbm_params: further parameters of LightGBM, by name.
-        metric, early_stopping_rounds: with `validation` data, the rounds best by this metric are kept, and training
-            stops when that many have brought nothing better.
-        transforms: names of TRANSFORMS, fitted on the training data; trees need none, and know missing values.
-        random_state: seeds shuffles, samples and LightGBM.
-        n_jobs: threads; None or −1 = all cores.
+    Parameters
+    ----------
+    objective : str or Objective, default="pl-partition"
+        A name of OBJECTIVES, or `luce.objective(name, **options)`.
+    n_estimators : int, default=500
+        The most boosting rounds. A round grows one tree, or one for each grade where the objective has an output for
+        each.
+    num_leaves : int, default=7
+        The most leaves of a tree.
+    max_depth : int, optional
+        The most splits above a leaf; None for no limit.
+    min_child_samples : int, default=10
+        The fewest rows in a leaf.
+    learning_rate : float, default=0.1
+        The share of each Newton step that is taken.
+    leaf_hessian : {"exact", "diagonal"}, optional
+        The second derivative in a leaf's Newton step. "exact": that of all items of the leaf moving together, which
+        listmle, p-listmle, pl-topk and pl-partition have. "diagonal": the sum over its rows, as in LightGBM. None:
+        "exact" where the objective has it.
+    split_hessian : {"constant", "diagonal"}, default="constant"
+        The second derivative of each row that splits are chosen by. "constant": 1, so that splits fit the gradient by
+        least squares. "diagonal": that of the objective, as in LightGBM.
+    reg_lambda : float, default=0.0
+        Added to the second derivative of a leaf, and with split_hessian="diagonal" to that of a split.
+    resample_each_round : bool, default=True
+        Whether ties are shuffled and samples drawn anew in each round, or once.
+    subsample : float, default=1.0
+        The share of the lists that each tree is grown on.
+    colsample_bytree : float, default=1.0
+        The share of the features that each tree may split by.
+    categorical_feature : sequence of int or str, default=()
+        Columns, by number from 0 or by name, whose values are category numbers.
+    monotone_constraints : sequence of {-1, 0, 1}, optional
+        For each feature, 1 if scores must not fall as it grows, −1 if they must not rise, 0 for no constraint.
+    lightgbm_objective : {"lambdarank", "rank_xendcg"}, optional
+        Train with this objective of LightGBM's own; `objective` is then only the loss in `history_`.
+    lightgbm_params : dict, optional
+        Further parameters of LightGBM, by name.
+    metric : str, default="ndcg@10"
+        What validation lists are scored by; the best round is kept.
+    early_stopping_rounds : int, default=50
+        Stop when the validation score has not improved for so many rounds.
+    transforms : sequence, default=()
+        Names of TRANSFORMS, fitted on the training data. Trees need none, and take missing values.
+    random_state : int, RandomState or None, default=0
+        Seed of shuffles, samples and LightGBM.
+    n_jobs : int, optional
+        Threads; None or −1 for all cores.
 
-    Attributes:
-        forest_: the trees. nuisance_: parameters of the objective learned beside them, by name.
-        history_: one record a round; its loss is the mean over lists. best_iteration_, max_grade_, transforms_, …
+    Attributes
+    ----------
+    forest_ : Forest
+        The trees.
+    nuisance_ : dict of str to float
+        Parameters of the objective that were learned beside the trees.
+    history_ : list of dict
+        Iteration, mean loss over lists and validation score of each round.
+    best_iteration_ : int
+        The number of rounds that were kept.
+    max_grade_ : float
+        The highest label of the training data.
+    transforms_ : list
+        The fitted transforms.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where they have names.
 
+    Examples
+    --------
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
     >>> TreeRanker(n_estimators=5, min_child_samples=1, n_jobs=1).fit(data).predict(data).argmax()
@@ -98,8 +132,8 @@ class TreeRanker(Explainable):
         max_depth: int | None = None,
         min_child_samples: int = 10,
         learning_rate: float = 0.1,
-        leaf: str | None = None,
-        split: str = "ones",
+        leaf_hessian: str | None = None,
+        split_hessian: str = "constant",
         reg_lambda: float = 0.0,
         resample_each_round: bool = True,
         subsample: float = 1.0,
@@ -120,8 +154,8 @@ class TreeRanker(Explainable):
         self.max_depth = max_depth
         self.min_child_samples = min_child_samples
         self.learning_rate = learning_rate
-        self.leaf = leaf
-        self.split = split
+        self.leaf_hessian = leaf_hessian
+        self.split_hessian = split_hessian
         self.reg_lambda = reg_lambda
         self.resample_each_round = resample_each_round
         self.subsample = subsample
@@ -147,49 +181,78 @@ class TreeRanker(Explainable):
         init_model: "TreeRanker | None" = None,
         callback: Callback | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
-        machines: Machines | None = None,
+        machines: "Machines | None" = None,
     ) -> Self:
-        """Learn from a dataset, or from features, labels and the query of each row.
+        """Grow trees on a dataset, or on features, labels and the query of each row.
 
-        `validation` is a dataset or such a triple. `init_model` is a fitted tree ranker of the same features: its
-        trees are kept and up to `n_estimators` rounds more are grown, to adapt it to other lists or to go on.
+        An interrupt (Ctrl-C) or a lost machine leaves the ranker fitted with the best rounds so far.
 
-        `callback` gets the record of each round. An interrupt (Ctrl-C) or a lost machine leaves the ranker fitted with
-        the best rounds so far.
+        Parameters
+        ----------
+        X : Dataset or array of shape (n_rows, n_features)
+            The training lists, or the features of their rows; sparse features are taken too.
+        y : array of shape (n_rows,), optional
+            The label of each row, where X is features.
+        qid : array of shape (n_rows,), optional
+            The query of each row, where X is features.
+        group : array of shape (n_lists,), optional
+            In place of qid: the number of rows of each list, one list after the other.
+        validation : Dataset or tuple (X, y, qid), optional
+            Lists that the rounds are scored on by `metric`: the best are kept, and training may stop early.
+        init_model : TreeRanker, optional
+            A fitted ranker of the same features. Its trees are kept, and up to `n_estimators` rounds are added.
+        callback : callable, optional
+            Called with the record of each round, a dict as in `history_`.
+        checkpoint : Checkpoint or path, optional
+            Where to keep the state of the training, to go on from later; with machines, rank 0 keeps it.
+        machines : Machines, optional
+            Connected machines that train together. The data are then the shard of this one, and all end with the same
+            trees.
 
-        With `machines` the data are this machine's shard, of training and of validation lists; the ranker learns from
-        those of all, and is the same on all in the end. Rank 0 keeps the checkpoint.
+        Returns
+        -------
+        TreeRanker
+            The fitted ranker itself.
         """
-        together = SINGLE_MACHINE if machines is None else machines
-        if not isinstance(together, Machines):
-            raise OptionError(f"machines must be luce.Machines(addresses, rank), connected. Got {machines!r}.")
-        with together.working(), Collectives(together) as network:
+        reducers: Any = nullcontext(Reducer())
+        if machines is not None:
+            from luce.rankers.trees.shards import connected  # one machine alone does without the network's modules
+
+            reducers = connected(machines)
+        with reducers as reducer:
             self.check_params()
             training = self.prepare_training_data(X, y, qid, group, validation)
-            shards = exchange_metadata(self, training, init_model, together)
-            self.max_grade_ = max(shard["grade"] for shard in shards)
-            learner = self._learner(training, self._base(init_model), network, shards)
-            kept = None if together.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
-            self._train(learner, training, kept if together.size == 1 else SharedCheckpoint(together, kept), callback)
+            shards = self._shards(reducer, training, getattr(init_model, "forest_", None))
+            learner = self._learner(training, self._init_forest(init_model), reducer, shards)
+            own = None if reducer.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
+            self._train(learner, training, reducer.checkpointer(own), callback)
         return self
+
+    def _shards(self, reducer: Reducer, training: TrainingData, init_forest: Forest | None) -> list[dict[str, Any]]:
+        """The seed and the highest grades of each machine's data; remembers the highest of all."""
+        top = 0.0 if training.validation is None else highest_grade(training.validation)
+        own, settings = {"seed": self.get_seed(), "max_grade": self.max_grade_, "validation_max_grade": top}, {}
+        if reducer.size > 1:
+            own, settings = own | self.data_fingerprint(training.dataset), self.describe(("n_jobs",))
+        shards = reducer.exchange_metadata(own, settings, training, self.transforms_, init_forest)
+        self.max_grade_ = max(shard["max_grade"] for shard in shards)
+        return shards
 
     def _train(
         self, learner: TreeLearner, training: TrainingData, checkpointer: Checkpointer | None, callback: Callback | None
     ) -> None:
-        curve = LearningCurve(
-            metric_of(self.metric).higher_is_better, None if training.validation is None else self.early_stopping_rounds
-        )
+        curve = self.new_curve(validated=training.validation is not None)
 
-        def tell(record: dict[str, float]) -> None:
+        def report(record: dict[str, float]) -> None:
             logger.info("%s: %s", self.get_objective(), record)
             if callback is not None:
                 callback(record)
 
         try:
-            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=tell)
+            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=report)
         except (KeyboardInterrupt, MachineError):
             if curve.best_state is not None:
-                self._keep(learner, curve)
+                self._set_fitted(learner, curve)
             raise
         if not curve.history:
             warnings.warn(
@@ -198,9 +261,10 @@ class TreeRanker(Explainable):
                 LuceWarning,
                 stacklevel=3,
             )
-        self._keep(learner, curve)
+        self._set_fitted(learner, curve)
 
-    def _base(self, init_model: "TreeRanker | None") -> Forest | None:
+    def _init_forest(self, init_model: "TreeRanker | None") -> Forest | None:
+        """The trees to begin with, which must be of the same features and outputs."""
         if init_model is None:
             return None
         if not isinstance(init_model, TreeRanker):
@@ -210,59 +274,46 @@ class TreeRanker(Explainable):
         check_is_fitted(init_model)
         width = width_after(self.transforms_, self.n_features_in_)
         forest = init_model.forest_
-        if len(forest.infos) != width or forest.outputs != self._outputs:
+        if len(forest.feature_infos) != width or forest.outputs != self._n_outputs:
             raise DataError(
-                f"init_model scores {len(forest.infos)} features by {forest.outputs} trees a round; here are "
-                f"{width} features and {self._outputs} trees a round."
+                f"init_model scores {len(forest.feature_infos)} features by {forest.outputs} trees a round; here are "
+                f"{width} features and {self._n_outputs} trees a round."
             )
         return forest
 
     def _learner(
-        self, training: TrainingData, base: Forest | None, network: Collectives, shards: list[dict[str, Any]]
+        self, training: TrainingData, init_forest: Forest | None, reducer: Reducer, shards: list[dict[str, Any]]
     ) -> TreeLearner:
-        dataset, goal, width = training.dataset, self.get_objective(), training.features.shape[1]
-        if self.lightgbm_objective is None and not any(shard["teaching"] for shard in shards):
+        dataset, objective, width = training.dataset, self.get_objective(), training.features.shape[1]
+        has_signal = reducer.gather(objective.has_signal(dataset.labels, dataset.offsets))
+        if self.lightgbm_objective is None and not any(lists.any() for lists in has_signal):
             raise DataError(
-                f"No list of {dataset!r} teaches {goal} anything: one sample alone has no order, nor have equal labels."
+                f"No list of {dataset!r} teaches {objective} anything: one sample alone has no order, nor have equal "
+                "labels."
             )
-        threads, seed = thread_count(self.n_jobs), shards[0]["seed"]
-        parameters = engine_settings(self, width, self._outputs, seed, threads)
-        names = getattr(self, "feature_names_in_", None)
-        columns = columns_of(self.categorical_feature, width, names)
-        native = None if self.lightgbm_objective is None else OwnObjective.of(dataset)
-        parts: dict[str, Any] = {"held_out": training.validation_features, "native": native, "network": network}
-        engine = Engine(training.features, parameters, categorical=columns, **parts)
-        plan = Plan(
-            learning_rate=self.learning_rate,
-            exact=self._leaf == "exact",
-            diagonal_splits=self.split == "diagonal",
-            reg_lambda=self.reg_lambda,
-            subsample=self.subsample,
-            resample_each_round=self.resample_each_round,
-            native=self.lightgbm_objective is not None,
-            monotone=None
-            if self.monotone_constraints is None
-            else np.asarray(self.monotone_constraints, dtype=np.float64),
-            seeded=seeds_of(parameters),
-            seed=seed,
-            n_jobs=threads,
+        seed, top = shards[0]["seed"], max(shard["validation_max_grade"] for shard in shards)
+        parameters = lightgbm_parameters(self, width, self._n_outputs, seed, thread_count(self.n_jobs))
+        grower = TreeGrower(
+            training.features,
+            parameters,
+            categorical=categorical_columns(self.categorical_feature, width, getattr(self, "feature_names_in_", None)),
+            validation_features=training.validation_features,
+            builtin_objective=None if self.lightgbm_objective is None else BuiltinObjective.of(dataset),
+            reducer=reducer,
         )
-
         judge: Any = training.validation
-        top = max(shard["top"] for shard in shards)
 
-        def figure(scores: Floats) -> float:
-            return self.validation_score(self.combine_outputs(scores), judge, top, network.machines.total)
+        def validation_score(scores: Floats) -> float:
+            return self.validation_score(self.combine_outputs(scores), judge, top, reducer.sum)
 
-        return TreeLearner(engine, goal, dataset, training.validation, plan, figure, base)
+        params = boosting_params(self, self._leaf_hessian == "exact", parameters, seed)
+        score = None if judge is None else validation_score
+        return TreeLearner(grower, objective, dataset, has_signal, params, score, init_forest)
 
-    def _keep(self, learner: TreeLearner, curve: LearningCurve) -> None:
-        self._own(learner.forest(curve.best_iteration))
+    def _set_fitted(self, learner: TreeLearner, curve: LearningCurve) -> None:
+        self._set_forest(learner.forest(curve.best_iteration))
         self._nuisance = learner.nuisance[curve.best_iteration]
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
-
-    def _own(self, forest: Forest) -> None:
-        self.forest_, self._booster = forest, booster_of(forest)
 
     @property
     def iteration_limit(self) -> int:
@@ -272,109 +323,18 @@ class TreeRanker(Explainable):
         return () if self.lightgbm_objective is None else ("objective",)
 
     @property
-    def _outputs(self) -> int:
-        return int(self.max_grade_) + 1 if self.get_objective().one_output_per_grade else 1
-
-    @property
-    def _leaf(self) -> str:
-        return self.leaf or ("exact" if self.get_objective().leaf_sums is not None else "diagonal")
-
-    @property
-    def allow_nan(self) -> bool:
-        return True
-
-    def compute_scores(self, features: Any, offsets: Integers) -> Floats:
-        return self.combine_outputs(predicted(self._booster, features, thread_count(self.n_jobs)))
-
-    def combine_outputs(self, outputs: Floats) -> Floats:
-        combine = self.get_objective().ranking_score
-        return outputs if combine is None else combine(outputs.reshape(-1, self._outputs))
-
-    @property
-    def nuisance_(self) -> dict[str, float]:
-        return dict(zip(self.get_objective().nuisance, self._nuisance.tolist(), strict=True))
-
-    def compute_contributions(self, features: Any) -> tuple[Floats, float]:
-        deepest = max(tree.depth for tree in self.forest_.trees)
-        if deepest > DEEPEST:
-            raise OptionError(f"A tree that is {deepest:,} splits deep cannot be explained; {DEEPEST:,} can.")
-        contributions, base = contributed(self._booster, features, thread_count(self.n_jobs))
-        scores = predicted(self._booster, features, thread_count(self.n_jobs))
-        apart = np.abs(base + contributions.sum(axis=1) - scores)
-        if not (apart <= 1e-9 * np.maximum(1, np.abs(scores))).all():  # nor where they are not numbers
-            raise DataError("The trees cannot be explained: they do not tell how many rows are in each leaf.")
-        return contributions, base
-
-    def importance(self, kind: str = "gain") -> Importance:
-        """What the trees make of each feature: the "gain" of all its splits, or how often it does "split".
-
-        Both tell what was learned from, not what it is good for: `permutation_importance` does, for any metric.
-
-        >>> import luce
-        >>> data = luce.from_arrays([[1.0, 7], [3, 7], [2, 7]], [0, 2, 1], ["q", "q", "q"])
-        >>> ranker = TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data)
-        >>> ranker.importance("split").table().to_pylist()
-        [{'feature': '1', 'value': 4.0}, {'feature': '2', 'value': 0.0}]
-        """
-        check_is_fitted(self)
-        if kind not in ("gain", "split"):
-            raise unknown_name("kind of importance", str(kind), ("gain", "split"))
-        values = self._booster.feature_importance(importance_type=kind)
-        return Importance(kind, self.transformed_feature_names, values.astype(np.float64))
-
-    def to_lightgbm(self) -> Any:
-        """The trees as a `lightgbm.Booster` that knows nothing of Luce; its raw scores are ours, one column a grade.
-
-        >>> import luce
-        >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
-        >>> ranker = TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data)
-        >>> bool((ranker.to_lightgbm().predict(data.features) == ranker.predict(data)).all())
-        True
-        """
-        check_is_fitted(self)
-        return booster_of(self.forest_)
-
-    def truncate(self, n_estimators: int) -> "TreeRanker":
-        """The same ranker with no more than its first so many rounds of trees."""
-        check_is_fitted(self)
-        if not 1 <= n_estimators <= self.forest_.rounds:
-            raise OptionError(f"There are {self.forest_.rounds} rounds of trees to keep some of. Got {n_estimators!r}.")
-        shorter = TreeRanker(**self.get_params(deep=False))
-        shorter.__dict__.update(self.__dict__)
-        shorter._own(self.forest_.first(n_estimators))
-        return shorter
+    def _leaf_hessian(self) -> str:
+        return self.leaf_hessian or ("exact" if self.get_objective().leaf_sums is not None else "diagonal")
 
     def check_params(self) -> None:
         super().check_params()
         lightgbm()
-        check_parameters(self.lightgbm_params or {})
-        goal = self.get_objective()
-        if self.leaf == "exact" and goal.leaf_sums is None:
+        check_lightgbm_params(self.lightgbm_params or {})
+        objective = self.get_objective()
+        if self.leaf_hessian == "exact" and objective.leaf_sums is None:
             known = ", ".join(name for name, each in OBJECTIVES.items() if each.leaf_sums is not None)
-            raise OptionError(f"{goal.name} has no exact leaves; those that have: {known}. Take leaf='diagonal'.")
-        if self.monotone_constraints is not None and goal.one_output_per_grade:
-            raise OptionError(f"{goal.name} has one score a grade, which together cannot be kept monotone.")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_booster"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "forest_" in state:
-            self._own(self.forest_)
-
-    def state_dict(self) -> dict[str, NDArray[Any]]:
-        text = np.frombuffer(self.forest_.text().encode(), dtype=np.uint8)
-        return {"model": text, "nuisance": self._nuisance}
-
-    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
-        model, extra = arrays["model"], np.asarray(arrays["nuisance"], dtype=np.float64)
-        if model.dtype != np.uint8 or model.ndim != 1:
-            raise DataError("The model file does not hold trees.")
-        if extra.shape != (len(self.get_objective().nuisance),) or not np.isfinite(extra).all():
-            raise DataError(
-                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
+            raise OptionError(
+                f"{objective.name} has no exact leaf_hessian; those that have: {known}. Take leaf_hessian='diagonal'."
             )
-        width = width_after(self.transforms_, self.n_features_in_)
-        self._own(Forest.parse(model.tobytes().decode("ascii"), width, self._outputs))
-        self._nuisance = extra
+        if self.monotone_constraints is not None and objective.one_output_per_grade:
+            raise OptionError(f"{objective.name} has one score a grade, which together cannot be kept monotone.")

@@ -5,22 +5,20 @@ import numpy as np
 from luce.arrays import Floats, frozen
 from luce.compiled import compiled
 from luce.kernels.leaf_sums import Leaves
-from luce.rankers.trees.forest import Tree
 from luce.threads import over_lists
 
 BLOCK, SIDE_BY_SIDE = 8_192, 2_048
 """Rows of a block for a thread, and of those that are halved together."""
 
 
-def find_leaves(before: Floats, after: Floats, tree: Tree, rounding: float, n_jobs: int) -> Leaves | None:
+def find_leaves(before: Floats, after: Floats, leaf_values: Floats, rounding: float, n_jobs: int) -> Leaves | None:
     """The leaf whose value is by how much a score changed, for each row; None where two values are too near for that.
 
-    >>> tree = Tree({"leaf_value": "0.5 -1 2"})
-    >>> find_leaves(np.zeros(4), np.array([2.0, -1, 0.5, 2]), tree, 1e-15, 1)
+    >>> find_leaves(np.zeros(4), np.array([2.0, -1, 0.5, 2]), np.array([0.5, -1, 2]), 1e-15, 1)
     array([2, 1, 0, 2], dtype=int32)
     """
-    order = np.argsort(tree.values, kind="stable").astype(np.int32)
-    values = tree.values[order]
+    order = np.argsort(leaf_values, kind="stable").astype(np.int32)
+    values = leaf_values[order]
     if len(values) > 1 and np.diff(values).min() <= 4 * rounding:
         return None
     size = 1 << (len(values) - 1).bit_length()

@@ -1,15 +1,17 @@
-"""What the settings of a tree ranker may be, and what they are called in LightGBM."""
+"""What the parameters of a tree ranker may be, and what they are called in LightGBM."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from luce.errors import OptionError, unknown_name
 from luce.options import Choice, Option, Range, boolean, integer, is_integer, number, one_of, or_none
 from luce.rankers.settings import COMMON
+from luce.rankers.trees.learner import BoostingParams
 
-NATIVE = ("lambdarank", "rank_xendcg")
+BUILTIN_OBJECTIVES = ("lambdarank", "rank_xendcg")
 """LightGBM's own objectives for ranking."""
 
 
@@ -23,8 +25,8 @@ PARAM_SPECS = COMMON | {
     "max_depth": or_none(integer(1)),
     "min_child_samples": integer(1, search_space=Range(1, 200, log=True)),
     "learning_rate": number(above=0, search_space=Range(0.02, 0.3, log=True)),
-    "leaf": or_none(one_of("exact", "diagonal")),
-    "split": one_of("ones", "diagonal"),
+    "leaf_hessian": or_none(one_of("exact", "diagonal")),
+    "split_hessian": one_of("constant", "diagonal"),
     "reg_lambda": number(0, search_space=Choice((0.0, 0.1, 1.0, 10.0))),
     "resample_each_round": boolean(),
     "subsample": number(above=0, high=1, search_space=Range(0.3, 1.0)),
@@ -38,7 +40,7 @@ PARAM_SPECS = COMMON | {
             "−1, 0 or 1 for each feature", lambda value: _all(value, lambda one: is_integer(one) and one in (-1, 0, 1))
         )
     ),
-    "lightgbm_objective": or_none(one_of(*NATIVE)),
+    "lightgbm_objective": or_none(one_of(*BUILTIN_OBJECTIVES)),
     "lightgbm_params": or_none(
         Option(
             "parameters of LightGBM by name",
@@ -48,9 +50,9 @@ PARAM_SPECS = COMMON | {
 }
 
 
-def engine_settings(ranker: Any, n_features: int, outputs: int, seed: int, n_jobs: int) -> dict[str, Any]:
+def lightgbm_parameters(ranker: Any, n_features: int, outputs: int, seed: int, n_jobs: int) -> dict[str, Any]:
     """The parameters of LightGBM for a tree ranker."""
-    settings = {
+    parameters = {
         "objective": ranker.lightgbm_objective or "none",
         "num_leaves": ranker.num_leaves,
         "learning_rate": ranker.learning_rate,
@@ -62,21 +64,39 @@ def engine_settings(ranker: Any, n_features: int, outputs: int, seed: int, n_job
         "seed": seed % 2**31,
         "force_row_wise": True,  # LightGBM would time both ways, and sum as the faster does
     }
-    if ranker.split == "diagonal" or ranker.lightgbm_objective is not None:
-        settings["lambda_l2"] = ranker.reg_lambda
+    if ranker.split_hessian == "diagonal" or ranker.lightgbm_objective is not None:
+        parameters["lambda_l2"] = ranker.reg_lambda
     if outputs > 1:
-        settings["num_class"] = outputs
+        parameters["num_class"] = outputs
     if ranker.monotone_constraints is not None:
         if len(ranker.monotone_constraints) != n_features:
             raise OptionError(
                 f"monotone_constraints must say −1, 0 or 1 for each of {n_features} features. "
                 f"Got {ranker.monotone_constraints!r}."
             )
-        settings["monotone_constraints"] = [int(sign) for sign in ranker.monotone_constraints]
-    return {**settings, **(ranker.lightgbm_params or {})}
+        parameters["monotone_constraints"] = [int(sign) for sign in ranker.monotone_constraints]
+    return {**parameters, **(ranker.lightgbm_params or {})}
 
 
-def seeds_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def boosting_params(ranker: Any, exact_leaves: bool, parameters: Mapping[str, Any], seed: int) -> BoostingParams:
+    """What a tree ranker computes its gradients and leaf values by, beside the parameters of LightGBM."""
+    constraints = ranker.monotone_constraints
+    return BoostingParams(
+        learning_rate=ranker.learning_rate,
+        exact_leaves=exact_leaves,
+        split_by_hessian=ranker.split_hessian == "diagonal",
+        reg_lambda=ranker.reg_lambda,
+        subsample=ranker.subsample,
+        resample_each_round=ranker.resample_each_round,
+        builtin_objective=ranker.lightgbm_objective is not None,
+        monotone_constraints=None if constraints is None else np.asarray(constraints, dtype=np.float64),
+        seed_names=_seed_names(parameters),
+        seed=seed,
+        n_jobs=parameters["num_threads"],
+    )
+
+
+def _seed_names(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """The seeds that LightGBM draws with under these parameters, while it grows a tree."""
     drawing = {
         "feature_fraction_seed": parameters["feature_fraction"] < 1 or parameters.get("feature_fraction_bynode", 1) < 1,
@@ -85,16 +105,16 @@ def seeds_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name, draws in drawing.items() if draws)
 
 
-def columns_of(wanted: Sequence[int | str], n_features: int, names: NDArray[Any] | None) -> list[int]:
+def categorical_columns(wanted: Sequence[int | str], n_features: int, names: NDArray[Any] | None) -> list[int]:
     """The numbers of columns that were given by number or by name."""
     known = [] if names is None else names.tolist()
     columns = []
-    for one in wanted:
-        if isinstance(one, str):
-            if one not in known:
-                raise unknown_name("feature", one, known)
-            one = known.index(one)
-        if not 0 <= one < n_features:
-            raise OptionError(f"categorical_feature must name columns from 0 to {n_features - 1}. Got {one}.")
-        columns.append(int(one))
+    for column in wanted:
+        if isinstance(column, str):
+            if column not in known:
+                raise unknown_name("feature", column, known)
+            column = known.index(column)
+        if not 0 <= column < n_features:
+            raise OptionError(f"categorical_feature must name columns from 0 to {n_features - 1}. Got {column}.")
+        columns.append(int(column))
     return columns

@@ -3,6 +3,8 @@
 import json
 import tempfile
 import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,40 +14,86 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from luce.arrays import Floats
+from luce.data.features import Transform
 from luce.errors import MachineError, OptionError
-from luce.optimizers.gradient_descent import Arrays
+from luce.optimizers.gradient_descent import Arrays, Checkpointer
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.ranker import TrainingData, highest_grade
+from luce.rankers.ranker import TrainingData
+from luce.rankers.trees.collectives import Collectives
+from luce.rankers.trees.forest import Forest
+from luce.rankers.trees.lightgbm_package import aliases, lightgbm
 from luce.rankers.trees.machines import Machines
+from luce.rankers.trees.reducer import Reducer
 
 
-def exchange_metadata(ranker: Any, training: TrainingData, init_model: Any, machines: Machines) -> list[dict[str, Any]]:
-    """What each rank has, once it is sure that all train the same ranker."""
-    learned = [transform.name for transform in ranker.transforms_ if not transform.within_lists]
-    if machines.size > 1 and learned:
-        raise OptionError(
-            f"transforms must look at lists one by one where machines share them: {', '.join(learned)} learns "
-            "from all. Leave it out: trees need none."
-        )
-    dataset, judge, names = training.dataset, training.validation, getattr(ranker, "feature_names_in_", None)
-    common = {
-        **ranker.describe(("n_jobs",)),
-        **_versions(),
-        "the number of features": dataset.n_features,
-        "the kind of features": f"{type(training.features).__name__} of {training.features.dtype}",
-        "the names of features": None if names is None else names.tolist(),
-        "the presence of validation lists": judge is not None,
-        "init_model": zlib.crc32(init_model.forest_.text().encode()) if hasattr(init_model, "forest_") else None,
-    }
-    own = {
-        "seed": ranker.get_seed(),
-        "grade": ranker.max_grade_,
-        "top": 0.0 if judge is None else highest_grade(judge),
-        "teaching": bool(ranker.get_objective().has_signal(dataset.labels, dataset.offsets).any()),
-        "rows": dataset.n_rows,
-        **ranker.data_fingerprint(dataset),
-    }
-    return agree(machines, common, own)
+@contextmanager
+def connected(machines: Any) -> Iterator["ShardReducer"]:
+    """The reducer of connected machines; what fails here ends the training on all of them."""
+    if not isinstance(machines, Machines):
+        raise OptionError(f"machines must be luce.Machines(addresses, rank), connected. Got {machines!r}.")
+    with machines.working(), Collectives(machines) as network:
+        yield ShardReducer(machines, network)
+
+
+class ShardReducer(Reducer):
+    """Sums over the shards of several machines, each of which has some of the lists."""
+
+    def __init__(self, machines: Machines, network: Collectives):
+        self.machines, self.network = machines, network
+        self.rank, self.size = machines.rank, machines.size
+
+    def sum(self, values: Floats) -> Floats:
+        return self.machines.total(values)
+
+    def gather(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        return [np.frombuffer(part, dtype=values.dtype) for part in self.machines.gather(values.tobytes())]
+
+    def exchange_metadata(
+        self,
+        own: dict[str, Any],
+        settings: dict[str, Any],
+        training: TrainingData,
+        transforms: Sequence[Transform],
+        init_forest: Forest | None,
+    ) -> list[dict[str, Any]]:
+        learned = [transform.name for transform in transforms if not transform.within_lists]
+        if self.size > 1 and learned:
+            raise OptionError(
+                f"transforms must look at lists one by one where machines share them: {', '.join(learned)} learns "
+                "from all. Leave it out: trees need none."
+            )
+        dataset = training.dataset
+        common = {
+            **settings,
+            **_versions(),
+            "the number of features": dataset.n_features,
+            "the kind of features": f"{type(training.features).__name__} of {training.features.dtype}",
+            "the names of features": dataset.feature_names,
+            "the presence of validation lists": training.validation is not None,
+            "init_model": None if init_forest is None else zlib.crc32(init_forest.text().encode()),
+        }
+        return agree(self.machines, common, {**own, "rows": dataset.n_rows})
+
+    @contextmanager
+    def lightgbm_calls(self) -> Iterator[None]:
+        self.network.open()
+        with self.network.watched():
+            yield
+
+    def shared_bins(self, features: Any, parameters: dict[str, Any], categorical: list[int]) -> Any:
+        """The bins that one machine alone would find in all rows."""
+        if self.size == 1:
+            return None
+        names = aliases("bin_construct_sample_cnt")
+        limit = next((int(parameters[name]) for name in names if name in parameters), 200_000)
+        rows = sampled_rows(self.machines, features, limit, parameters["seed"])
+        parameters |= {"tree_learner": "data", "num_machines": self.size}
+        parameters["feature_pre_filter"] = False  # a sample has too few rows for it
+        return lightgbm().Dataset(rows, params=parameters, categorical_feature=categorical).construct()
+
+    def checkpointer(self, own: Checkpoint | None) -> Checkpointer:
+        return SharedCheckpoint(self.machines, own)
 
 
 @cache
@@ -54,11 +102,11 @@ def _versions() -> dict[str, str]:
 
 
 def agree(machines: Machines, common: dict[str, Any], own: dict[str, Any]) -> list[dict[str, Any]]:
-    """What each rank tells of its own, in the order of ranks; an error on all of them where `common` differs."""
+    """What each rank has of its own, in the order of ranks; an error on all of them where `common` differs."""
     texts = machines.gather(json.dumps([common, own]).encode())
-    told = [json.loads(text) for text in texts]
-    first = told[0][0]
-    for rank, (theirs, _) in enumerate(told):
+    metadata = [json.loads(text) for text in texts]
+    first = metadata[0][0]
+    for rank, (theirs, _) in enumerate(metadata):
         for name in [*first, *theirs]:
             if first.get(name) != theirs.get(name):
                 raise MachineError(
@@ -66,7 +114,7 @@ def agree(machines: Machines, common: dict[str, Any], own: dict[str, Any]) -> li
                     f"{_short(theirs.get(name))} at rank {rank}. Give every rank the same settings, and shards of one "
                     "data set."
                 )
-    return [each for _, each in told]
+    return [each for _, each in metadata]
 
 
 def _short(value: Any) -> str:

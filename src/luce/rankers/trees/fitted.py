@@ -1,0 +1,163 @@
+"""What fitted trees do: score rows, explain scores, become a LightGBM model, go into a file."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from luce.arrays import Floats, Integers
+from luce.data.transform import width_after
+from luce.errors import DataError, OptionError, unknown_name
+from luce.rankers.explanation import Explainable
+from luce.rankers.importance import Importance
+from luce.rankers.trees.forest import Forest
+from luce.rankers.trees.lightgbm_package import forest_booster, predict_contributions, predict_scores
+from luce.threads import thread_count
+
+DEEPEST = 1_000
+"""Splits above a leaf of a tree that can be explained: the work for a row grows with the square of it."""
+
+
+class FittedTrees(Explainable):
+    """The half of `TreeRanker` that needs nothing but its trees."""
+
+    forest_: Forest
+    n_jobs: int | None
+
+    def _set_forest(self, forest: Forest) -> None:
+        self.forest_, self._booster = forest, forest_booster(forest)
+
+    @property
+    def _n_outputs(self) -> int:
+        """How many trees a round grows."""
+        return int(self.max_grade_) + 1 if self.get_objective().one_output_per_grade else 1
+
+    @property
+    def allow_nan(self) -> bool:
+        return True
+
+    def compute_scores(self, features: Any, offsets: Integers) -> Floats:
+        return self.combine_outputs(predict_scores(self._booster, features, thread_count(self.n_jobs)))
+
+    def combine_outputs(self, scores: Floats) -> Floats:
+        """One score a row, of one or several outputs."""
+        combine = self.get_objective().ranking_score
+        return scores if combine is None else combine(scores.reshape(-1, self._n_outputs))
+
+    @property
+    def nuisance_(self) -> dict[str, float]:
+        return dict(zip(self.get_objective().nuisance, self._nuisance.tolist(), strict=True))
+
+    def _contributions(self, features: Any) -> tuple[Floats, float]:
+        deepest = max(tree.depth for tree in self.forest_.trees)
+        if deepest > DEEPEST:
+            raise OptionError(f"A tree that is {deepest:,} splits deep cannot be explained; {DEEPEST:,} can.")
+        contributions, base = predict_contributions(self._booster, features, thread_count(self.n_jobs))
+        scores = predict_scores(self._booster, features, thread_count(self.n_jobs))
+        apart = np.abs(base + contributions.sum(axis=1) - scores)
+        if not (apart <= 1e-9 * np.maximum(1, np.abs(scores))).all():  # nor where they are not numbers
+            raise DataError("The trees cannot be explained: their counts of rows in leaves are wrong.")
+        return contributions, base
+
+    def importance(self, kind: str = "gain") -> Importance:
+        """How much the trees use each feature.
+
+        This says what the trees learned from, not what a ranking would lose: `luce.permutation_importance` does.
+
+        Parameters
+        ----------
+        kind : {"gain", "split"}, default="gain"
+            The sum of the gains of all splits by a feature, or their number.
+
+        Returns
+        -------
+        Importance
+            A value for each feature, as `lightgbm.Booster.feature_importance` gives it.
+
+        Examples
+        --------
+        >>> import luce
+        >>> data = luce.from_arrays([[1.0, 7], [3, 7], [2, 7]], [0, 2, 1], ["q", "q", "q"])
+        >>> ranker = luce.TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data)
+        >>> ranker.importance("split").table().to_pylist()
+        [{'feature': '1', 'value': 4.0}, {'feature': '2', 'value': 0.0}]
+        """
+        check_is_fitted(self)
+        if kind not in ("gain", "split"):
+            raise unknown_name("kind of importance", str(kind), ("gain", "split"))
+        values = self._booster.feature_importance(importance_type=kind)
+        return Importance(kind, self._names, values.astype(np.float64))
+
+    def to_lightgbm(self) -> Any:
+        """The trees as a LightGBM model, which scores without Luce.
+
+        Returns
+        -------
+        lightgbm.Booster
+            Its raw scores are those of the ranker, bit for bit; one column a grade where the objective has an output
+            a grade. It takes features after the ranker's transforms.
+
+        Examples
+        --------
+        >>> import luce
+        >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
+        >>> ranker = luce.TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data)
+        >>> bool((ranker.to_lightgbm().predict(data.features) == ranker.predict(data)).all())
+        True
+        """
+        check_is_fitted(self)
+        return forest_booster(self.forest_)
+
+    def truncate(self, n_estimators: int) -> Self:
+        """The ranker as it was after its first rounds.
+
+        Parameters
+        ----------
+        n_estimators : int
+            How many rounds to keep, at least 1 and at most those there are.
+
+        Returns
+        -------
+        TreeRanker
+            A new ranker; this one is left as it is.
+
+        Examples
+        --------
+        >>> import luce
+        >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
+        >>> ranker = luce.TreeRanker(n_estimators=5, min_child_samples=1, n_jobs=1).fit(data)
+        >>> ranker.truncate(2).forest_.rounds
+        2
+        """
+        check_is_fitted(self)
+        if not 1 <= n_estimators <= self.forest_.rounds:
+            raise OptionError(f"There are {self.forest_.rounds} rounds of trees to keep some of. Got {n_estimators!r}.")
+        shorter = type(self)(**self.get_params(deep=False))
+        shorter.__dict__.update(self.__dict__)
+        shorter._set_forest(self.forest_.first(n_estimators))
+        return shorter
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_booster"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "forest_" in state:
+            self._set_forest(self.forest_)
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        text = np.frombuffer(self.forest_.text().encode(), dtype=np.uint8)
+        return {"model": text, "nuisance": self._nuisance}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
+        model, extra = arrays["model"], np.asarray(arrays["nuisance"], dtype=np.float64)
+        if model.dtype != np.uint8 or model.ndim != 1:
+            raise DataError("The model file does not hold trees.")
+        if extra.shape != (len(self.get_objective().nuisance),) or not np.isfinite(extra).all():
+            raise DataError(
+                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
+            )
+        width = width_after(self.transforms_, self.n_features_in_)
+        self._set_forest(Forest.parse(model.tobytes().decode("ascii"), width, self._n_outputs))
+        self._nuisance = extra

@@ -1,0 +1,95 @@
+"""The LightGBM package: its version, the parameters that Luce cannot hand on, and predictions of its boosters."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from luce.arrays import Floats
+from luce.errors import MissingPackageError, OptionError, load_package
+from luce.rankers.trees.forest import Forest
+from luce.threads import check_threads, one_thread_after_fork
+
+VERSIONS = ((4, 4), (5, 0))
+"""From this version of LightGBM on, and before that one."""
+
+UNSUPPORTED = {
+    "boosting": "trees are kept as they are grown: dart rescales earlier trees, and rf averages them",
+    "data_sample_strategy": "lists are sampled whole: take subsample",
+    "bagging_fraction": "lists are sampled whole: take subsample",
+    "linear_tree": "a leaf has one value",
+    "objective": "it is a parameter of the ranker: objective, or lightgbm_objective",
+    "learning_rate": "it is a parameter of the ranker",
+    "num_leaves": "it is a parameter of the ranker",
+    "num_threads": "it is a parameter of the ranker: n_jobs",
+    "machines": "training on several machines is asked for by fit(…, machines=luce.Machines(…))",
+    "num_machines": "training on several machines is asked for by fit(…, machines=luce.Machines(…))",
+    "tree_learner": "several machines grow a tree each with its own rows, one machine alone with all",
+}
+"""Parameters of LightGBM that `lightgbm_params` cannot hold, and why."""
+
+
+def lightgbm() -> Any:
+    """The package, if it is there in a version that this was tested with."""
+    package = load_package("lightgbm", "trees")
+    found = tuple(int(number) for number in re.findall(r"\d+", package.__version__)[:2])
+    if not VERSIONS[0] <= found < VERSIONS[1]:
+        low, high = (".".join(map(str, version)) for version in VERSIONS)
+        raise MissingPackageError(
+            f"Trees need lightgbm from {low} on and before {high}. Found {package.__version__}; to install it: "
+            "pip install 'luce[trees]'"
+        )
+    one_thread_after_fork("LightGBM", getattr(package.basic._LIB, "LGBM_SetMaxThreads", None))
+    return package
+
+
+def aliases(name: str) -> set[str]:
+    """The names of a parameter of LightGBM; this one alone where a version of LightGBM does not list them."""
+    table = getattr(lightgbm().basic, "_ConfigAliases", None)
+    return {name} if table is None else table.get(name)
+
+
+def check_lightgbm_params(given: Mapping[str, Any]) -> None:
+    """An error for a parameter of LightGBM that Luce sets itself or cannot train with."""
+    for name, reason in UNSUPPORTED.items():
+        for alias in sorted(aliases(name) & given.keys()):
+            if not (name == "boosting" and given[alias] in ("gbdt", "gbrt")):
+                raise OptionError(f"LightGBM's {alias}={given[alias]!r} cannot be used: {reason}.")
+
+
+def lightgbm_features(features: Any) -> Any:
+    """Features in a form that LightGBM takes, without a copy of the numbers."""
+    if not sparse.issparse(features):
+        return features
+    arrays = features.data, features.indices.astype(np.int32, copy=False), features.indptr.astype(np.int32, copy=False)
+    return sparse.csr_matrix(arrays, shape=features.shape)
+
+
+def forest_booster(forest: Forest) -> Any:
+    """The trees as a Booster of LightGBM."""
+    return lightgbm().Booster(model_str=forest.text())
+
+
+def predict_scores(booster: Any, features: Any, n_jobs: int) -> Floats:
+    """The scores of some rows, (N,) or (N, outputs)."""
+    check_threads("LightGBM", n_jobs)
+    rows = lightgbm_features(features)
+    if not rows.shape[0]:
+        outputs = booster.num_model_per_iteration()
+        return np.zeros(0 if outputs == 1 else (0, outputs))
+    return booster.predict(rows, raw_score=True, num_threads=n_jobs)
+
+
+def predict_contributions(booster: Any, features: Any, n_jobs: int) -> tuple[Floats, float]:
+    """What each feature adds to the score of each row, (N, F), and the score to add it to, for trees of one output."""
+    check_threads("LightGBM", n_jobs)
+    rows = lightgbm_features(features)
+    if not rows.shape[0]:
+        return np.zeros(rows.shape), 0.0
+    if sparse.issparse(rows):  # of float32 numbers LightGBM would give back float32 contributions
+        found = booster.predict(rows.astype(np.float64), pred_contrib=True, num_threads=n_jobs).toarray()
+    else:
+        found = booster.predict(rows, pred_contrib=True, num_threads=n_jobs)
+    return np.ascontiguousarray(found[:, :-1]), float(found[0, -1])
