@@ -78,8 +78,8 @@ class Source(io.RawIOBase):
 
     @property
     def position(self) -> int:
-        """The bytes of the file read so far, out of `size`."""
-        return self._file.tell()
+        """The bytes of the file read so far, out of `size`; 0 for a pipe, which does not say."""
+        return self._file.tell() if self._file.seekable() else 0
 
     def readable(self) -> bool:
         return True
