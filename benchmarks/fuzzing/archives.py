@@ -142,7 +142,7 @@ def tensors(chance: random.Random, file: bytes) -> bytes:
 
 
 def stored(chance: random.Random, content: bytes) -> bytes:
-    """The layout of safetensors, and of .luce-data, with a header that lies or with other numbers."""
+    """The layout of safetensors, with a header that lies or with other numbers."""
     length = int.from_bytes(content[:8], "little")
     header, numbers = json.loads(content[8 : 8 + length]), content[8 + length :]
     way = chance.randrange(4)
