@@ -7,39 +7,69 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from luce.arrays import numbers
+from luce.arrays import numbers, offsets_of_sizes
 from luce.data.columns import feature_columns
-from luce.data.grouping import arrow_ids, group_rows
+from luce.data.grouping import Grouping, arrow_ids, group_rows
 from luce.data.ragged import Dataset
 from luce.data.tables import arrow_table, filled, is_pandas, table_of
-from luce.errors import DataError
+from luce.errors import DataError, OptionError
 
 
 def from_arrays(
     X: Any,
     y: Any,
-    qid: Any,
+    qid: Any = None,
     *,
+    group: Any = None,
     document_ids: Any = None,
     item_weights: Any = None,
     list_weights: Any = None,
     feature_names: Sequence[str] | None = None,
     groups: Any = None,
 ) -> Dataset:
-    """The dataset of arrays with one entry a row: features, labels (None = not known yet) and the query of each row.
+    """Make a dataset of arrays with one entry a row.
 
-    X is a NumPy array, nested lists, a SciPy sparse matrix or a data frame, whose column names are then kept.
-    Rows of one query need not be together; `group_rows(qid).position` leads back to the given order.
-    `list_weights` has one entry a list, in order of first appearance. `groups` says whose each row is, for fairness.
+    Which rows belong together is said by `qid` or by `group`: exactly one of them.
 
+    Parameters
+    ----------
+    X : array-like, SciPy sparse array or data frame of shape (N, F)
+        The features. The column names of a data frame become the names of the features.
+    y : array-like of shape (N,) or None
+        The labels; None where they are not known yet.
+    qid : array-like of shape (N,), optional
+        The query of each row. Rows of one query need not be together: lists are in order of first appearance, and
+        `group_rows(qid).position` leads back to the given order.
+    group : array-like of shape (Q,), optional
+        The sizes of the lists, as LightGBM has them: positive integers whose sum is N.
+    document_ids, item_weights, groups : array-like of shape (N,), optional
+        As in `Dataset`, in the order of the rows of `X`.
+    list_weights : array-like of shape (Q,), optional
+        The weight of each list.
+    feature_names : sequence of str, optional
+        The names of the features.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
     >>> data = from_arrays([[0.1], [0.2], [0.3]], [1, 0, 2], ["b", "a", "b"])
     >>> data.labels.tolist(), data.query_ids.to_pylist()
     ([1.0, 2.0, 0.0], ['b', 'a'])
+    >>> from_arrays([[0.1], [0.2], [0.3]], [1, 0, 2], group=[1, 2]).offsets
+    array([0, 1, 3])
     """
     features, names = _matrix(X)
-    grouping = group_rows(qid)
-    n_rows, order = int(features.shape[0]), grouping.order
-    _same_length(n_rows, qid=int(grouping.offsets[-1]))
+    n_rows = int(features.shape[0])
+    grouping = _grouping(qid, group, n_rows)
+
+    def by_list(values: Any) -> Any:
+        if values is None or grouping.order is None:
+            return values
+        return values[grouping.order] if not isinstance(values, pa.Array) else values.take(pa.array(grouping.order))
+
     documents = None if document_ids is None else arrow_ids("document_ids", document_ids).cast(pa.large_string())
     owners = None if groups is None else arrow_ids("groups", groups)
     labels = np.full(n_rows, np.nan) if y is None else numbers("y", _column(y))
@@ -47,16 +77,36 @@ def from_arrays(
     given = {"y": labels, "document_ids": documents, "item_weights": weights, "groups": owners}
     _same_length(n_rows, **{name: len(values) for name, values in given.items() if values is not None})
     return Dataset(
-        features=features if order is None else features[order],
-        labels=labels if order is None else labels[order],
+        features=by_list(features),
+        labels=by_list(labels),
         offsets=grouping.offsets,
         query_ids=grouping.query_ids,
-        document_ids=documents if documents is None or order is None else documents.take(pa.array(order)),
-        item_weights=weights if weights is None or order is None else weights[order],
+        document_ids=by_list(documents),
+        item_weights=by_list(weights),
         list_weights=list_weights,
         feature_names=names if feature_names is None else tuple(feature_names),
-        groups=owners if owners is None or order is None else owners.take(pa.array(order)),
+        groups=by_list(owners),
     )
+
+
+def _grouping(qid: Any, group: Any, n_rows: int) -> Grouping:
+    """The lists that the query of each row or the sizes of the lists describe."""
+    if (qid is None) == (group is None):
+        both = "both" if group is not None else "neither"
+        raise OptionError(f"Give either qid, the query of each row, or group, the sizes of the lists. Got {both}.")
+    if group is None:
+        grouping = group_rows(qid)
+        _same_length(n_rows, qid=int(grouping.offsets[-1]))
+        return grouping
+    sizes = np.asarray(group)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
+        raise DataError(f"group must be one row of integers. Got {sizes.dtype} of shape {sizes.shape}.")
+    if np.any(sizes < 1):
+        at = int(np.argmax(sizes < 1))
+        raise DataError(f"group must be positive, the size of each list. Got {sizes[at]} at list {at}.")
+    if (total := sum(sizes.tolist())) != n_rows:
+        raise DataError(f"group must sum to the {n_rows} rows of X. Its sum is {total}.")
+    return Grouping(None, offsets_of_sizes(sizes), pa.array(np.arange(1, len(sizes) + 1)))
 
 
 def _matrix(X: Any) -> tuple[Any, tuple[str, ...] | None]:

@@ -105,7 +105,7 @@ def dataset_of(table: Table, columns: Columns) -> Dataset:
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
     numbered = columns.features == [str(number) for number in range(1, len(columns.features) + 1)]
-    return Dataset(
+    return Dataset.of_finite_features(
         features=filled(table, columns.features, grouping.position),
         labels=np.full(table.n_rows, np.nan) if labels is None else labels,
         offsets=grouping.offsets,
