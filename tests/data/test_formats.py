@@ -163,13 +163,13 @@ def test_a_csv_file_that_cannot_be_read_says_where(text, expected, tmp_path):
 def test_no_thread_of_arrow_waits_for_python(name, tmp_path, monkeypatch):
     """One that still reads when the process ends, such as after an error, would abort it."""
     write(judged(), tmp_path / name)
-    plain, threads = streams.Source.readinto, set()
+    plain, threads = streams.InputStream.readinto, set()
 
     def noted(source, buffer):
         threads.add(threading.current_thread())
         return plain(source, buffer)
 
-    monkeypatch.setattr(streams.Source, "readinto", noted)
+    monkeypatch.setattr(streams.InputStream, "readinto", noted)
     read(tmp_path / name)
     assert threads == {threading.main_thread()}
 

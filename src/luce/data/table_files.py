@@ -28,7 +28,7 @@ from luce.data.columns import (
 )
 from luce.data.grouping import whole_number_ids
 from luce.data.ragged import Dataset
-from luce.data.streams import Source, check_utf8, open_to_write, text_pieces
+from luce.data.streams import InputStream, check_utf8, open_to_write, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
 from luce.files import replacing
@@ -172,8 +172,8 @@ def _first_schema(path: FilePath, delimiter: str) -> pa.Schema:
     """The columns as the first block of the file has them."""
     from pyarrow import csv
 
-    with Source(path) as stream:
-        piece = next(text_pieces(stream, []), b"")
+    with InputStream(path) as stream:
+        piece = next(text_pieces(stream), b"")
     options = {
         "read_options": csv.ReadOptions(use_threads=False),
         "parse_options": csv.ParseOptions(delimiter=delimiter),

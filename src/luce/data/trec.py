@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from luce.arrays import Floats, Integers, check_rows, list_of_row
 from luce.data.grouping import group_rows, whole_number_ids
 from luce.data.ragged import Dataset
-from luce.data.streams import Source, open_to_write
+from luce.data.streams import InputStream, open_to_write
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.files import replacing
 
@@ -184,7 +184,7 @@ def _read_columns(path: FilePath, form: str) -> tuple[pa.Array, pa.Array, Floats
     """Queries, documents, the number of each line, and the line numbers; blank lines are passed over."""
     width, column = len(form.split()), form.split().index("score" if "score" in form else "grade")
     queries, documents, values, lines = [], [], [], []
-    with Source(path) as source, io.BufferedReader(source, 1 << 20) as file:
+    with InputStream(path) as stream, io.BufferedReader(stream, 1 << 20) as file:
         numbered = _fields(path, file, form, width)
         while block := list(itertools.islice(numbered, LINES)):
             queries.append(pa.array([fields[0] for _, fields in block], pa.large_string()))
