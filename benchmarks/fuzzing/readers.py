@@ -66,7 +66,7 @@ def read_letor_twice(path: Path) -> None:
         same |= isinstance(complete, LuceError) and isinstance(pieces, LuceError)
     assert same, f"one thread and two disagree: {complete!s:.300} {pieces!s:.300}"
     if isinstance(complete, LuceError):
-        assert "There is no room" not in str(complete)
+        assert "There is no memory" not in str(complete)
         raise complete
 
 

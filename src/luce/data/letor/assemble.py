@@ -13,6 +13,7 @@ from luce.arrays import Floats, Integers, offsets_of_sizes, rows_of_lists
 from luce.data.grouping import whole_number_ids
 from luce.data.letor.entries import scatter
 from luce.data.letor.piece import ParsedPiece, SparseRows
+from luce.errors import DataError
 from luce.threads import in_parallel
 
 
@@ -69,7 +70,11 @@ def dense_features(
 
     A piece is dropped as soon as it is copied, so that the table grows as the pieces shrink.
     """
-    table = np.zeros(shape, np.float32)
+    try:
+        table = np.zeros(shape, np.float32)
+    except MemoryError:
+        size = f"{shape[0]:,} rows of {shape[1]:,} features"
+        raise DataError(f"There is no memory for {size}: read with sparse=True, which keeps no zeros.") from None
     starts = offsets_of_sizes([len(piece.labels) for piece in pieces]).tolist()
     left = dict(enumerate(pieces))
     pieces.clear()
