@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from luce.data.features import apply_transforms, fit_transforms
 from luce.data.synthetic import web_search
+from luce.data.transforms import apply_transforms, fit_transforms
 from luce.errors import OptionError
 
 

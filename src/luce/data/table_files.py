@@ -77,7 +77,7 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
                 left -= batch.num_rows
                 if left < 0:
                     break
-                yield validated(batch.select(names))  # in this order, whatever the order in the file
+                yield validated(batch.select(names))  # Arrow also returns the struct `s` for a flat column `s.t`
             if left:
                 shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
                 raise DataError(f"{path} is damaged: it says that it has {n_rows:,} rows; {shown} have another number.")

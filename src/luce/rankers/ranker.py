@@ -18,17 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers, list_blocks, list_of_row
 from luce.data import Dataset, from_arrays, group_rows
-from luce.data.features import (
+from luce.data.transforms import (
     TRANSFORMS,
+    Block,
+    Fill,
     Transform,
     apply_transforms,
+    blocks,
     fit_transforms,
     make_transform,
     restore_transforms,
     unfitted,
 )
-from luce.data.scaling import Fill
-from luce.data.transform import Block, blocks
 from luce.errors import DataError, LuceError
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of

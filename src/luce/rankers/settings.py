@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.data.features import Transform
+from luce.data.transforms import Transform
 from luce.errors import OptionError
 
 THREADS = 1_024
