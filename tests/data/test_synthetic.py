@@ -1,4 +1,4 @@
-"""Made data: the shapes and the truth it promises."""
+"""Synthetic data: the shapes and the truth it promises."""
 
 import numpy as np
 import pytest

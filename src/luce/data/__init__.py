@@ -1,4 +1,4 @@
-"""The data room: files, tables and arrays become one frozen dataset of ragged lists."""
+"""Data: files, tables and arrays become one frozen dataset of ragged lists."""
 
 from luce.data.formats import FORMATS as FORMATS
 from luce.data.formats import format_of as format_of
