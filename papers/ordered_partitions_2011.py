@@ -15,8 +15,8 @@ import numpy as np
 
 from luce.arrays import offsets_of_sizes
 from luce.data import Dataset, split
-from luce.data.second_order import SecondOrder
 from luce.data.synthetic import web_search
+from luce.data.transforms import SecondOrder
 from luce.metrics import evaluate
 from luce.objectives import objective
 from luce.report.svg import Picture

@@ -133,7 +133,7 @@ def tensors(chance: random.Random, file: bytes) -> bytes:
 
 
 def stored(chance: random.Random, content: bytes) -> bytes:
-    """The layout of safetensors, and of .luce-data, with a header that lies or with other numbers."""
+    """The layout of safetensors with a header that lies or with other numbers."""
     header, numbers = taken_apart(content)
     way = chance.randrange(4)
     if way == 0:

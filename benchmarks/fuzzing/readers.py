@@ -66,7 +66,7 @@ def read_letor_twice(path: Path) -> None:
         same |= isinstance(complete, LuceError) and isinstance(pieces, LuceError)
     assert same, f"one thread and two disagree: {complete!s:.300} {pieces!s:.300}"
     if isinstance(complete, LuceError):
-        assert "There is no room" not in str(complete)
+        assert "There is no memory" not in str(complete)
         raise complete
 
 
@@ -183,7 +183,7 @@ READERS = {
     "CSV": Reader(lambda: tables.compressed(tables.csv_files(tables.tables_of_text())), read_data, TEXT),
     "Arrow": Reader(lambda: tables.arrow_files(tables_named(*tables.TABLES)), read_data, aware=(integer,)),
     "Parquet": Reader(lambda: tables.parquet_files(tables_named(*tables.TABLES)), read_data, aware=(integer,)),
-    "mapped": Reader(mapped_files, read_data, aware=(archives.stored,)),
+    "mapped": Reader(mapped_files, read_data, aware=(integer,)),
     "qrels": Reader(tables.qrels_files, read_data, TEXT),
     "run": Reader(tables.run_files, read_run_of_judged, TEXT),
     "tagged": Reader(tables.tagged_files, read_tagged_rows, TEXT),

@@ -17,8 +17,8 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.data import Dataset
-from luce.data.features import apply_transforms, fit_transforms
 from luce.data.synthetic import web_search
+from luce.data.transforms import apply_transforms, fit_transforms
 from luce.kernels.expected_gain import expected_gain
 from luce.kernels.expected_gain.reference import placement_policy_gradient
 from luce.kernels.exposure import exposure

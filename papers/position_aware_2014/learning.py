@@ -9,9 +9,9 @@ from numpy.random import default_rng
 
 from luce.arrays import Floats, list_of_row
 from luce.data import Dataset, parts, rotations
-from luce.data.features import apply_transforms, fit_transforms
 from luce.data.splits import Fold
 from luce.data.synthetic import web_search
+from luce.data.transforms import apply_transforms, fit_transforms
 from luce.metrics import measure
 from luce.objectives import Draw, Objective, objective
 from luce.threads import one_blas_thread

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from luce.data import read_run as read_run
     from luce.data import split as split
     from luce.data import write as write
+    from luce.data import write_run as write_run
     from luce.data.extreme import TaggedData as TaggedData
     from luce.data.extreme import read_tagged as read_tagged
     from luce.data.extreme import write_tagged as write_tagged
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from luce.rankers.trees.machines import Machines as Machines
 
 _HOMES = {
-    "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "split", "write"),
+    "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "split", "write", "write_run"),
     "luce.data.extreme": ("TaggedData", "read_tagged", "write_tagged"),
     "luce.data.rankings": ("Connectivity", "Rankings", "ordered_partition"),
     "luce.data.rankings.files": ("read_rankings",),

@@ -63,7 +63,7 @@ def test_every_format_gives_back_labels_ids_and_features(name, tmp_path):
         [12, 7],
         document_ids=["a", "b", "c", "d", "e"],
     )
-    path = tmp_path / f"data{FORMATS[name].endings[0]}"
+    path = tmp_path / f"data{FORMATS[name].suffixes[0]}"
     write(data, path)
     expected = data.with_features(np.empty((5, 0), np.float32)) if name == "qrels" else data
     same(read(path), expected)
@@ -73,8 +73,8 @@ def test_every_format_gives_back_labels_ids_and_features(name, tmp_path):
 
 
 def test_endings_are_told_apart():
-    names = {ending: name for name, each in FORMATS.items() for ending in each.endings}
-    assert len(names) == sum(len(each.endings) for each in FORMATS.values())
+    names = {ending: name for name, each in FORMATS.items() for ending in each.suffixes}
+    assert len(names) == sum(len(each.suffixes) for each in FORMATS.values())
     assert format_of("x.TXT.GZ").name == "letor"
     assert format_of("fold.1/rank.train").name == "letor"
     assert format_of("x.csv.zst").name == "csv"
@@ -163,13 +163,13 @@ def test_a_csv_file_that_cannot_be_read_says_where(text, expected, tmp_path):
 def test_no_thread_of_arrow_waits_for_python(name, tmp_path, monkeypatch):
     """One that still reads when the process ends, such as after an error, would abort it."""
     write(judged(), tmp_path / name)
-    plain, threads = streams.Source.readinto, set()
+    plain, threads = streams.InputStream.readinto, set()
 
     def noted(source, buffer):
         threads.add(threading.current_thread())
         return plain(source, buffer)
 
-    monkeypatch.setattr(streams.Source, "readinto", noted)
+    monkeypatch.setattr(streams.InputStream, "readinto", noted)
     read(tmp_path / name)
     assert threads == {threading.main_thread()}
 

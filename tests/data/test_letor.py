@@ -389,3 +389,11 @@ def test_a_sparse_file_of_many_features_takes_little_memory(file):
     assert data.features.shape == (1, 2**24)
     assert data.features.nnz == 2
     assert data.feature_names is None
+
+
+def test_a_table_larger_than_any_memory_is_refused(tmp_path):
+    path = tmp_path / "wide.txt"
+    path.write_text("1 qid:1 2147483645:1\n" * 20_000)  # more than 2^47 bytes, all that a process can address
+    with pytest.raises(DataError, match=r"no memory for 20,000 rows of 2,147,483,645 features: read with sparse=True"):
+        read_letor(path, max_features=2**31 - 2, sparse=False)
+    assert read_letor(path, max_features=2**31 - 2).is_sparse

@@ -1,10 +1,8 @@
-"""Files of LETOR text: compressed, cut short, foreign, too long, larger than memory, with list sizes beside them."""
+"""Files of LETOR text: compressed, cut short, foreign, too long, with list sizes beside them."""
 
 import bz2
 import gzip
-from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -134,26 +132,6 @@ def test_progress_goes_to_the_end(file, monkeypatch):
     assert len(calls) > 2
     assert list(done) == sorted(done)
     assert done[-1] == totals[-1] == path.stat().st_size
-
-
-def test_spooled_arrays_are_in_files_and_leave_none(file, tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "PIECE", 1 << 16)
-    row = b"1 qid:%d " + b" ".join(b"%d:0.5" % i for i in range(1, 200)) + b" #docid = abcdefgh\n"
-    path = file(b"".join(row % (number // 9) for number in range(2000)))
-    spool = tmp_path / "spool"
-    spool.mkdir()
-    plain, data = read_letor(path), read_letor(path, spool=spool)
-    np.testing.assert_array_equal(data.features, plain.features)
-    np.testing.assert_array_equal(data.labels, plain.labels)
-    assert data.document_ids.equals(plain.document_ids)
-    maps = Path("/proc/self/maps")
-    if maps.exists():
-        assert str(spool) in maps.read_text()
-        del data
-        assert str(spool) not in maps.read_text()
-    assert list(spool.iterdir()) == []
-    with pytest.raises(DataError, match="There is no room for"):
-        read_letor(path, spool=tmp_path / "nowhere")
 
 
 def test_list_sizes_beside_the_file(file):

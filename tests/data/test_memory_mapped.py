@@ -2,13 +2,13 @@
 
 import json
 import pickle
+from contextlib import contextmanager
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from safetensors.numpy import load_file
 from scipy import sparse
 
-from luce.data import tensor_file
 from luce.data.memory_mapped import read_mapped, write_mapped
 from luce.data.ragged import Dataset
 from luce.errors import DataError
@@ -59,11 +59,17 @@ def test_everything_comes_back(path, name):
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_safetensors_opens_it(path, name):
+def test_arrow_opens_it(path, name):
     write_mapped(DATASETS[name], path)
-    arrays = load_file(path)
-    np.testing.assert_array_equal(arrays["labels"], DATASETS[name].labels)
-    np.testing.assert_array_equal(arrays["offsets"], DATASETS[name].offsets)
+    table, data = pa.ipc.open_file(path).read_all(), DATASETS[name]
+    items = table["items"].combine_chunks()
+    np.testing.assert_array_equal(items.values.field("label").to_numpy(), data.labels)
+    np.testing.assert_array_equal(items.offsets, data.offsets)
+    assert table["query_id"].to_pylist() == data.query_ids.to_pylist()
+    if name == "dense":
+        assert table["items"][0][1]["features"].as_py() == [0, 2, 0]
+    if name == "sparse":
+        assert table["items"][0][0]["features"].as_py() == [{"column": 0, "value": 0.5}, {"column": 2, "value": 7}]
 
 
 def test_ids_that_are_a_slice_of_others(path):
@@ -100,15 +106,15 @@ def test_a_crash_leaves_the_old_file(path, monkeypatch):
     write_mapped(DATASETS["plain"], path)
     old = path.read_bytes()
 
-    class Stops(dict):
-        def __getitem__(self, name):
-            if name == "features":
-                raise KeyboardInterrupt
-            return super().__getitem__(name)
+    @contextmanager
+    def stops(file, schema):
+        file.write(b"ARROW1")
+        raise KeyboardInterrupt
+        yield
 
-    arrays, metadata = tensor_file.map_tensors(path)
+    monkeypatch.setattr(pa.ipc, "new_file", stops)
     with pytest.raises(KeyboardInterrupt):
-        tensor_file.write_tensors(tensor_file.Tensors(Stops(arrays), metadata), path)
+        write_mapped(DATASETS["dense"], path)
     assert path.read_bytes() == old
     assert list(path.parent.iterdir()) == [path]
 
@@ -122,106 +128,152 @@ def test_cut_short_at_every_byte(path, name):
         with pytest.raises(DataError, match=r"cannot be opened as .luce-data"):
             read_mapped(path)
     path.write_bytes(content + b"\0")
-    with pytest.raises(DataError, match="its length is not what its header says"):
+    with pytest.raises(DataError, match=r"cannot be opened as .luce-data"):
         read_mapped(path)
 
 
-def change(path, name, at, value):
-    """Write a number into a stored array."""
+def column(path, name):
+    """A column of a stored file: of the lists, of their items, or of the entries of sparse features."""
+    batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+    if name in batch.schema.names:
+        return batch.column(name)
+    items = batch.column("items").values
+    return items.field(name) if items.type.get_field_index(name) >= 0 else items.field("features").values.field(name)
+
+
+def change(path, name, buffer, kind, at, value):
+    """Write a number into a buffer of a column: 1 has the offsets, the last one the values."""
     content = bytearray(path.read_bytes())
-    start = 8 + int.from_bytes(content[:8], "little")
-    entry = json.loads(content[8:start])[name]
-    kind = np.dtype(tensor_file.KINDS[entry["dtype"]])
-    array = np.frombuffer(content, kind, entry["shape"][0], start + entry["data_offsets"][0])
-    array[at] = value
-    path.write_bytes(content)
+    stored = column(path, name).buffers()[buffer].to_pybytes()
+    assert content.count(stored) >= 1
+    values = np.frombuffer(bytearray(stored), kind)
+    values[at] = value
+    path.write_bytes(content.replace(stored, values.tobytes(), 1))
 
 
 @pytest.mark.parametrize(
-    ("array", "at", "value", "part"),
+    ("name", "buffer", "kind", "at", "value", "part"),
     [
-        ("offsets", 1, 4, "offsets"),
-        ("offsets", 0, -1, "offsets"),
-        ("offsets", -1, 2, "offsets"),
-        ("features.starts", 1, 9, "features"),
-        ("features.starts", -1, 2**31 - 1, "features"),
-        ("features.columns", 2, 3, "features"),
-        ("features.columns", 0, -1, "features"),
-        ("features.columns", 1, 0, "features"),
-        ("query_ids.offsets", 1, -5, "query_ids"),
-        ("query_ids.offsets", -1, 2**60, "query_ids"),
-        ("query_ids.text", 1, 255, "query_ids"),
-        ("document_ids.offsets", 1, 10**12, "document_ids"),
+        ("items", 1, np.int64, 1, 4, "offsets"),
+        ("items", 1, np.int64, 1, -1, "offsets"),
+        ("items", 1, np.int64, 0, -1, None),
+        ("items", 1, np.int64, 3, 2, "offsets"),
+        ("items", 1, np.int64, 3, 2**60, None),
+        ("features", 1, np.int32, 1, 9, "features"),
+        ("features", 1, np.int32, 3, 2**31 - 1, None),
+        ("column", 1, np.int32, 2, 3, "features"),
+        ("column", 1, np.int32, 0, -1, "features"),
+        ("column", 1, np.int32, 1, 0, "features"),
+        ("query_id", 1, np.int64, 1, -5, "query_ids"),
+        ("query_id", 1, np.int64, 3, 2**60, None),
+        ("query_id", 2, np.uint8, 1, 255, "query_ids"),
+        ("document_id", 1, np.int64, 1, 10**12, "document_ids"),
     ],
 )
-def test_what_is_inside_is_checked_on_first_use(path, array, at, value, part):
+def test_what_is_inside_is_checked(path, name, buffer, kind, at, value, part):
     write_mapped(DATASETS["sparse"], path)
-    change(path, array, at, value)
+    change(path, name, buffer, kind, at, value)
+    if part is None:
+        with pytest.raises(DataError, match=r"cannot be opened as .luce-data"):
+            read_mapped(path)
+        return
     data = read_mapped(path)
-    for name in {"offsets", "features", "query_ids", "document_ids"} - {part}:
-        getattr(data, name)
+    for other in {"offsets", "features", "query_ids", "document_ids"} - {part}:
+        getattr(data, other)
     with pytest.raises(DataError, match=f"is damaged: its {part} are wrong"):
         getattr(data, part)
 
 
 def rewrite(path, edit):
-    """Change the header of a stored file."""
-    content = path.read_bytes()
-    start = 8 + int.from_bytes(content[:8], "little")
-    header = edit(json.loads(content[8:start]))
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    text += b" " * (-len(text) % 64 - 8)
-    path.write_bytes(len(text).to_bytes(8, "little") + text + content[start:])
-
-
-def entry(name, **changes):
-    return lambda header: header | {name: header[name] | changes}
+    """Write a stored file again, its record batch changed."""
+    batch = pa.ipc.open_file(path).get_batch(0)
+    changed = edit(batch)
+    with pa.ipc.new_file(path, changed.schema) as writer:
+        writer.write_batch(changed)
 
 
 def metadata(**changes):
-    return lambda header: header | {"__metadata__": header["__metadata__"] | changes}
+    def edit(batch):
+        about = json.loads(batch.schema.metadata[b"luce-data"]) | changes
+        return batch.replace_schema_metadata({"luce-data": json.dumps(about)})
+
+    return edit
+
+
+def said(text):
+    return lambda batch: batch.replace_schema_metadata({"luce-data": text})
+
+
+def items(**changes):
+    """Other columns of items; None leaves one out."""
+
+    def edit(batch):
+        lists = batch.column("items")
+        columns = {each.name: lists.values.field(each.name) for each in lists.values.type.fields} | changes
+        columns = {name: values for name, values in columns.items() if values is not None}
+        structs = pa.StructArray.from_arrays(list(columns.values()), list(columns))
+        return with_column("items", pa.LargeListArray.from_arrays(lists.offsets, structs))(batch)
+
+    return edit
+
+
+def with_column(name, values):
+    def edit(batch):
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True)) | {name: values}
+        columns = {name: values for name, values in columns.items() if values is not None}
+        return pa.record_batch(columns).replace_schema_metadata(batch.schema.metadata)
+
+    return edit
 
 
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
-        (metadata(version="2"), "expected 'luce-data', version 1; it is 'luce-data', version 2"),
-        (metadata(format="pt"), "it is 'pt'"),
-        (metadata(n_features="4"), r"features must be float32 of shape \(3, 4\), and is float32 of shape \(3, 3\)"),
-        (metadata(n_features="many"), "many"),
-        (metadata(n_features=3), "its header has no metadata"),
-        (metadata(feature_names='["a"]'), "feature_names must be 3 strings"),
-        (metadata(feature_names="[1, 2, 3]"), "feature_names must be 3 strings"),
-        (lambda header: {key: header[key] for key in header if key != "__metadata__"}, "its header has no metadata"),
-        (lambda header: [header], "its header has no metadata"),
-        (lambda header: b'{"a":' + b"[" * 100_000, "cannot be opened"),
-        (lambda header: b"\xff\xff", "cannot be opened"),
-        (lambda header: {key: header[key] for key in header if key != "offsets"}, "it has no 'offsets'"),
-        (entry("labels", dtype="BF16"), "labels is of type 'BF16', and only F64, I64"),
-        (entry("labels", dtype="I64"), "labels must be float64 of shape .*, and is int64"),
-        (entry("labels", shape=[3.0]), "not made of whole numbers"),
-        (entry("labels", shape=[-3]), "not made of whole numbers"),
-        (entry("labels", shape=[True, 3]), "not made of whole numbers"),
-        (entry("labels", shape=[4]), "labels is cut short"),
-        (entry("labels", shape=[0, 2**80], data_offsets=[0, 0]), "cannot be opened"),
-        (entry("labels", shape=[], data_offsets=[0, 8]), "cannot be opened"),
-        (entry("labels", data_offsets=[10**9, 10**9 + 24]), "labels is cut short"),
-        (entry("labels", data_offsets=[1, 25]), "labels is not aligned"),
-        (entry("labels", data_offsets=[24]), "cannot be opened"),
-        (entry("offsets", shape=[3], data_offsets=[24, 48]), "query_ids.offsets must be int64 of shape"),
-        (entry("features", shape=[9]), "features must be float32 of shape"),
+        (metadata(version=2), "expected version 1 of the format; it is 2"),
+        (
+            metadata(n_features=4, feature_names=None),
+            r"features must be fixed_size_list<.*\[4\].*, and is fixed_size_list<.*\[3\]",
+        ),
+        (metadata(n_features="3"), "it cannot have '3' features"),
+        (metadata(n_features=-1), "it cannot have -1 features"),
+        (metadata(n_features=True), "it cannot have True features"),
+        (metadata(feature_names=["a"]), "feature_names must be 3 strings"),
+        (metadata(feature_names=[1, 2, 3]), "feature_names must be 3 strings"),
+        (metadata(feature_names=3), "cannot be opened"),
+        (said("[]"), "cannot be opened"),
+        (said("{}"), "it has no 'version'"),
+        (said("[" * 100_000), "cannot be opened"),
+        (said(b"\xff\xff"), "cannot be opened"),
+        (lambda batch: batch.replace_schema_metadata(None), "it has no b'luce-data'"),
+        (with_column("items", None), "it has no .*items"),
+        (with_column("query_id", None), "it has no 'query_id'"),
+        (with_column("items", pa.array([1, 2, 3])), "items must be lists of structs, and are int64"),
+        (with_column("query_id", pa.array([0.5, 1, 2])), "query_id must be int64 or large_string, and is double"),
+        (with_column("query_id", pa.array(["a", None, "c"], pa.large_string())), "query_id must not be null"),
+        (with_column("list_weight", pa.array([1.0, None, 2.0])), "list_weight must not be null"),
+        (items(label=None), "it has no 'label'"),
+        (items(features=None), "it has no 'features'"),
+        (items(label=pa.array([1, 2, 3])), "label must be double, and is int64"),
+        (items(label=pa.array([1.0, None, 2.0])), "label must not be null"),
+        (items(item_weight=pa.array([1, 2, 3])), "item_weight must be double"),
+        (items(document_id=pa.array(["a", "b", "c"]).dictionary_encode()), "document_id must be large_string"),
+        (items(features=pa.array([[1.0], [2.0], [3.0]])), "features must be"),
     ],
 )
-def test_headers_that_lie(path, edit, expected):
+def test_columns_and_metadata_that_are_wrong(path, edit, expected):
     write_mapped(DATASETS["dense"], path)
     rewrite(path, edit)
     with pytest.raises(DataError, match=expected):
         read_mapped(path)
 
 
-def test_a_header_longer_than_the_limit(path):
-    path.write_bytes((10**9).to_bytes(8, "little") + b"{}" * 100)
-    with pytest.raises(DataError, match="cut short or not of this format"):
+def test_more_than_one_record_batch(path):
+    write_mapped(DATASETS["dense"], path)
+    batch = pa.ipc.open_file(path).get_batch(0)
+    with pa.ipc.new_file(path, batch.schema) as writer:
+        writer.write_batch(batch)
+        writer.write_batch(batch)
+    with pytest.raises(DataError, match="expected one record batch; it has 2"):
         read_mapped(path)
 
 

@@ -188,7 +188,7 @@ def test_other_features_leave_the_lists_alone():
     assert other.feature_names == ("a", "b", "c")
     assert other.query_ids is data.query_ids or other.query_ids.equals(data.query_ids)
     assert np.array_equal(other.labels, data.labels, equal_nan=True)
-    with pytest.raises(DataError, match=r"labels must have 3 entries. Got 4"):
+    with pytest.raises(DataError, match=r"features must have 4 rows. Got 3"):
         data.with_features(np.zeros((3, 3)))
 
 

@@ -1,10 +1,10 @@
-"""Made data: the shapes and the truth it promises."""
+"""Synthetic data: the shapes and the truth it promises."""
 
 import numpy as np
 import pytest
 
-from luce.data.features import apply_transforms, fit_transforms
 from luce.data.synthetic import web_search
+from luce.data.transforms import apply_transforms, fit_transforms
 from luce.errors import OptionError
 
 

@@ -253,6 +253,40 @@ def test_ids_of_every_kind_group_rows(qid, ids):
     assert grouping.offsets.tolist() == [0, 2, 3]
 
 
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, lambda sizes: np.array(sizes, np.uint8)])
+def test_list_sizes_group_rows(kind):
+    data = from_arrays([[1], [2], [3], [4]], [0, 1, 2, 3], group=kind([1, 3]), document_ids=list("abcd"))
+    assert data.offsets.tolist() == [0, 1, 4]
+    assert data.query_ids.to_pylist() == [1, 2]
+    assert data.document_ids.to_pylist() == list("abcd")
+
+
+@pytest.mark.parametrize(
+    ("group", "text"),
+    [
+        ([1, 2], "group must sum to the 4 rows of X. Its sum is 3"),
+        ([4, 1], "group must sum to the 4 rows of X. Its sum is 5"),
+        ([4, 0], "group must be positive, the size of each list. Got 0 at list 1"),
+        ([5, -1], "must be positive, the size of each list. Got -1 at list 1"),
+        ([2**63 - 1, 2**63 - 1, 6], "group must sum to the 4 rows of X"),
+        ([2.0, 2.0], "group must be one row of integers. Got float64 of shape"),
+        ([[2, 2]], "group must be one row of integers"),
+        ([True] * 4, "group must be one row of integers. Got bool"),
+        ([], "group must be one row of integers"),
+    ],
+)
+def test_list_sizes_that_do_not_fit_are_refused(group, text):
+    with pytest.raises(DataError, match=text):
+        from_arrays(np.zeros((4, 1)), None, group=group)
+
+
+def test_either_queries_or_list_sizes_are_given():
+    with pytest.raises(OptionError, match="Got neither"):
+        from_arrays([[1]], [0])
+    with pytest.raises(OptionError, match="Got both"):
+        from_arrays([[1]], [0], qid=[1], group=[1])
+
+
 def test_scores_find_the_way_back_to_the_given_rows():
     qid = np.random.default_rng(0).integers(0, 30, 500)
     grouping = group_rows(qid)

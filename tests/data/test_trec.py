@@ -1,9 +1,9 @@
-"""TREC files: judgements and runs meet by query and document, whatever their order."""
+"""TREC files: judgments and runs meet by query and document, whatever their order."""
 
 import numpy as np
 import pytest
 
-from luce.data import Dataset, read, read_run, trec, write, write_run
+from luce.data import Dataset, read, read_run, streams, trec, write, write_run
 from luce.errors import DataError, LuceWarning, OptionError
 
 QRELS = "1 0 da 1\n2 0 x 0\n\n1 0 db -2\n2\t0\té\t3\r\n7 0 z 0.5\n"
@@ -33,12 +33,12 @@ def test_qrels_are_written_and_read_back(judged, name, tmp_path):
     assert again.query_ids.equals(judged.query_ids)
 
 
-def test_what_was_not_observed_is_no_judgement(tmp_path):
+def test_what_was_not_observed_is_no_judgment(tmp_path):
     write(Dataset(np.zeros((2, 1)), [np.nan, 0.1], [0, 2], ["q"], ["a", "b"]), tmp_path / "a.qrels")
     assert (tmp_path / "a.qrels").read_text() == "q 0 b 0.10000000000000001\n"
 
 
-def test_a_run_meets_its_judgements(judged, tmp_path):
+def test_a_run_meets_its_judgments(judged, tmp_path):
     path = tmp_path / "a.run"
     path.write_text(
         "2 Q0 é 1 3.5 t\n9 Q0 u 1 1 t\n1 Q0 new 1 9 t\n1 Q0 da 2 8 t\n1 Q0 x 3 -1e3 t\n8 Q0 u 1 1 t\n9 Q0 v 2 0 t\n"
@@ -53,7 +53,7 @@ def test_a_run_meets_its_judgements(judged, tmp_path):
 
 
 def test_a_run_is_matched_in_any_order_and_across_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(trec, "LINES", 7)
+    monkeypatch.setattr(streams, "PIECE", 64)
     random = np.random.default_rng(0)
     n_lists, n_documents = 20, 30
     grades = random.integers(0, 4, (n_lists, n_documents))
@@ -61,9 +61,9 @@ def test_a_run_is_matched_in_any_order_and_across_blocks(tmp_path, monkeypatch):
     found = random.random((n_lists, n_documents)) < 0.5
     known[:, 0] = found[:, 0] = True
     values = random.random((n_lists, n_documents))
-    judgements = [f"{q} 0 d{d} {grades[q, d]}\n" for q, d in np.argwhere(known)]
+    judgments = [f"{q} 0 d{d} {grades[q, d]}\n" for q, d in np.argwhere(known)]
     retrieved = [f"{q} Q0 d{d} 0 {float(values[q, d])!r} t\n" for q, d in np.argwhere(found)]
-    (tmp_path / "a.qrels").write_text("".join(random.permutation(judgements)))
+    (tmp_path / "a.qrels").write_text("".join(random.permutation(judgments)))
     (tmp_path / "a.run").write_text("".join(random.permutation(retrieved)))
     scores, data = read_run(tmp_path / "a.run", read(tmp_path / "a.qrels"))
     queries = np.repeat(data.query_ids.to_numpy(), data.sizes)
@@ -78,18 +78,19 @@ def test_a_run_is_matched_in_any_order_and_across_blocks(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["b.run", "b.run.gz", "b.run.zst"])
 def test_a_run_is_written_and_read_back(judged, name, tmp_path):
     scores = np.array([1 / 3, 2e-30, -5, np.pi, 4])
-    write_run(tmp_path / name, scores, judged)
+    write_run(scores, judged, tmp_path / name)
     again, data = read_run(tmp_path / name, judged)
     assert data.document_ids.to_pylist() == ["da", "db", "é", "x", "z"]
     assert again.tolist() == [1 / 3, 2e-30, np.pi, -5, 4]
 
 
-def test_a_run_names_the_best_first(tmp_path):
+def test_a_run_names_the_best_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(trec, "LINES", 2)
     data = Dataset(np.zeros((5, 1)), np.zeros(5), [0, 4, 5], ["q", "r"], list("abcde"))
     path = tmp_path / "a.run"
-    write_run(path, [1, 2, 2, -np.inf, -np.inf], data, tag="me")
+    write_run([1, 2, 2, -np.inf, -np.inf], data, path, tag="me")
     assert path.read_text() == "q Q0 b 1 2.0 me\nq Q0 c 2 2.0 me\nq Q0 a 3 1.0 me\n"
-    write_run(path, [1, 2, 2, 0, 7], data, top=1)
+    write_run([1, 2, 2, 0, 7], data, path, top=1)
     assert path.read_text() == "q Q0 b 1 2.0 luce\nr Q0 e 1 7.0 luce\n"
 
 
@@ -109,7 +110,7 @@ def test_a_run_names_the_best_first(tmp_path):
         (b"1 0 a 1\n1 0 \xff 1\n", r"line 2: it is not UTF-8"),
         (b"1 0 a 1\n" + b"x" * 70_000, r"line 2: the line is too long. Got 'x*…'"),
         (b" \n\n", r"a\.qrels is empty; lines `query 0 document grade` are expected"),
-        ("1 0 a 1\n".encode("utf-16"), r"line 1: "),
+        ("1 0 a 1\n".encode("utf-16"), r"a\.qrels must be UTF-8 text. It looks like UTF-16"),
     ],
     ids=lambda value: None if isinstance(value, str) else repr(value[:20]),
 )
@@ -133,7 +134,7 @@ def test_a_run_that_does_not_fit_is_refused(judged, tmp_path):
     with pytest.raises(DataError, match="line 1: its score, 'inf', is not a finite number"):
         read_run(path, judged)
     path.write_text("01 Q0 a 1 2 t\n")
-    with pytest.raises(DataError, match=r"none of its queries was judged. It has 01, the judgements 1"):
+    with pytest.raises(DataError, match=r"none of its queries was judged. It has 01, the judgments 1"):
         read_run(path, judged)
     path.write_text("1 Q0 a 1 2 t\n")
     with pytest.raises(DataError, match="the judged dataset has none"):
@@ -142,7 +143,7 @@ def test_a_run_that_does_not_fit_is_refused(judged, tmp_path):
         read_run(path, Dataset([[1], [1]], [1, 0], [0, 1, 2], [1, 1], ["a", "b"]))
     with pytest.raises(DataError, match="a judged list has one of them twice"):
         read_run(path, Dataset([[1], [1]], [1, 0], [0, 2], [1], ["b", "b"]))
-    with pytest.raises(DataError, match="no judgements to match"):
+    with pytest.raises(DataError, match="no judgments to match"):
         read_run(path, Dataset(np.empty((0, 0)), [], [0], document_ids=[]))
     with pytest.raises(DataError, match="There is no file"):
         read_run(tmp_path / "none.run", judged)
@@ -168,11 +169,11 @@ def test_a_run_that_cannot_be_written_is_refused(judged, tmp_path):
         ({"dataset": Dataset(np.zeros((5, 1)), scores, [0, 5], ["a b"], list("abcde"))}, DataError, "query id 'a b'"),
     ]:
         with pytest.raises(error, match=text):
-            write_run(path, **{"scores": scores, "dataset": judged, **bad})
+            write_run(**{"scores": scores, "dataset": judged, "path": path, **bad})
     assert path.read_text() == "old"
 
 
-def test_list_weights_of_the_judgements_are_kept(tmp_path):
+def test_list_weights_of_the_judgments_are_kept(tmp_path):
     judged = Dataset(np.zeros((2, 1)), [1, 0], [0, 1, 2], ["q", "r"], ["a", "b"], list_weights=[2, 3])
     (tmp_path / "a.run").write_text("q Q0 a 1 5 t\n")
     assert read_run(tmp_path / "a.run", judged)[1].list_weights.tolist() == [2, 3]

@@ -9,7 +9,7 @@ import pytest
 
 import luce
 from luce.arrays import list_blocks
-from luce.data import transform
+from luce.data.transforms import base
 from luce.metrics import measure
 from luce.rankers import LabelRanker, LinearRanker, NeuralRanker, TreeRanker
 from luce.rankers.ranking import ranking_table
@@ -77,7 +77,7 @@ def test_rows_are_scored_in_blocks(kind, data, monkeypatch):
 
     monkeypatch.setattr(ranker, "compute_scores", scores_of, raising=False)
     rows = 20
-    monkeypatch.setattr(transform, "CELLS", rows * test.n_features)
+    monkeypatch.setattr(base, "CELLS", rows * test.n_features)
     np.testing.assert_allclose(ranker.predict(test), expected, rtol=1e-5, atol=1e-6)
     sizes = np.concatenate([np.diff(offsets) for offsets in seen])
     assert len(seen) > 10
@@ -92,7 +92,7 @@ def test_labels_are_scored_in_blocks(monkeypatch):
     ranker, test = LabelRanker(hidden_layer_sizes=(8,), epochs=1, device="cpu", n_jobs=1).fit(tagged()), tagged(seed=1)
     best, scores = ranker.top_labels(test, 3), ranker.predict(test)
     monkeypatch.setattr(ranker, "transform_features", None)  # no copy of all features is asked for
-    monkeypatch.setattr(transform, "SPARSE_ROWS", 7)
+    monkeypatch.setattr(base, "SPARSE_ROWS", 7)
     np.testing.assert_array_equal(ranker.top_labels(test, 3)[0], best[0])
     np.testing.assert_allclose(ranker.predict(test), scores, rtol=1e-5, atol=1e-6)
 
@@ -104,7 +104,7 @@ def test_predicting_takes_little_memory(names, monkeypatch):
     features[::50, ::7] = np.nan
     dataset = luce.Dataset(features, rng.integers(0, 3, 30_000), np.arange(0, 30_001, 100))
     ranker = LinearRanker(max_iter=1, transforms=names, n_jobs=1).fit(dataset)
-    monkeypatch.setattr(transform, "CELLS", 2**16)
+    monkeypatch.setattr(base, "CELLS", 2**16)
     assert peak_of(lambda: ranker.predict(dataset)) < 0.4 * features.nbytes
 
 

@@ -115,7 +115,9 @@ def test_the_best_weights_survive_an_interrupt(parts):
 
 def test_the_gradient_vanishes_at_the_optimum(parts):
     ranker = LinearRanker(tol=1e-15, max_iter=500, n_jobs=1).fit(parts["train"])
-    features = luce.data.features.apply_transforms(ranker.transforms_, parts["train"].features, parts["train"].offsets)
+    features = luce.data.transforms.apply_transforms(
+        ranker.transforms_, parts["train"].features, parts["train"].offsets
+    )
     value, gradient = problem(ranker, features, parts["train"]).value_and_gradient(ranker.coef_)
     assert np.abs(gradient).max() < 1e-3 * value
     assert ranker.history_[-1]["loss"] == pytest.approx(value, rel=1e-12)

@@ -6,7 +6,7 @@ import torch
 from scipy import sparse
 
 import luce
-from luce.data import transform
+from luce.data.transforms import base
 from luce.errors import DataError, LuceError, OptionError
 from luce.objectives import OBJECTIVES
 from luce.rankers import NeuralRanker
@@ -141,7 +141,7 @@ def test_lists_and_the_order_of_rows_play_no_part(data, context):
 def test_chunks_of_lists_change_nothing(data, monkeypatch):
     ranker = quick("listnet", context="attention", epochs=1).fit(data["train"])
     scores = ranker.predict(data["test"])
-    monkeypatch.setattr(transform, "CELLS", 7)
+    monkeypatch.setattr(base, "CELLS", 7)
     np.testing.assert_allclose(ranker.predict(data["test"]), scores, rtol=1e-5, atol=1e-6)
 
 

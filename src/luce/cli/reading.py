@@ -7,7 +7,6 @@ from typing import Any
 
 from luce.cli.options import pairs
 from luce.cli.output import progress
-from luce.errors import OptionError
 
 COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "group")
 """The options that name columns of a table."""
@@ -20,25 +19,20 @@ def read_for(
     like: Any = None,
     judged: bool = True,
 ) -> Any:
-    """What a ranker takes, judged lists or tagged rows, with the features of the model, or of other data, if known;
-    without a ranker, judged lists.
+    """The data that a ranker takes, judged lists or tagged rows, with the features of the model, or of other data, if
+    known; without a ranker, judged lists.
 
     Not `judged`: a table may go without a column of labels.
     """
     from luce.rankers import Ranker
 
-    if ranker is None or isinstance(ranker, Ranker):
-        known = (None, None) if like is None else (like.n_features, like.feature_names)
-        n_features, names = known if ranker is None or not hasattr(ranker, "n_features_in_") else ranker.features
-        return read_data(path, reading, n_features, names, judged)
-    from luce.data.extreme import read_tagged
+    if ranker is not None and not isinstance(ranker, Ranker):
+        from luce.data.formats import TAGGED
 
-    options = pairs(reading, "--read")
-    for option in options:
-        if option not in ("split", "column"):
-            raise OptionError(f"Tagged rows have no option {option!r}. Their options: split, column.")
-    with progress(f"Reading {Path(path).name}"):
-        return read_tagged(path, **options)
+        return _read(TAGGED, path, pairs(reading, "--read"))
+    known = (None, None) if like is None else (like.n_features, like.feature_names)
+    n_features, names = ranker.features if hasattr(ranker, "n_features_in_") else known
+    return read_data(path, reading, n_features, names, judged)
 
 
 def read_data(
@@ -49,7 +43,7 @@ def read_data(
     judged: bool = True,
 ) -> Any:
     """The dataset in a file, read for the features of a model or of the training data, where they are known."""
-    from luce.data import format_of, read
+    from luce.data import format_of
     from luce.data.columns import LABEL
 
     options = pairs(reading, "--read", texts=COLUMNS)
@@ -64,7 +58,11 @@ def read_data(
     for option, value in wanted.items():
         if option in chosen.options and value is not None:
             options.setdefault(option, value)
+    return _read(chosen, path, options)
+
+
+def _read(chosen: Any, path: str | os.PathLike[str], options: dict[str, Any]) -> Any:
     with progress(f"Reading {Path(path).name}") as report:
         if "progress" in chosen.options:
             options["progress"] = lambda done, total: report(done / max(total, 1))
-        return read(path, format=chosen.name, **options)
+        return chosen.read(path, **options)

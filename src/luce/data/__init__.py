@@ -1,6 +1,5 @@
-"""The data room: files, tables and arrays become one frozen dataset of ragged lists."""
+"""Data: files, tables and arrays become one frozen dataset of ragged lists."""
 
-from luce.data.features import TRANSFORMS as TRANSFORMS
 from luce.data.formats import FORMATS as FORMATS
 from luce.data.formats import format_of as format_of
 from luce.data.formats import read as read
@@ -13,5 +12,6 @@ from luce.data.splits import parts as parts
 from luce.data.splits import rotations as rotations
 from luce.data.splits import split as split
 from luce.data.tables import from_table as from_table
+from luce.data.transforms import TRANSFORMS as TRANSFORMS
 from luce.data.trec import read_run as read_run
 from luce.data.trec import write_run as write_run

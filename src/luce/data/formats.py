@@ -1,4 +1,4 @@
-"""FORMATS, the one table of file formats, and `read` and `write`, which find the format by the ending of the name."""
+"""FORMATS, the one table of file formats; `read` and `write` find the format by the suffix of the file name."""
 
 import inspect
 import logging
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from luce.data.columns import choose_columns
+from luce.data.extreme import read_tagged, write_tagged
 from luce.data.letor import read_letor, write_letor
 from luce.data.memory_mapped import read_mapped, write_mapped
 from luce.data.ragged import Dataset
@@ -18,33 +19,52 @@ from luce.errors import DataError, OptionError, unknown_name
 
 logger = logging.getLogger(__name__)
 
+FilePath = str | os.PathLike[str]
+
 
 class Format(NamedTuple):
-    """A file format: its name, the endings that mean it, what it is, and the functions that read and write it.
+    """A file format: its name, the suffixes that mean it, a summary, and the functions that read and write it.
 
     `compressible` files may also end in .gz, .bz2 or .zst.
     """
 
     name: str
-    endings: tuple[str, ...]
+    suffixes: tuple[str, ...]
     summary: str
-    read: Callable[..., Dataset]
-    write: Callable[[Dataset, str | os.PathLike[str]], None]
+    reader: Callable[..., Any]
+    write: Callable[[Any, FilePath], None]
     compressible: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
         """The names of the options that reading takes."""
-        own = inspect.signature(self.read).parameters.values()
-        of_table = any(each.kind is each.VAR_KEYWORD for each in own)
-        columns = list(inspect.signature(choose_columns).parameters)[1:] if of_table else []
-        return (*(each.name for each in own if each.kind is each.KEYWORD_ONLY), *columns)
+        parameters = inspect.signature(self.reader).parameters.values()
+        is_table = any(each.kind is each.VAR_KEYWORD for each in parameters)
+        columns = list(inspect.signature(choose_columns).parameters)[1:] if is_table else []
+        return (*(each.name for each in parameters if each.kind is each.KEYWORD_ONLY), *columns)
+
+    def read(self, path: FilePath, **options: Any) -> Any:
+        """The data in a file of this format; an unknown option, a missing and an empty file are errors."""
+        for name in options:
+            if name not in self.options:
+                takes = ", ".join(self.options) or "none"
+                raise OptionError(f"Format {self.name} has no option {name!r}. Its options: {takes}.")
+        file = Path(path)
+        if not file.exists():
+            raise DataError(f"There is no file {file}.")
+        if file.is_dir():
+            raise DataError(f"{file} is a directory; give the name of a file to read.")
+        if file.is_file() and not file.stat().st_size:
+            raise DataError(f"{file} is empty; at least one row is needed.")
+        data = self.reader(path, **options)
+        logger.info("%s: %r", file, data)
+        return data
 
 
 TEXT = (".txt", ".letor", ".svm", ".svmlight", ".libsvm", ".dat", ".train", ".vali", ".valid", ".test")
 LETOR = "LETOR and SVMlight text, `label qid:7 1:0.5 3:2 #docid = …`, or list sizes in a .query file beside it"
 CSV = "text with a header, separated by commas or tabs, one row an item"
-QRELS = "TREC judgements, `query 0 document grade`: no features, for evaluation"
+QRELS = "TREC judgments, `query 0 document grade`: no features, for evaluation"
 
 FORMATS = {
     each.name: each
@@ -58,10 +78,35 @@ FORMATS = {
     )
 }
 
+TAGGED = Format("tagged", (), "extreme-classification text", read_tagged, write_tagged, compressible=True)
+"""The format of `TaggedData`. It is not in the table: no suffix means it, and other data come out of it."""
 
-def read(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Dataset:
-    """The dataset in a file, in the format that its ending says or that is named; options are those of the format.
 
+def read(path: FilePath, *, format: str | None = None, **options: Any) -> Dataset:
+    """Read a dataset from a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. Its suffix says its format, also before .gz, .bz2 or .zst.
+    format : str, optional
+        The name of the format, a key of `luce.data.FORMATS`, where the suffix does not say it.
+    **options
+        The options of the format, such as `sparse=True` of LETOR text or `label="clicks"` of a table.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        The file is missing, empty, or not of its format; the text says where.
+    OptionError
+        The format or an option is unknown.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     name = Path(folder) / "small.csv"
@@ -69,26 +114,24 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
     ...     read(name)
     Dataset(2 rows, 1 list, 1 feature, labels 0 to 2)
     """
-    chosen = format_of(path, format)
-    for name in options:
-        if name not in chosen.options:
-            takes = ", ".join(chosen.options) or "none"
-            raise OptionError(f"Format {chosen.name} has no option {name!r}. Its options: {takes}.")
-    file = Path(path)
-    if not file.exists():
-        raise DataError(f"There is no file {file}.")
-    if file.is_dir():
-        raise DataError(f"{file} is a directory; give the name of a file to read.")
-    if not file.stat().st_size:
-        raise DataError(f"{file} is empty; at least one row is needed.")
-    dataset = chosen.read(path, **options)
-    logger.info("%s: %r", file, dataset)
+    dataset: Dataset = format_of(path, format).read(path, **options)
     return dataset
 
 
-def write(dataset: Dataset, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a dataset in the format that the ending says or that is named; what was there stays whole until it is done.
+def write(dataset: Dataset, path: FilePath, *, format: str | None = None) -> None:
+    """Write a dataset to a file; a file that was there before stays complete until the new one is.
 
+    Parameters
+    ----------
+    dataset : Dataset
+        What to write.
+    path : str or path-like
+        The file to write. Its suffix says the format.
+    format : str, optional
+        The name of the format, a key of `luce.data.FORMATS`, where the suffix does not say it.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(Dataset([[0.5], [0.1]], [1, 0], [0, 2]), Path(folder) / "small.parquet")
@@ -98,8 +141,8 @@ def write(dataset: Dataset, path: str | os.PathLike[str], *, format: str | None 
     format_of(path, format).write(dataset, path)
 
 
-def format_of(path: str | os.PathLike[str], name: str | None = None) -> Format:
-    """The format that is named, or that the ending of a path means.
+def format_of(path: FilePath, name: str | None = None) -> Format:
+    """The format of this name, or the one that the suffix of a path means.
 
     >>> format_of("fold1/train.txt.gz").name
     'letor'
@@ -109,16 +152,16 @@ def format_of(path: str | os.PathLike[str], name: str | None = None) -> Format:
             raise unknown_name("format", name, FORMATS)
         return FORMATS[name]
     file = Path(path)
-    packed = file.suffix.lower() in COMPRESSIONS
-    ending = Path(file.stem).suffix.lower() if packed else file.suffix.lower()
+    compressed = file.suffix.lower() in COMPRESSIONS
+    suffix = Path(file.stem).suffix.lower() if compressed else file.suffix.lower()
     for each in FORMATS.values():
-        if ending in each.endings and packed and not each.compressible:
+        if suffix in each.suffixes and compressed and not each.compressible:
             raise OptionError(
                 f"{file}: {each.name} files are not read or written as {file.suffix}; leave that ending out."
             )
-        if ending in each.endings:
+        if suffix in each.suffixes:
             return each
     if file.is_dir():
         raise DataError(f"{file} is a directory; give the name of a file.")
-    known = "; ".join(f"{each.name} ({' '.join(each.endings)})" for each in FORMATS.values())
-    raise OptionError(f"{file}: the ending {ending!r} means no format. Say which by format=…: {known}.")
+    known = "; ".join(f"{each.name} ({' '.join(each.suffixes)})" for each in FORMATS.values())
+    raise OptionError(f"{file}: the ending {suffix!r} means no format. Say which by format=…: {known}.")

@@ -13,10 +13,16 @@ from luce.errors import DataError
 class Grouping(NamedTuple):
     """How rows become lists.
 
-    Attributes:
-        order: row of the caller at each row of the dataset; None where the rows stay where they are.
-        offsets: int64 (Q+1,).
-        query_ids: Arrow array of the Q different ids, in the order in which they first appear.
+    Attributes
+    ----------
+    order : ndarray of shape (N,) or None
+        Row of the caller at each row of the dataset; None where the rows stay where they are.
+    offsets : ndarray of shape (Q + 1,)
+        Where each list begins.
+    query_ids : pyarrow.Array of length Q
+        The different ids, in the order in which they first appear.
+    position : ndarray of shape (N,) or None
+        Row of the dataset at each row of the caller: `scores[position]` is in the caller's order.
     """
 
     order: Integers | None
@@ -34,8 +40,21 @@ class Grouping(NamedTuple):
 
 
 def group_rows(qid: Any, name: str = "qid") -> Grouping:
-    """Lists of the rows with equal ids: lists in order of first appearance, rows inside a list in their order.
+    """Group rows with equal ids into lists: lists in order of first appearance, rows inside a list in their order.
 
+    Parameters
+    ----------
+    qid : array-like of shape (N,)
+        The query of each row, integers or strings.
+    name : str
+        What an error calls it.
+
+    Returns
+    -------
+    Grouping
+
+    Examples
+    --------
     >>> grouping = group_rows(["b", "a", "b"])
     >>> grouping.order, grouping.offsets, grouping.query_ids.to_pylist()
     (array([0, 2, 1]), array([0, 2, 3]), ['b', 'a'])

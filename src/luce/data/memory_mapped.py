@@ -1,29 +1,40 @@
-"""The stored form of a dataset, one `.luce-data` file mapped into memory: it opens at once, whatever its size."""
+"""The stored form of a dataset, an Arrow IPC file mapped into memory: it opens at once, whatever its size.
+
+One record batch has a row for each list: `query_id`, `list_weight`, and `items`, a list of structs of `label`,
+`features`, `document_id`, `item_weight` and `group`. Dense features are lists of fixed size, so that they are one
+contiguous array; sparse ones are lists of (`column`, `value`).
+"""
 
 import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import fields
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Integers, check_offsets
+from luce.arrays import check_offsets
 from luce.compiled import compiled
 from luce.data.ragged import Dataset
-from luce.data.tensor_file import Tensors, cannot_open, map_tensors, write_tensors
+from luce.data.streams import open_to_read
 from luce.errors import DataError
+from luce.files import replacing
 from luce.threads import over_lists
 
-FORMAT = {"format": "luce-data", "version": "1"}
+METADATA = b"luce-data"
+VERSION = 1
+LIST_COLUMNS = ("query_id", "list_weight", "items")
+ITEM_COLUMNS = ("label", "features", "document_id", "item_weight", "group")
+NUMBERS = {"label": "labels", "item_weight": "item_weights", "list_weight": "list_weights"}
 
 
 def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a dataset, everything in it, block by block: it may be larger than memory.
+    """Write a dataset, everything in it, without a copy of its arrays.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -31,134 +42,145 @@ def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     ...     read_mapped(f"{folder}/train.luce-data")
     Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2)
     """
-    arrays = {"labels": dataset.labels, "offsets": dataset.offsets, **_stored_ids("query_ids", dataset.query_ids)}
-    if dataset.is_sparse:
-        csr = dataset.features
-        arrays |= {"features.values": csr.data, "features.columns": csr.indices, "features.starts": csr.indptr}
-    else:
-        arrays["features"] = dataset.features
-    for name in ("document_ids", "groups"):
-        if getattr(dataset, name) is not None:
-            arrays |= _stored_ids(name, getattr(dataset, name))
-    for name in ("item_weights", "list_weights"):
-        if getattr(dataset, name) is not None:
-            arrays[name] = getattr(dataset, name)
-    metadata = FORMAT | {"n_features": str(dataset.n_features)}
-    if dataset.feature_names is not None:
-        metadata["feature_names"] = json.dumps(dataset.feature_names, ensure_ascii=False)
-    write_tensors(Tensors(arrays, metadata), path)
+    items = {"label": pa.array(dataset.labels)}
+    if dataset.is_sparse or dataset.n_features:
+        items["features"] = _feature_lists(dataset)
+    for column in ITEM_COLUMNS[2:]:
+        if (values := getattr(dataset, f"{column}s")) is not None:
+            items[column] = pa.array(values)
+            if items[column].null_count:
+                raise DataError(f"{column}s must all be there to be stored. {items[column].null_count} are missing.")
+    structs = pa.StructArray.from_arrays(list(items.values()), list(items))
+    lists = {"query_id": dataset.query_ids, "items": pa.LargeListArray.from_arrays(dataset.offsets, structs)}
+    if dataset.list_weights is not None:
+        lists["list_weight"] = pa.array(dataset.list_weights)
+    about = {"version": VERSION, "n_features": dataset.n_features, "feature_names": dataset.feature_names}
+    batch = pa.record_batch(lists).replace_schema_metadata({METADATA: json.dumps(about, ensure_ascii=False)})
+    with (
+        replacing(path) as partial_file,
+        pa.OSFile(str(partial_file), "wb") as file,
+        pa.ipc.new_file(file, batch.schema) as writer,
+    ):
+        writer.write_batch(batch)
 
 
-def _stored_ids(name: str, ids: pa.Array) -> dict[str, NDArray[Any]]:
-    if ids.null_count:
-        raise DataError(f"{name} must all be there to be stored. {ids.null_count} are missing.")
-    if pa.types.is_integer(ids.type):
-        return {name: ids.cast(pa.int64()).to_numpy()}
-    _, offsets, text = (ids := ids.cast(pa.large_string())).buffers()
-    ends = np.frombuffer(offsets, np.int64)[ids.offset : ids.offset + len(ids) + 1] if len(ids) else np.zeros(1, int)
-    letters = np.frombuffer(text or b"", np.uint8)[ends[0] : ends[-1]]
-    return {f"{name}.offsets": ends - ends[0] if ends[0] else ends, f"{name}.text": letters}
+def _feature_lists(dataset: Dataset) -> pa.Array:
+    features = dataset.features
+    if not dataset.is_sparse:
+        return pa.FixedSizeListArray.from_arrays(pa.array(features.reshape(-1)), dataset.n_features)
+    entries = pa.StructArray.from_arrays([pa.array(features.indices), pa.array(features.data)], ["column", "value"])
+    kind = pa.ListArray if features.indptr.dtype == np.int32 else pa.LargeListArray
+    return kind.from_arrays(pa.array(features.indptr), entries)
 
 
 def read_mapped(path: str | os.PathLike[str]) -> Dataset:
     """The dataset of a `.luce-data` file. No array is read before it is used, and none can be changed.
 
-    A file comes from outside. That its arrays fit together is checked here. What is inside them is checked on first use
-    where it could lead a computation out of its arrays: offsets, positions of entries, text. Numbers are trusted.
+    A file comes from outside. That its arrays have the right types and lengths is checked here. What is inside them is
+    checked on first use where it could lead a computation out of its arrays: offsets, columns of entries, text.
+    Numbers are trusted.
     """
-    arrays, metadata = map_tensors(path)
+    open_to_read(path).close()  # a clear error where that is impossible
     dataset = object.__new__(MappedDataset)
     try:
-        if FORMAT.items() - metadata.items():
-            found = f"{metadata.get('format')!r}, version {metadata.get('version')}"
-            raise ValueError(f"expected {FORMAT['format']!r}, version {FORMAT['version']}; it is {found}")
-        n_features = int(metadata["n_features"])
-        names = json.loads(metadata["feature_names"]) if "feature_names" in metadata else None
-        _check_shapes(arrays, n_features, names)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise cannot_open(path, error) from error
-    dataset._set(
-        labels=arrays["labels"],
-        item_weights=arrays.get("item_weights"),
-        list_weights=arrays.get("list_weights"),
-        feature_names=None if names is None else tuple(names),
-        _stored=Stored(os.fspath(path), arrays, n_features),
-    )
+        with pa.memory_map(str(path)) as file:
+            reader = pa.ipc.open_file(file)
+            about = json.loads((reader.schema.metadata or {})[METADATA])
+            if about["version"] != VERSION:
+                raise ValueError(f"expected version {VERSION} of the format; it is {about['version']}")
+            if reader.num_record_batches != 1:
+                raise ValueError(f"expected one record batch; it has {reader.num_record_batches}")
+            batch = reader.get_batch(0)
+        batch.validate()
+        columns, n_features = _columns(batch), about["n_features"]
+        names = _checked_names(n_features, about["feature_names"])
+        _check_columns(columns, n_features)
+        numbers = {name: _values(columns[name]) if name in columns else None for name in NUMBERS}
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise DataError(f"{os.fspath(path)} cannot be opened as .luce-data: {what}.") from error
+    dataset._set(feature_names=names, **{NUMBERS[name]: values for name, values in numbers.items()})
+    dataset._set(_path=os.fspath(path), _columns=columns, _n_features=n_features)
     return dataset
 
 
-def _check_shapes(arrays: dict[str, NDArray[Any]], n_features: int, names: Any) -> None:
-    """That every array is there, and of the type and length that the others ask for."""
-    for name, (shape, kind) in _shapes(arrays, n_features).items():
-        array = arrays[name]
-        if array.shape != shape or array.dtype != kind:
-            raise ValueError(f"{name} must be {kind} of shape {shape}, and is {array.dtype} of shape {array.shape}")
-    if not 0 <= n_features < 2**31:
-        raise ValueError(f"it cannot have {n_features} features")
+def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    """The columns of the lists and of their items by name; others are not looked at."""
+    items = batch.column("items")
+    if not (pa.types.is_large_list(items.type) and pa.types.is_struct(items.type.value_type)):
+        raise ValueError(f"items must be lists of structs, and are {items.type}")
+    of_lists = {name: batch.column(name) for name in LIST_COLUMNS if name in batch.schema.names}
+    fields_there = [field.name for field in items.values.type.fields]
+    return of_lists | {name: items.values.field(name) for name in ITEM_COLUMNS if name in fields_there}
+
+
+def _checked_names(n_features: Any, names: Any) -> tuple[str, ...] | None:
+    if type(n_features) is not int or not 0 <= n_features < 2**31:
+        raise ValueError(f"it cannot have {n_features!r} features")
     if names is not None and not (len(names) == n_features and all(isinstance(name, str) for name in names)):
         raise ValueError(f"feature_names must be {n_features} strings")
+    return None if names is None else tuple(names)
 
 
-def _shapes(arrays: dict[str, NDArray[Any]], n_features: int) -> dict[str, tuple[tuple[int, ...], str]]:
-    n_rows, n_lists = len(arrays["labels"]), len(arrays["offsets"]) - 1
-    shapes: dict[str, tuple[tuple[int, ...], str]] = {
-        "labels": ((n_rows,), "float64"),
-        "offsets": ((n_lists + 1,), "int64"),
-    }
-    if "features" in arrays:
-        shapes["features"] = (n_rows, n_features), "float32"
-    else:
-        entries = (len(arrays["features.values"]),)
-        counted = "int32" if arrays["features.starts"].dtype == np.int32 else "int64"
-        shapes["features.values"] = entries, "float32"
-        shapes["features.columns"] = entries, counted
-        shapes["features.starts"] = (n_rows + 1,), counted
-    for name, length in (("query_ids", n_lists), ("document_ids", n_rows), ("groups", n_rows)):
-        if f"{name}.text" in arrays:
-            shapes[f"{name}.text"] = (len(arrays[f"{name}.text"]),), "uint8"
-            shapes[f"{name}.offsets"] = (length + 1,), "int64"
-        elif name in arrays or name == "query_ids":
-            shapes[name] = (length,), "int64"
-    for name, length in (("item_weights", n_rows), ("list_weights", n_lists)):
-        if name in arrays:
-            shapes[name] = (length,), "float64"
-    return shapes
+def _check_columns(columns: dict[str, pa.Array], n_features: int) -> None:
+    """That every column is there, has the type that it must have, and no nulls."""
+    ids, number = (pa.int64(), pa.large_string()), (pa.float64(),)
+    dense = (pa.list_(pa.float32(), n_features),) if n_features else ()
+    kinds = ((pa.list_, pa.int32()), (pa.large_list, pa.int64()))
+    entries = (kind(pa.struct([("column", index), ("value", pa.float32())])) for kind, index in kinds)
+    allowed = {"query_id": ids, "label": number, "features": (*dense, *entries), "document_id": ids[1:], "group": ids}
+    allowed |= {"item_weight": number, "list_weight": number, "items": (columns["items"].type,)}
+    for name, types in allowed.items():
+        if name not in columns and (name in ("query_id", "label") or (name == "features" and n_features)):
+            raise KeyError(name)
+        if name in columns and columns[name].type not in types:
+            raise ValueError(f"{name} must be {' or '.join(map(str, types))}, and is {columns[name].type}")
+        if name in columns and columns[name].null_count:
+            raise ValueError(f"{name} must not be null")
+    if columns["items"].values.null_count:
+        raise ValueError("items must not be null")
 
 
-class Stored(NamedTuple):
-    """The arrays of a file, with what it takes to check them."""
+class MappedDataset(Dataset):
+    """A dataset in a file; its offsets, features and ids are checked on first use."""
 
-    path: str
-    arrays: dict[str, NDArray[Any]]
-    n_features: int
+    _path: str
+    _columns: dict[str, pa.Array]
+    _n_features: int
 
+    def __reduce__(self) -> Any:
+        return partial(Dataset.unchecked, **{field.name: getattr(self, field.name) for field in fields(Dataset)}), ()
+
+    @cached_property
     def features(self) -> Any:
-        if "features" in self.arrays:
-            return self.arrays["features"]
-        values, columns, starts = (self.arrays[f"features.{name}"] for name in ("values", "columns", "starts"))
+        column, shape = self._columns.get("features"), (self.n_rows, self._n_features)
         with self._checking("features"):
-            rows = check_offsets(starts, len(columns))
-            wrong = np.zeros(1, np.int64)
-            over_lists(_check_columns, rows, columns, self.n_features, wrong)
-            if wrong[0]:
-                raise ValueError("columns must rise within a row, and be less than the number of features")
-            matrix = sparse.csr_array((values, columns, starts), shape=(len(rows) - 1, self.n_features), copy=False)
-        matrix.has_canonical_format = True
-        return matrix
+            if column is None:
+                return np.empty(shape, np.float32)
+            return _values(column.values).reshape(shape) if hasattr(column.type, "list_size") else _csr(column, shape)
 
-    def offsets(self) -> Integers:
+    @cached_property
+    def offsets(self) -> Any:
         with self._checking("offsets"):
-            return check_offsets(self.arrays["offsets"], len(self.arrays["labels"]))
+            return check_offsets(_values(self._columns["items"].offsets), self.n_rows)
 
-    def ids(self, name: str) -> pa.Array | None:
-        if name in self.arrays:
-            return pa.array(self.arrays[name])
-        if f"{name}.text" not in self.arrays:
-            return None
-        offsets, text = self.arrays[f"{name}.offsets"], self.arrays[f"{name}.text"]
+    @cached_property
+    def query_ids(self) -> Any:
+        return self._ids("query_ids", "query_id")
+
+    @cached_property
+    def document_ids(self) -> Any:
+        return self._ids("document_ids", "document_id")
+
+    @cached_property
+    def groups(self) -> Any:
+        return self._ids("groups", "group")
+
+    def _ids(self, name: str, column: str) -> pa.Array | None:
+        ids = self._columns.get(column)
         with self._checking(name):
-            ids = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(text))
-            ids.validate(full=True)
+            if ids is not None:
+                ids.validate(full=True)
         return ids
 
     @contextmanager
@@ -166,37 +188,32 @@ class Stored(NamedTuple):
         try:
             yield
         except ValueError as error:
-            raise DataError(f"{self.path} is damaged: its {name} are wrong. {error}") from error
+            raise DataError(f"{self._path} is damaged: its {name} are wrong. {error}") from error
 
 
-class MappedDataset(Dataset):
-    """A dataset in a file, whose parts are checked on first use."""
+def _values(column: pa.Array) -> NDArray[Any]:
+    """The numbers of a column, which stay where they are in the file."""
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=True)
+    if not values.flags.aligned:
+        raise ValueError("its arrays are not aligned")
+    return values
 
-    _stored: Stored
 
-    @cached_property
-    def features(self) -> Any:
-        return self._stored.features()
-
-    @cached_property
-    def offsets(self) -> Any:
-        return self._stored.offsets()
-
-    @cached_property
-    def query_ids(self) -> Any:
-        return self._stored.ids("query_ids")
-
-    @cached_property
-    def document_ids(self) -> Any:
-        return self._stored.ids("document_ids")
-
-    @cached_property
-    def groups(self) -> Any:
-        return self._stored.ids("groups")
+def _csr(rows: pa.Array, shape: tuple[int, int]) -> Any:
+    columns, values = (_values(rows.values.field(name)) for name in ("column", "value"))
+    indptr = _values(rows.offsets)
+    offsets = check_offsets(indptr, len(columns))
+    wrong = np.zeros(1, np.int64)
+    over_lists(_check_entries, offsets, columns, shape[1], wrong)
+    if wrong[0]:
+        raise ValueError("columns must rise within a row, and be less than the number of features")
+    matrix = sparse.csr_array((values, columns, indptr), shape=shape, copy=False)
+    matrix.has_canonical_format = True
+    return matrix
 
 
 @compiled
-def _check_columns(first, last, starts, columns, n_columns, wrong):
+def _check_entries(first, last, starts, columns, n_columns, wrong):
     for row in range(first, last):
         previous = -1
         for entry in range(starts[row], starts[row + 1]):

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -30,19 +30,42 @@ BLOCK = 65_536
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Q lists of N items in all; list q owns the rows offsets[q]:offsets[q+1]. Frozen: no field and no array changes.
+    """Q lists of N items in all; list q owns the rows `offsets[q]:offsets[q + 1]`.
 
-    Attributes:
-        features: float32 (N, F), dense or a SciPy CSR array; NaN = missing, infinity is refused.
-        labels: float64 (N,), any finite grade, higher is better; NaN = not observed.
-        offsets: int64 (Q+1,).
-        query_ids: Arrow array of Q integers or strings.
-        document_ids: Arrow array of N strings, or None.
-        item_weights: float64 (N,), not negative, or None.
-        list_weights: float64 (Q,), not negative, or None.
-        groups: Arrow array of N integers or strings, such as the seller of each item, or None.
-        feature_names: F names; None where the features are numbered from 1.
+    Everything is checked when a dataset is made, and no field and no array can be changed after that.
 
+    Parameters
+    ----------
+    features : array-like or SciPy sparse array of shape (N, F)
+        Kept as float32, dense or CSR; NaN = missing, infinity is refused.
+    labels : array-like of shape (N,)
+        Any finite grade, higher is better; NaN = not observed. Kept as float64.
+    offsets : array-like of shape (Q + 1,)
+        Where each list begins; the last entry is N. Kept as int64.
+    query_ids : array-like of shape (Q,), optional
+        Integers or strings, kept as an Arrow array; 1 to Q where not given.
+    document_ids : array-like of shape (N,), optional
+        Strings, kept as an Arrow array.
+    item_weights : array-like of shape (N,), optional
+        Not negative, kept as float64.
+    list_weights : array-like of shape (Q,), optional
+        Not negative, kept as float64.
+    feature_names : sequence of str of length F, optional
+        None where the features are numbered from 1.
+    groups : array-like of shape (N,), optional
+        Integers or strings that say whose each item is, such as its seller, for fairness. Kept as an Arrow array.
+
+    Attributes
+    ----------
+    n_rows, n_lists, n_features : int
+        N, Q and F.
+    sizes : ndarray of shape (Q,)
+        The number of items of each list.
+    is_sparse : bool
+        Whether the features are a CSR array.
+
+    Examples
+    --------
     >>> data = Dataset([[0.5], [0.1], [0.3]], [2, 0, 1], [0, 2, 3])
     >>> data
     Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2)
@@ -61,20 +84,23 @@ class Dataset:
     groups: Any = None
 
     def __post_init__(self) -> None:
-        features = checked_features(self.features)
-        labels = numbers("labels", self.labels, features.shape[0])
+        self._set(features=checked_features(self.features))
+        self._check_lists()
+
+    def _check_lists(self) -> None:
+        """Check and convert everything but the features."""
+        labels = numbers("labels", self.labels, self.features.shape[0])
         _refuse_infinite("labels", labels)
         offsets = check_offsets(self.offsets, len(labels))
         n_lists = len(offsets) - 1
         self._set(
-            features=features,
             labels=frozen(labels),
             offsets=frozen(offsets),
             query_ids=_ids("query_ids", self.query_ids, n_lists) or pa.array(np.arange(1, n_lists + 1)),
             document_ids=_ids("document_ids", self.document_ids, len(labels)),
             item_weights=_weights("item_weights", self.item_weights, len(labels)),
             list_weights=_weights("list_weights", self.list_weights, n_lists),
-            feature_names=_names(self.feature_names, features.shape[1]),
+            feature_names=_names(self.feature_names, self.features.shape[1]),
             groups=_ids("groups", self.groups, len(labels)),
         )
         if _look_like_ranks(labels, offsets):
@@ -82,7 +108,7 @@ class Dataset:
                 "The labels of every list are 1…n, as ranks are. Labels are grades: higher is better. "
                 "If 1 means best, give negated ranks instead.",
                 LuceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _set(self, **values: Any) -> None:
@@ -91,9 +117,16 @@ class Dataset:
 
     @classmethod
     def unchecked(cls, **values: Any) -> "Dataset":
-        """A dataset of arrays that were checked when they were stored; for readers of our own stored form only."""
+        """A dataset of arrays that come from another one, or were checked when they were stored."""
         dataset = object.__new__(cls)
         dataset._set(**{field.name: values.get(field.name) for field in fields(cls)})
+        return dataset
+
+    @classmethod
+    def of_finite_features(cls, features: Any, **values: Any) -> "Dataset":
+        """A dataset of float32 features whose reader has refused infinite ones; everything else is checked."""
+        dataset = cls.unchecked(features=features if sparse.issparse(features) else frozen(features), **values)
+        dataset._check_lists()
         return dataset
 
     @property
@@ -130,13 +163,29 @@ class Dataset:
         return self.feature_names[column] if self.feature_names else str(column + 1)
 
     def take(self, lists: ArrayLike) -> "Dataset":
-        """The dataset of these lists, in this order."""
+        """The dataset of these lists, in this order.
+
+        Parameters
+        ----------
+        lists : array-like of int
+            Numbers of lists, from 0.
+
+        Returns
+        -------
+        Dataset
+        """
         chosen = np.asarray(lists, dtype=np.int64)
         return self._rows(rows_of_lists(self.offsets, chosen), offsets_of_sizes(self.sizes[chosen]), chosen)
 
     def observed(self) -> "Dataset":
         """The dataset of the items that have a label, in the lists that have such items.
 
+        Returns
+        -------
+        Dataset
+
+        Examples
+        --------
         >>> Dataset([[1], [2], [3]], labels=[1, np.nan, np.nan], offsets=[0, 2, 3]).observed()
         Dataset(1 row, 1 list, 1 feature, labels 1 to 1)
         """
@@ -164,9 +213,28 @@ class Dataset:
         )
 
     def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> "Dataset":
-        """The same lists described by other features."""
-        names = None if feature_names is None else tuple(feature_names)
-        return replace(self, features=features, feature_names=names)
+        """The same lists described by other features.
+
+        Parameters
+        ----------
+        features : array-like or SciPy sparse array of shape (N, F')
+            The other features, one row an item.
+        feature_names : sequence of str, optional
+            Their names.
+
+        Returns
+        -------
+        Dataset
+        """
+        checked = checked_features(features)
+        if checked.shape[0] != self.n_rows:
+            raise DataError(f"features must have {self.n_rows} rows. Got {checked.shape[0]}.")
+        others = {each.name for each in fields(Dataset)} - {"features", "feature_names"}
+        return Dataset.unchecked(
+            features=checked,
+            feature_names=_names(feature_names, checked.shape[1]),
+            **{name: getattr(self, name) for name in others},
+        )
 
     def __repr__(self) -> str:
         def count(n: int, word: str) -> str:
@@ -181,7 +249,17 @@ class Dataset:
 def concatenate(datasets: Sequence[Dataset]) -> Dataset:
     """One dataset of the lists of several, in order; they must have the same features.
 
-    A list stays a list: two parts that hold the same query id give two lists.
+    A list stays a list: two datasets that hold the same query id give two lists. What not all of them have, such as
+    weights, is left out.
+
+    Parameters
+    ----------
+    datasets : sequence of Dataset
+        At least one.
+
+    Returns
+    -------
+    Dataset
     """
     first = datasets[0]
     for other in datasets[1:]:
@@ -192,15 +270,15 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
         values = [getattr(dataset, name) for dataset in datasets]
         if any(value is None for value in values):
             return None
-        return np.concatenate(values) if isinstance(values[0], np.ndarray) else _concatenate_ids(values)
+        return frozen(np.concatenate(values)) if isinstance(values[0], np.ndarray) else _concatenate_ids(values)
 
     if any(dataset.is_sparse for dataset in datasets):
         features: Any = sparse.vstack([sparse.csr_array(d.features) for d in datasets], format="csr")
     else:
         features = joined("features")
-    return Dataset(
+    return Dataset.unchecked(
         features=features,
-        offsets=offsets_of_sizes(np.concatenate([dataset.sizes for dataset in datasets])),
+        offsets=frozen(offsets_of_sizes(np.concatenate([dataset.sizes for dataset in datasets]))),
         feature_names=first.feature_names,
         **{
             name: joined(name)

@@ -10,7 +10,7 @@ from luce.data.ragged import Dataset, concatenate
 from luce.errors import DataError, OptionError
 
 
-class Divisible(Protocol):
+class Splittable(Protocol):
     """What can be split: lists of items, or tagged rows, each a list of its labels."""
 
     @property
@@ -19,7 +19,7 @@ class Divisible(Protocol):
     def take(self, lists: Integers) -> Self: ...
 
 
-Data = TypeVar("Data", bound=Divisible)
+Data = TypeVar("Data", bound=Splittable)
 
 
 class Fold(NamedTuple):
@@ -31,8 +31,24 @@ class Fold(NamedTuple):
 
 
 def split(dataset: Data, fractions: Sequence[float] = (0.8, 0.2), seed: int = 0) -> tuple[Data, ...]:
-    """Datasets of about these fractions of the lists, drawn at random; every list is in just one, none is empty.
+    """Split a dataset by list, at random: every list is in just one part, and none is empty.
 
+    Parameters
+    ----------
+    dataset : Dataset or TaggedData
+        What to split; of tagged rows, each is a list.
+    fractions : sequence of float
+        The share of the lists in each part; positive, with sum 1.
+    seed : int
+        The same seed gives the same split on every machine.
+
+    Returns
+    -------
+    tuple of Dataset or TaggedData
+        One for each fraction.
+
+    Examples
+    --------
     >>> data = Dataset(np.zeros((10, 1)), np.zeros(10), np.arange(11))
     >>> train, test = split(data, (0.7, 0.3), seed=1)
     >>> train.n_lists, test.n_lists
@@ -45,8 +61,23 @@ def split(dataset: Data, fractions: Sequence[float] = (0.8, 0.2), seed: int = 0)
 
 
 def parts(dataset: Data, k: int = 5, seed: int = 0) -> tuple[Data, ...]:
-    """k parts of equal size, to one list, drawn at random; give them to `rotations` for a cross-validation.
+    """Split a dataset by list into k parts of equal size, to one list; `rotations` makes a cross-validation of them.
 
+    Parameters
+    ----------
+    dataset : Dataset or TaggedData
+        What to split.
+    k : int
+        The number of parts, at least 2.
+    seed : int
+        The same seed gives the same parts on every machine.
+
+    Returns
+    -------
+    tuple of Dataset or TaggedData
+
+    Examples
+    --------
     >>> data = Dataset(np.zeros((10, 1)), np.zeros(10), np.arange(11))
     >>> [part.n_lists for part in parts(data, 3)]
     [4, 3, 3]
@@ -62,6 +93,17 @@ def rotations(parts: Sequence[Dataset]) -> Iterator[Fold]:
     Of five parts the first fold trains on 1, 2, 3, validates on 4 and tests on 5; the next starts at part 2, and so on.
     Of two parts there is one to train and one to test, and no validation.
 
+    Parameters
+    ----------
+    parts : sequence of Dataset
+        At least two.
+
+    Yields
+    ------
+    Fold
+
+    Examples
+    --------
     >>> data = [Dataset([[i]], [0], [0, 1], [i]) for i in (1, 2, 3, 4, 5)]
     >>> folds = list(rotations(data))
     >>> [part.query_ids.to_pylist() for part in folds[1]]

@@ -1,22 +1,28 @@
-"""Files as streams of bytes, plain or compressed by their ending, with one clear error for each way a file can fail."""
+"""Files as streams of bytes, plain or compressed by their suffix, with one clear error for each way a file can fail."""
 
 import bz2
 import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from luce.errors import DataError
+from luce.threads import in_parallel
+
+Bytes = NDArray[np.uint8]
+Parsed = TypeVar("Parsed")
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "Zstandard"}
-"""The endings of compressed files."""
+"""The suffixes of compressed files."""
 
 PIECE = 1 << 20
 """Bytes of text handed out together."""
@@ -48,16 +54,16 @@ def open_to_read(path: str | os.PathLike[str]) -> io.FileIO:
         raise DataError(f"{os.fspath(path)!r} cannot be the name of a file: {error}.") from error
 
 
-class Source(io.RawIOBase):
+class InputStream(io.RawIOBase):
     """A file to read, decompressed as it is read; use it in a `with` block.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "note.gz"
-    ...     _ = path.write_bytes(gzip.compress(b"whole"))
-    ...     with Source(path) as source:
-    ...         source.read()
-    b'whole'
+    ...     _ = path.write_bytes(gzip.compress(b"text"))
+    ...     with InputStream(path) as stream:
+    ...         stream.read()
+    b'text'
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -78,8 +84,8 @@ class Source(io.RawIOBase):
 
     @property
     def position(self) -> int:
-        """The bytes of the file read so far, out of `size`."""
-        return self._file.tell()
+        """The bytes of the file read so far, out of `size`; 0 for a pipe, which does not say."""
+        return self._file.tell() if self._file.seekable() else 0
 
     def readable(self) -> bool:
         return True
@@ -100,28 +106,24 @@ class Source(io.RawIOBase):
         super().close()
 
 
-def text_pieces(source: Source, spare: list[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
-    """Pieces of whole lines, each ending with a line end; the mark of UTF-8 at the start of a file is left out.
-
-    A piece is a view of a larger buffer, its `base`; buffers put into `spare` are used again.
-    """
+def text_pieces(stream: InputStream) -> Iterator[Bytes]:
+    """Pieces of complete lines, each ending with a line end; the byte order mark of UTF-8 is left out."""
     carried = np.empty(0, np.uint8)
     start = None
     while True:
         # Twice the carried part: a line of many pieces is then copied a few times, not once a piece.
-        size = PIECE + 2 * len(carried)
-        buffer = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 8, np.uint8)
+        buffer = np.empty(PIECE + 2 * len(carried), np.uint8)
         buffer[: len(carried)] = carried
-        filled = _fill(source, buffer, len(carried))
+        filled = _fill(stream, buffer, len(carried))
         ended = filled < len(buffer)
         if start is None:
-            start = _start_of_text(source, bytes(buffer[: min(4, filled)]))
+            start = _start_of_text(stream, bytes(buffer[: min(4, filled)]))
         if ended and filled > start and buffer[filled - 1] != ord("\n"):
             buffer[filled] = ord("\n")
             filled += 1
         cut = _after_last_line(buffer, filled)
         if filled - cut > LONGEST_LINE:
-            raise DataError(f"{source.path} has a line that has not ended after {LONGEST_LINE:,} bytes.")
+            raise DataError(f"{stream.path} has a line that has not ended after {LONGEST_LINE:,} bytes.")
         if cut > start:
             yield buffer[start:cut]
             start = 0
@@ -130,11 +132,39 @@ def text_pieces(source: Source, spare: list[NDArray[np.uint8]]) -> Iterator[NDAr
         carried = buffer[cut:filled].copy()
 
 
+def parse_pieces(
+    pieces: Iterator[Bytes], parse: Callable[[Bytes], Parsed], threads: int
+) -> Iterator[tuple[Bytes, Parsed]]:
+    """Each piece of a text with what `parse` makes of it, in order; the next are read while others are parsed.
+
+    An error of the file is raised after the pieces before it, so that a bad line before it comes first.
+    """
+    # Several pieces a thread, so that none waits long for the others; few enough to need little memory.
+    wanted = max(threads, min(8 * threads, 32))
+    failures: list[DataError] = []
+
+    def next_batch() -> list[Bytes]:
+        batch: list[Bytes] = []
+        try:
+            batch.extend(islice(pieces, wanted))
+        except DataError as error:
+            failures.append(error)
+        return batch
+
+    batch = next_batch()
+    while batch:
+        following, *parsed = in_parallel([next_batch, *(partial(parse, text) for text in batch)], threads)
+        yield from zip(batch, parsed, strict=True)
+        batch = following
+    if failures:
+        raise failures[0]
+
+
 def check_utf8(path: str | os.PathLike[str]) -> None:
     """An error that names the first byte of a text file that is not UTF-8, where there is one."""
     lines = before = 0
-    with Source(path) as source:
-        for piece in text_pieces(source, []):
+    with InputStream(path) as stream:
+        for piece in text_pieces(stream):
             text = bytes(piece)
             try:
                 text.decode()
@@ -147,13 +177,13 @@ def check_utf8(path: str | os.PathLike[str]) -> None:
             lines, before = lines + text.count(b"\n"), before + len(text)
 
 
-def _fill(source: Source, buffer: NDArray[np.uint8], filled: int) -> int:
-    while filled < len(buffer) and (count := source.readinto(buffer[filled:])):
+def _fill(stream: InputStream, buffer: Bytes, filled: int) -> int:
+    while filled < len(buffer) and (count := stream.readinto(buffer[filled:])):
         filled += count
     return filled
 
 
-def _after_last_line(buffer: NDArray[np.uint8], filled: int) -> int:
+def _after_last_line(buffer: Bytes, filled: int) -> int:
     window = 1 << 16  # most often the last line end is near
     for end in range(filled, 0, -window):
         start = max(0, end - window)
@@ -163,15 +193,15 @@ def _after_last_line(buffer: NDArray[np.uint8], filled: int) -> int:
     return 0
 
 
-def _start_of_text(source: Source, opening: bytes) -> int:
+def _start_of_text(stream: InputStream, opening: bytes) -> int:
     for mark, what in _FOREIGN.items():
         if opening.startswith(mark):
-            raise DataError(f"{source.path} must be UTF-8 text. It looks like {what}.")
+            raise DataError(f"{stream.path} must be UTF-8 text. It looks like {what}.")
     return 3 if opening.startswith(b"\xef\xbb\xbf") else 0
 
 
 def open_to_write(partial: Path, target: str | os.PathLike[str]) -> Any:
-    """A stream that writes to `partial`, compressed as the ending of `target` says."""
+    """A stream that writes to `partial`, compressed as the suffix of `target` says."""
     match Path(target).suffix.lower():
         case ".gz":
             return _Gzip(partial)

@@ -1,4 +1,4 @@
-"""Data with a known truth: judged lists like web search, tagged rows."""
+"""Synthetic data with a known truth: judged lists like web search, tagged rows."""
 
 from typing import NamedTuple
 
@@ -19,11 +19,19 @@ GRADE_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
 
 DOCUMENT_TRAITS, QUERY_TRAITS = 11, 3
 ROWS = 16_384
-"""Documents made together."""
+"""Documents drawn together."""
 
 
-class Made(NamedTuple):
-    """A dataset and the truth behind its labels: the score of each row without the noise of the judges."""
+class SyntheticLists(NamedTuple):
+    """A dataset and the truth behind its labels.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        The judged lists.
+    truth : ndarray of shape (N,)
+        The score of each row without the noise of the judges.
+    """
 
     dataset: Dataset
     truth: Floats
@@ -48,16 +56,35 @@ def web_search(
     world_seed: int = 0,
     noise: float = 0.5,
     missing: float = 0.0,
-) -> Made:
-    """Judged lists shaped like web search, with the truth behind the labels.
+) -> SyntheticLists:
+    """Draw judged lists shaped like web search, with the truth behind the labels.
 
     Grades 0 to 4 are skewed (about 52, 32, 13, 2, 1 %), lengths are ragged (log-normal), a tenth of the features is
     constant within a query, others are counts, heavy-tailed or mostly zero; quality is not linear in any of them.
-    Datasets of one `world_seed` share the truth, whatever their `seed`: train on one and test on the other.
-    `noise` is the judges', `missing` the share of values that are missing.
 
-    >>> made = web_search(n_lists=100, n_features=20, mean_length=30, seed=1)
-    >>> made.dataset.n_lists, made.dataset.n_features, len(made.truth) == made.dataset.n_rows
+    Parameters
+    ----------
+    n_lists, n_features : int
+        The number of lists and of features.
+    mean_length : float
+        The mean number of items of a list.
+    seed : int
+        Seed of the lists.
+    world_seed : int
+        Seed of the truth, which datasets of one `world_seed` share: train on one `seed` and test on another.
+    noise : float
+        Standard deviation of the judges' noise.
+    missing : float
+        Share of the feature values that are missing, from 0 to below 1.
+
+    Returns
+    -------
+    SyntheticLists
+
+    Examples
+    --------
+    >>> data, truth = web_search(n_lists=100, n_features=20, mean_length=30, seed=1)
+    >>> data.n_lists, data.n_features, len(truth) == data.n_rows
     (100, 20, True)
     """
     _check(1, n_lists=n_lists, n_features=n_features, mean_length=mean_length)
@@ -84,7 +111,7 @@ def web_search(
         features[rows] = _features(world, traits, queries[of_row], random)
         if missing:
             features[rows][random.random(features[rows].shape, dtype=np.float32) < missing] = np.nan
-    return Made(Dataset(features, labels, offsets, document_ids=_document_ids(offsets)), frozen(truth))
+    return SyntheticLists(Dataset(features, labels, offsets, document_ids=_document_ids(offsets)), frozen(truth))
 
 
 def _check(least: float, **given: float) -> None:
@@ -143,11 +170,28 @@ def _document_ids(offsets: Integers) -> pa.Array:
 def tagged_documents(
     n_rows: int, *, n_words: int = 300, n_labels: int = 100, most_labels: int = 9, seed: int = 0
 ) -> TaggedData:
-    """Documents as counts of words, each tagged with one to `most_labels` labels, some far more common than others.
+    """Draw documents as counts of words, each tagged with a few labels, some far more common than others.
 
     A document has a few topics. Its labels are the first of a Plackett-Luce draw whose scores follow from its topics
-    and from how common a label is. Seeds give other documents of the same world.
+    and from how common a label is.
 
+    Parameters
+    ----------
+    n_rows : int
+        The number of documents.
+    n_words, n_labels : int
+        The number of words, which are the features, and of labels.
+    most_labels : int
+        A document has from one to this many labels.
+    seed : int
+        Other seeds give other documents with the same truth.
+
+    Returns
+    -------
+    TaggedData
+
+    Examples
+    --------
     >>> tagged_documents(50, n_labels=20)
     TaggedData(50 rows, 300 features, 20 labels, 5.42 a row, sparse)
     """

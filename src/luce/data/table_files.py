@@ -28,7 +28,7 @@ from luce.data.columns import (
 )
 from luce.data.grouping import whole_number_ids
 from luce.data.ragged import Dataset
-from luce.data.streams import Source, check_utf8, open_to_write, text_pieces
+from luce.data.streams import InputStream, check_utf8, open_to_write, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
 from luce.files import replacing
@@ -77,7 +77,7 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
                 left -= batch.num_rows
                 if left < 0:
                     break
-                yield validated(batch.select(names))  # in this order, whatever the order in the file
+                yield validated(batch.select(names))  # Arrow also returns the struct `s` for a flat column `s.t`
             if left:
                 shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
                 raise DataError(f"{path} is damaged: it says that it has {n_rows:,} rows; {shown} have another number.")
@@ -172,8 +172,8 @@ def _first_schema(path: FilePath, delimiter: str) -> pa.Schema:
     """The columns as the first block of the file has them."""
     from pyarrow import csv
 
-    with Source(path) as stream:
-        piece = next(text_pieces(stream, []), b"")
+    with InputStream(path) as stream:
+        piece = next(text_pieces(stream), b"")
     options = {
         "read_options": csv.ReadOptions(use_threads=False),
         "parse_options": csv.ParseOptions(delimiter=delimiter),

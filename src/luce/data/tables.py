@@ -40,13 +40,33 @@ def from_table(
     list_weight: Choice = LIST_WEIGHT,
     group: Choice = GROUP,
 ) -> Dataset:
-    """The dataset of a table with one row an item: pandas, Polars, DuckDB, Arrow, or anything else that speaks Arrow.
+    """Make a dataset of a table with one row an item.
 
-    A column is named, or found under one of its usual names; `label=None` says that there are no labels yet.
-    The features are the columns named, or all others, which must then be numbers. A null is a missing value.
-    Rows of one query need not be together: they are brought together, queries in order of first appearance.
-    Columns named 1, 2, … F give numbered features. `group` says whose an item is, such as its seller, for fairness.
+    A column is found under one of its usual names where it is not named here. A null is a missing value. Rows of one
+    query need not be together: they are brought together, queries in order of first appearance.
 
+    Parameters
+    ----------
+    table : pandas, Polars, DuckDB or Arrow table
+        Or anything else that speaks Arrow's C stream interface.
+    query : str
+        The column that says which rows belong together.
+    label : str or None
+        The column of the labels; None says that there are no labels yet.
+    features : sequence of str, optional
+        The feature columns; by default all others, which must then be numbers. Columns named 1, 2, … F give numbered
+        features.
+    document, weight, list_weight : str, optional
+        The columns of document ids, item weights and list weights.
+    group : str, optional
+        The column that says whose an item is, such as its seller, for fairness.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
     >>> table = pa.table({"query": ["b", "a", "b"], "label": [1, 0, 2], "length": [3.5, None, 2.0]})
     >>> data = from_table(table)
     >>> data, data.labels.tolist(), data.feature_names
@@ -105,7 +125,7 @@ def dataset_of(table: Table, columns: Columns) -> Dataset:
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
     numbered = columns.features == [str(number) for number in range(1, len(columns.features) + 1)]
-    return Dataset(
+    return Dataset.of_finite_features(
         features=filled(table, columns.features, grouping.position),
         labels=np.full(table.n_rows, np.nan) if labels is None else labels,
         offsets=grouping.offsets,
@@ -196,5 +216,5 @@ def _one_a_list(name: str | None, values: Floats | None, grouping: Grouping) -> 
 
 
 def is_pandas(table: Any) -> bool:
-    """Whether this is a pandas frame, told without loading pandas."""
+    """Whether this is a pandas frame, found out without loading pandas."""
     return type(table).__module__.partition(".")[0] == "pandas" and hasattr(table, "columns")

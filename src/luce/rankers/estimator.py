@@ -15,9 +15,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from luce.data import Dataset
-from luce.data.features import TRANSFORMS, Transform, apply_transforms, make_transform, restore_transforms, unfitted
-from luce.data.scaling import Fill
-from luce.data.transform import Block, blocks
+from luce.data.transforms import (
+    TRANSFORMS,
+    Block,
+    Fill,
+    Transform,
+    apply_transforms,
+    blocks,
+    make_transform,
+    restore_transforms,
+    unfitted,
+)
 from luce.errors import DataError, LuceError
 from luce.metrics import Metric
 from luce.objectives import Objective

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row
-from luce.data.features import transformed_names
+from luce.data.transforms import transformed_names
 from luce.errors import OptionError
 from luce.rankers.ranker import Ranker
 

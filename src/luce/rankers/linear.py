@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.arrays import Floats, Integers
-from luce.data.transform import width_after
+from luce.data.transforms import width_after
 from luce.errors import DataError, LuceWarning, OptionError, unknown_name
 from luce.objectives import Objective
 from luce.optimizers.learning_curve import LearningCurve

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
 from luce.data import Dataset, from_arrays, group_rows
-from luce.data.features import fit_transforms
+from luce.data.transforms import fit_transforms
 from luce.errors import DataError
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of

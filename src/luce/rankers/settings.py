@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.data.features import Transform
+from luce.data.transforms import Transform
 from luce.options import Option, integer, is_integer, is_number
 
 THREADS = 1_024

@@ -1,4 +1,4 @@
-"""Extreme-classification text to arrays in compiled code: `l1,l2,… index:value …`, every problem told by its place."""
+"""Extreme-classification text to arrays in compiled code: `l1,l2,… index:value …`, every error with its place."""
 
 from typing import Any, NamedTuple
 
@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from luce.compiled import compiled
-from luce.data.letor.parser import FINE, NEWLINE, RETURN, SPACE, TAB, features, skip_blanks
+from luce.data.letor.parser import NEWLINE, NO_ERROR, RETURN, SPACE, TAB, features, skip_blanks
 
 BAD_LABEL, LABEL_TOO_HIGH, COMMENTED = 101, 102, 103
-"""What was found beside the problems of features."""
+"""What is wrong with a line, beside the errors of features."""
 
 
-class Scratch(NamedTuple):
-    """Room for what is found in a piece of text.
+class TaggedBuffers(NamedTuple):
+    """Buffers for what is found in a piece of text.
 
     label_ends, ends: number of labels, and of feature entries, up to and with each row. labels: one an entry.
     starts: place of the line of each row. indices, values: one a feature entry.
@@ -29,22 +29,22 @@ class Scratch(NamedTuple):
     doubts: Any
 
 
-class Found(NamedTuple):
-    """How much of the scratch was filled, and the first problem with its place."""
+class TaggedSummary(NamedTuple):
+    """How much of the buffers was filled, and the first error with its place."""
 
     rows: int
     labels: int
     entries: int
     doubts: int
     unsorted: bool
-    problem: int
+    error: int
     place: int
 
 
-def scratch_for(text: NDArray[np.uint8]) -> Scratch:
-    """Room for what a text can hold: a row a line end, an entry a colon, and a label before each comma or entry."""
+def buffers_for(text: NDArray[np.uint8]) -> TaggedBuffers:
+    """Buffers for what a text can hold: a row a line end, an entry a colon, and a label before each comma or entry."""
     rows, entries, commas = (int(np.count_nonzero(text == byte)) for byte in (NEWLINE, ord(":"), ord(",")))
-    return Scratch(
+    return TaggedBuffers(
         label_ends=np.empty(rows, np.int64),
         labels=np.empty(rows + commas, np.int32),
         starts=np.empty(rows, np.int64),
@@ -57,23 +57,23 @@ def scratch_for(text: NDArray[np.uint8]) -> Scratch:
 
 @compiled
 def parse(text, n_features, n_labels, out):
-    """Fill `out` from the text, which must end with a line end; every line is a row. Stops at the first problem."""
+    """Fill `out` from the text, which must end with a line end; every line is a row. Stops at the first error."""
     at = row = label = entry = doubt = 0
-    unsorted, problem = False, FINE
+    unsorted, error = False, NO_ERROR
     while at < len(text):
         out.starts[row] = at
-        problem, at, label = _labels(text, at, label, n_labels, out.labels)
-        if problem == FINE:
-            problem, at, entry, doubt, _, _, in_order = features(text, at, entry, doubt, 0, n_features - 1, out)
+        error, at, label = _labels(text, at, label, n_labels, out.labels)
+        if error == NO_ERROR:
+            error, at, entry, doubt, _, _, in_order = features(text, at, entry, doubt, 0, n_features - 1, out)
             unsorted |= not in_order
-        if problem == FINE and text[at] != NEWLINE:
-            problem = COMMENTED
-        if problem != FINE:
+        if error == NO_ERROR and text[at] != NEWLINE:
+            error = COMMENTED
+        if error != NO_ERROR:
             break
         out.label_ends[row], out.ends[row] = label, entry
         at += 1
         row += 1
-    return Found(row, label, entry, doubt, unsorted, problem, at)
+    return TaggedSummary(row, label, entry, doubt, unsorted, error, at)
 
 
 @compiled
@@ -87,10 +87,10 @@ def _labels(text, at, label, n_labels, out):
             number = min(number * 10 + text[at] - 48, 1 << 40)
             at += 1
         if text[at] == ord(":") and label == first_label and at > first:
-            return FINE, line, label
+            return NO_ERROR, line, label
         ended = text[at] in (SPACE, TAB, RETURN, NEWLINE)
         if at == first:  # nothing: a row without labels
-            return (FINE if ended and label == first_label else BAD_LABEL), at, label
+            return (NO_ERROR if ended and label == first_label else BAD_LABEL), at, label
         if number >= n_labels:
             return LABEL_TOO_HIGH, first, label
         if not ended and text[at] != ord(","):
@@ -98,5 +98,5 @@ def _labels(text, at, label, n_labels, out):
         out[label] = number
         label += 1
         if ended:
-            return FINE, at, label
+            return NO_ERROR, at, label
         at += 1

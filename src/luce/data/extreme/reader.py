@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,21 +17,20 @@ from luce.data.extreme.parser import (
     BAD_LABEL,
     COMMENTED,
     LABEL_TOO_HIGH,
-    Found,
-    Scratch,
+    TaggedBuffers,
+    TaggedSummary,
+    buffers_for,
     parse,
-    scratch_for,
 )
 from luce.data.extreme.tagged import MOST, TaggedData
 from luce.data.letor import parser as letor
-from luce.data.letor.parts import Problem, token_at
-from luce.data.letor.placing import sort_rows
-from luce.data.streams import Source, text_pieces
+from luce.data.letor.entries import sort_rows
+from luce.data.letor.piece import LineError, token_at
+from luce.data.streams import Bytes, InputStream, parse_pieces, text_pieces
 from luce.errors import DataError, OptionError
-from luce.threads import in_parallel, thread_count
+from luce.threads import thread_count
 
 FilePath = str | os.PathLike[str]
-Bytes = NDArray[np.uint8]
 
 
 class Header(NamedTuple):
@@ -42,7 +41,7 @@ class Header(NamedTuple):
     labels: int
 
 
-class Part(NamedTuple):
+class TaggedPiece(NamedTuple):
     """The rows of one piece of text; ends are counted from the first row of the piece."""
 
     label_ends: Integers
@@ -55,18 +54,29 @@ class Part(NamedTuple):
 def read_tagged(
     path: FilePath, *, split: FilePath | None = None, column: int = 0, n_jobs: int | None = None
 ) -> TaggedData:
-    """The tagged rows of an extreme-classification text, plain or compressed (.gz, .bz2, .zst).
+    """Read extreme-classification text, plain or compressed (.gz, .bz2, .zst).
 
     The first line is `rows features labels`; each further one is a row, `l1,l2,… index:value …`, its relevant labels
     and its features, both numbered from 0. A row may lack labels or features, or be an empty line.
 
-    Args:
-        path: the file.
-        split: a file of row numbers, counted from 1: only these rows, in that order. It may have several columns, one a
-            split, as the public collections have them.
-        column: which of them, from 0.
-        n_jobs: the number of threads; None = all cores.
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    split : str or path-like, optional
+        A file of row numbers, counted from 1: only these rows, in that order. It may have several columns, one a split,
+        as the public collections have them.
+    column : int
+        Which of them, from 0.
+    n_jobs : int, optional
+        The number of threads; by default all cores.
 
+    Returns
+    -------
+    TaggedData
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "train.txt"
@@ -77,17 +87,16 @@ def read_tagged(
     >>> data.labels.indices, data.features.toarray()[0]
     (array([2, 8, 5], dtype=int32), array([0.5, 0. , 0. , 1. ], dtype=float32))
     """
-    with Source(path) as source:
-        pieces = text_pieces(source, [])
-        header, pieces = _header(Path(path), pieces)
-        parts = _parts(Path(path), pieces, header, thread_count(n_jobs))
-    data = _together(parts, header)
+    with InputStream(path) as stream:
+        header, texts = _header(Path(path), text_pieces(stream))
+        pieces = _pieces(Path(path), texts, header, thread_count(n_jobs))
+    data = _together(pieces, header)
     return data if split is None else data.take(_split_rows(split, column, header.rows))
 
 
-def _header(path: Path, pieces: Iterator[Bytes]) -> tuple[Header, Iterator[Bytes]]:
-    """The header, and the pieces without it."""
-    first = next(pieces, None)
+def _header(path: Path, texts: Iterator[Bytes]) -> tuple[Header, Iterator[Bytes]]:
+    """The header, and the text without it."""
+    first = next(texts, None)
     if first is None:
         raise DataError(f"{path} is empty; expected a first line `rows features labels`.")
     line, _, _ = bytes(first[:200]).partition(b"\n")
@@ -98,56 +107,48 @@ def _header(path: Path, pieces: Iterator[Bytes]) -> tuple[Header, Iterator[Bytes
     for name, count in (("labels", header.labels), ("features", header.features)):
         if count > MOST:
             raise DataError(f"{path}, line 1: there can be at most {MOST:,} {name}. Got {count:,}.")
-    return header, _chain(first[len(line) + 1 :], pieces)
+    rest = first[len(line) + 1 :]
+    return header, chain([rest] if len(rest) else [], texts)
 
 
-def _chain(first: Bytes, others: Iterator[Bytes]) -> Iterator[Bytes]:
-    if len(first):
-        yield first
-    yield from others
-
-
-def _parts(path: Path, pieces: Iterator[Bytes], header: Header, threads: int) -> list[Part]:
-    """All rows, a few pieces at a time; an error for the first line that is wrong, or more or fewer rows than told."""
-    parts: list[Part] = []
+def _pieces(path: Path, texts: Iterator[Bytes], header: Header, threads: int) -> list[TaggedPiece]:
+    """All rows; an error for the first line that is wrong, or a number of rows that the header does not say."""
+    pieces: list[TaggedPiece] = []
     rows = 0
-    while batch := list(islice(pieces, 4 * threads)):
-        for text, (part, problem) in zip(
-            batch, in_parallel([partial(_part, text, header) for text in batch], threads), strict=True
-        ):
-            if problem is not None:
-                line = 2 + rows + int(np.count_nonzero(text[: problem.place] == letor.NEWLINE))
-                raise DataError(f"{path}, line {line:,}: {problem.text}")
-            rows += len(part.ends)
-            parts.append(part)
-    blank = _blank_rows_at_the_end(parts)
+    for text, (piece, error) in parse_pieces(texts, partial(_piece, header=header), threads):
+        if error is not None:
+            line = 2 + rows + int(np.count_nonzero(text[: error.place] == letor.NEWLINE))
+            raise DataError(f"{path}, line {line:,}: {error.text}")
+        rows += len(piece.ends)
+        pieces.append(piece)
+    blank = _blank_rows_at_the_end(pieces)
     if not rows - blank <= header.rows <= rows:
         raise DataError(f"{path} has {rows:,} rows, but its first line says {header.rows:,}: one of them is wrong.")
-    return parts
+    return pieces
 
 
-def _part(text: Bytes, header: Header) -> tuple[Part, Problem | None]:
-    """What a piece of whole lines holds, up to the first problem where there is one."""
-    out = scratch_for(text)
-    found = parse(text, header.features, header.labels, out)
-    problems = [_wrong(text, found, header)] if found.problem else []
-    for entry, first, end in out.doubts[: found.doubts].tolist():
+def _piece(text: Bytes, header: Header) -> tuple[TaggedPiece, LineError | None]:
+    """What a piece of complete lines holds, up to the first error where there is one."""
+    out = buffers_for(text)
+    summary = parse(text, header.features, header.labels, out)
+    errors = [_line_error(text, summary, header)] if summary.error else []
+    for entry, first, end in out.doubts[: summary.doubts].tolist():
         with np.errstate(over="ignore"):
             out.values[entry] = float(bytes(text[first:end]))
         if np.isinf(out.values[entry]):
-            problems.append(_wrong(text, found._replace(problem=letor.INFINITE_VALUE, place=first), header))
-    problems += _missing(text, found, out)
-    ends = out.ends[: found.rows]
-    if found.unsorted:
+            errors.append(_line_error(text, summary._replace(error=letor.INFINITE_VALUE, place=first), header))
+    errors += _missing(summary, out)
+    ends = out.ends[: summary.rows]
+    if summary.unsorted:
         row, index = sort_rows(ends, out.indices, out.values)
-        problems += [Problem(int(out.starts[row]), f"feature index {index} is there twice.")] if row >= 0 else []
+        errors += [LineError(int(out.starts[row]), f"feature index {index} is there twice.")] if row >= 0 else []
     entries = int(ends[-1]) if len(ends) else 0
-    labels = out.labels[: found.labels]
-    part = Part(out.label_ends[: found.rows], labels, ends, out.indices[:entries], out.values[:entries])
-    return part, min(problems, default=None)
+    labels = out.labels[: summary.labels]
+    piece = TaggedPiece(out.label_ends[: summary.rows], labels, ends, out.indices[:entries], out.values[:entries])
+    return piece, min(errors, default=None)
 
 
-def _wrong(text: Bytes, found: Found, header: Header) -> Problem:
+def _line_error(text: Bytes, summary: TaggedSummary, header: Header) -> LineError:
     expected = {
         BAD_LABEL: "expected labels with commas between them, such as 3,17, or a blank where there are none",
         LABEL_TOO_HIGH: f"labels must be below {header.labels:,}, as the first line says",
@@ -157,29 +158,29 @@ def _wrong(text: Bytes, found: Found, header: Header) -> Problem:
         letor.INFINITE_VALUE: "a feature must be finite and at most 3.4e38, the limit of float32",
         letor.TOO_HIGH: f"feature indices must be below {header.features:,}, as the first line says",
     }
-    return Problem(found.place, f"{expected[found.problem]}. Got {token_at(text, found.place)}.")
+    return LineError(summary.place, f"{expected[summary.error]}. Got {token_at(text, summary.place)}.")
 
 
-def _missing(text: Bytes, found: Found, out: Scratch) -> list[Problem]:
-    """A problem for the first value that is NaN: a feature that is left out is 0, so nothing can be missing."""
-    missing = np.flatnonzero(np.isnan(out.values[: found.entries]))
+def _missing(summary: TaggedSummary, out: TaggedBuffers) -> list[LineError]:
+    """An error for the first value that is NaN: a feature that is left out is 0, so nothing can be missing."""
+    missing = np.flatnonzero(np.isnan(out.values[: summary.entries]))
     if not missing.size:
         return []
-    row = int(np.searchsorted(out.ends[: found.rows], missing[0], side="right"))
-    return [Problem(int(out.starts[min(row, len(out.starts) - 1)]), "a feature must be a number. Got nan.")]
+    row = int(np.searchsorted(out.ends[: summary.rows], missing[0], side="right"))
+    return [LineError(int(out.starts[min(row, len(out.starts) - 1)]), "a feature must be a number. Got nan.")]
 
 
-def _blank_rows_at_the_end(parts: list[Part]) -> int:
+def _blank_rows_at_the_end(pieces: list[TaggedPiece]) -> int:
     count = 0
-    for part in reversed(parts):
-        filled = np.flatnonzero((np.diff(part.ends, prepend=0) > 0) | (np.diff(part.label_ends, prepend=0) > 0))
+    for piece in reversed(pieces):
+        filled = np.flatnonzero((np.diff(piece.ends, prepend=0) > 0) | (np.diff(piece.label_ends, prepend=0) > 0))
         if filled.size:
-            return count + len(part.ends) - 1 - int(filled[-1])
-        count += len(part.ends)
+            return count + len(piece.ends) - 1 - int(filled[-1])
+        count += len(piece.ends)
     return count
 
 
-def _together(parts: list[Part], header: Header) -> TaggedData:
+def _together(pieces: list[TaggedPiece], header: Header) -> TaggedData:
     def csr(ends: list[Integers], columns: list[NDArray[np.int32]], values: NDArray[np.float32], width: int) -> object:
         sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(each, prepend=0) for each in ends)])[: header.rows + 1]
         indptr = np.cumsum(sizes)
@@ -187,18 +188,18 @@ def _together(parts: list[Part], header: Header) -> TaggedData:
         index = np.concatenate([np.empty(0, np.int32), *columns]).astype(kind, copy=False)
         return sparse.csr_array((values, index, indptr.astype(kind)), shape=(header.rows, width))
 
-    values = np.concatenate([np.empty(0, np.float32), *(part.values for part in parts)])
-    features = csr([part.ends for part in parts], [part.indices for part in parts], values, header.features)
+    values = np.concatenate([np.empty(0, np.float32), *(piece.values for piece in pieces)])
+    features = csr([piece.ends for piece in pieces], [piece.indices for piece in pieces], values, header.features)
     features.eliminate_zeros()  # type: ignore[attr-defined]
-    grades = np.ones(sum(len(part.labels) for part in parts), np.float32)
-    labels = csr([part.label_ends for part in parts], [part.labels for part in parts], grades, header.labels)
+    grades = np.ones(sum(len(piece.labels) for piece in pieces), np.float32)
+    labels = csr([piece.label_ends for piece in pieces], [piece.labels for piece in pieces], grades, header.labels)
     return TaggedData(features, labels)
 
 
 def _split_rows(path: FilePath, column: int, n_rows: int) -> Integers:
     """The rows that a split file names."""
-    with Source(path) as source:
-        text = source.readall()
+    with InputStream(path) as stream:
+        text = stream.readall()
     lines = [line.split() for line in text.splitlines() if line.strip()]
     widths = {len(line) for line in lines}
     if len(widths) != 1 or not all(word.isdigit() and len(word) < 19 for line in lines for word in line):

@@ -19,13 +19,29 @@ MOST = 2**31 - 1
 class TaggedData:
     """N rows, each with the relevant few of L labels. Frozen: no field changes.
 
-    Attributes:
-        features: float32 (N, F), dense or a SciPy CSR array; must be finite.
-        labels: what is relevant, as a SciPy CSR array (N, L) of grades > 0, each label once a row; what is not stored
-            is not relevant. Given as a SciPy matrix or a table, 1 = relevant; higher grades rank above lower ones.
-
     A row may have no label, no feature, or all labels. A label that stands twice in a row counts once.
 
+    Parameters
+    ----------
+    features : array-like or SciPy sparse array of shape (N, F)
+        Finite numbers, kept as float32, dense or CSR.
+    labels : array-like or SciPy sparse array of shape (N, L)
+        1 = relevant, 0 or not stored = not relevant; higher grades rank above lower ones. Kept as a CSR array of
+        grades > 0.
+
+    Attributes
+    ----------
+    n_rows, n_features, n_labels : int
+        N, F and L.
+    sizes : ndarray of shape (N,)
+        The number of relevant labels of each row.
+    label_counts : ndarray of shape (L,)
+        In how many rows each label is relevant.
+    is_sparse : bool
+        Whether the features are a CSR array.
+
+    Examples
+    --------
     >>> data = TaggedData([[1.0, 0], [0, 1]], [[0, 1, 1], [0, 0, 0]])
     >>> data
     TaggedData(2 rows, 2 features, 3 labels, 1 a row, 1 row without)
@@ -87,7 +103,17 @@ class TaggedData:
         return some.indices.astype(np.int64), some.indptr.astype(np.int64), some.data
 
     def take(self, lists: ArrayLike) -> "TaggedData":
-        """The data of these rows, in this order."""
+        """The data of these rows, in this order.
+
+        Parameters
+        ----------
+        lists : array-like of int
+            Numbers of rows, from 0.
+
+        Returns
+        -------
+        TaggedData
+        """
         chosen = np.asarray(lists, dtype=np.int64)
         result = object.__new__(TaggedData)
         features = self.features[chosen]

@@ -19,10 +19,19 @@ BLOCK = 1 << 14
 
 
 def write_tagged(data: TaggedData, path: str | os.PathLike[str]) -> None:
-    """Write `rows features labels`, then a row a line, compressed where the name says so; zeros are left out.
+    """Write extreme-classification text: `rows features labels`, then a row a line; zeros are left out.
 
     What is read back has the same values to the last bit. The format has no place for grades other than 1.
 
+    Parameters
+    ----------
+    data : TaggedData
+        What to write.
+    path : str or path-like
+        The file to write, compressed where it ends in .gz, .bz2 or .zst.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 
 from luce.arrays import Integers
-from luce.data.streams import COMPRESSIONS, Source
+from luce.data.streams import COMPRESSIONS, InputStream
 from luce.errors import DataError
 
-ENDINGS = (".query", ".group")
+SUFFIXES = (".query", ".group")
 _SIZE = re.compile(rb"[0-9]{1,18}")
 
 
 def read_list_sizes(path: Path, given: str | os.PathLike[str] | None, n_rows: int) -> Integers:
     """The list sizes for the rows of `path`: from the file `given`, else from PATH.query or PATH.group beside it."""
     place = _beside(path) if given is None else Path(given)
-    with Source(place) as source:
-        lines = source.readall().splitlines()
+    with InputStream(place) as stream:
+        lines = stream.readall().splitlines()
     sizes = np.zeros(len(lines), np.int64)
     for number, line in enumerate(lines):
         if not _SIZE.fullmatch(line.strip()):
@@ -33,7 +33,7 @@ def read_list_sizes(path: Path, given: str | os.PathLike[str] | None, n_rows: in
 
 def _beside(path: Path) -> Path:
     stems = [path, path.with_suffix("")] if path.suffix.lower() in COMPRESSIONS else [path]
-    for candidate in (Path(f"{stem}{ending}") for stem in stems for ending in ENDINGS):
+    for candidate in (Path(f"{stem}{suffix}") for stem in stems for suffix in SUFFIXES):
         if candidate.is_file():
             return candidate
     raise DataError(

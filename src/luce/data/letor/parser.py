@@ -1,4 +1,4 @@
-"""LETOR text to arrays in compiled code: one pass over a piece of whole lines, every problem told by its place."""
+"""LETOR text to arrays in compiled code: one pass over a piece of complete lines, every error with its place."""
 
 from typing import Any, NamedTuple
 
@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from luce.compiled import compiled
 from luce.data.letor.decimals import INFINITE, NEAR, NO_NUMBER, decimal, single, spells
 
-FINE, LABEL, INFINITE_LABEL, QUERY, FEATURE, VALUE, INFINITE_VALUE, TOO_LOW, TOO_HIGH = range(9)
-"""What was found: nothing wrong, or the part of the line that is."""
+NO_ERROR, LABEL, INFINITE_LABEL, QUERY, FEATURE, VALUE, INFINITE_VALUE, TOO_LOW, TOO_HIGH = range(9)
+"""What is wrong with a line."""
 
 SPACE, TAB, RETURN, NEWLINE, COMMENT = 32, 9, 13, 10, 35
 
 
-class Scratch(NamedTuple):
-    """Room for what is found in a piece of text.
+class RowBuffers(NamedTuple):
+    """Buffers for what is found in a piece of text.
 
     Attributes:
         labels: float64, one a row.
@@ -37,8 +37,8 @@ class Scratch(NamedTuple):
     doubts: Any
 
 
-class Found(NamedTuple):
-    """How much of the scratch was filled, and what else a piece of text told."""
+class ParseSummary(NamedTuple):
+    """How much of the buffers was filled, what was seen in the text, and the first error with its place."""
 
     rows: int
     entries: int
@@ -49,17 +49,14 @@ class Found(NamedTuple):
     highest: int
     highest_row: int
     unsorted: bool
-    problem: int
+    error: int
     place: int
 
 
-def scratch_for(text: NDArray[np.uint8], old: Scratch | None = None) -> Scratch:
-    """Room for what a text can hold: as many rows as it has line ends, as many entries as it has colons."""
+def buffers_for(text: NDArray[np.uint8]) -> RowBuffers:
+    """Buffers for what a text can hold: as many rows as it has line ends, as many entries as it has colons."""
     rows, entries = int(np.count_nonzero(text == NEWLINE)), int(np.count_nonzero(text == ord(":")))
-    if old is not None and rows <= len(old.labels) and entries <= len(old.values):
-        return old
-    rows, entries = rows + rows // 4, entries + entries // 4  # the next text may have a few more
-    return Scratch(
+    return RowBuffers(
         labels=np.empty(rows),
         starts=np.empty(rows, np.int64),
         ends=np.empty(rows, np.int64),
@@ -73,12 +70,12 @@ def scratch_for(text: NDArray[np.uint8], old: Scratch | None = None) -> Scratch:
 
 @compiled
 def parse(text, lowest_allowed, highest_allowed, out):
-    """Fill `out` from the text, which must end with a line end; stops at the first problem."""
+    """Fill `out` from the text, which must end with a line end; stops at the first error."""
     at = row = entry = run = doubt = lines = highest_row = 0
     lowest, highest = 1, 0
     unsorted = False
     query, query_end = 0, -1
-    problem = FINE
+    error = NO_ERROR
     while at < len(text):
         out.starts[row] = at
         at = skip_blanks(text, at)
@@ -86,21 +83,21 @@ def parse(text, lowest_allowed, highest_allowed, out):
             at = _line_end(text, at) + 1
             lines += 1
             continue
-        problem, at, doubt = _label(text, at, row, doubt, out)
-        if problem != FINE:
+        error, at, doubt = _label(text, at, row, doubt, out)
+        if error != NO_ERROR:
             break
         at = skip_blanks(text, at)
-        problem, first, last = _query(text, at)
-        if problem != FINE:
+        error, first, last = _query(text, at)
+        if error != NO_ERROR:
             break
         if not _same(text, first, last, query, query_end):
             run = _note(out.runs, run, row, first, last)
         query, query_end = first, last
         at = max(at, last)
-        problem, at, end, doubt, low, high, in_order = features(
+        error, at, end, doubt, low, high, in_order = features(
             text, at, entry, doubt, lowest_allowed, highest_allowed, out
         )
-        if problem != FINE:
+        if error != NO_ERROR:
             break
         first, last = _document(text, at)
         out.documents[row, 0] = first
@@ -114,7 +111,7 @@ def parse(text, lowest_allowed, highest_allowed, out):
         entry = end
         out.ends[row] = entry
         row += 1
-    return Found(row, entry, run, doubt, lines, lowest, highest, highest_row, unsorted, problem, at)
+    return ParseSummary(row, entry, run, doubt, lines, lowest, highest, highest_row, unsorted, error, at)
 
 
 @compiled
@@ -127,18 +124,18 @@ def _label(text, at, row, doubt, out):
     out.labels[row] = value
     if kind == NEAR:
         doubt = _note(out.doubts, doubt, -1 - row, at, end)
-    return FINE, end, doubt
+    return NO_ERROR, end, doubt
 
 
 @compiled
 def _query(text, at):
-    """(problem, first byte, byte after it) of the query id at a place; both are that place where there is none."""
+    """(error, first byte, byte after it) of the query id at a place; both are that place where there is none."""
     if text[at] != ord("q") or text[at + 1] != ord("i") or text[at + 2] != ord("d") or text[at + 3] != ord(":"):
-        return FINE, at, at
+        return NO_ERROR, at, at
     first = end = at + 4
     while not _ends_token(text[end]):
         end += 1
-    return (FINE if end > first else QUERY), first, end
+    return (NO_ERROR if end > first else QUERY), first, end
 
 
 @compiled
@@ -146,7 +143,7 @@ def features(text, at, entry, doubt, lowest_allowed, highest_allowed, out):
     """Read index:value pairs up to the comment or the line end."""
     lowest, highest, previous = 1 << 40, 0, -1
     in_order = True
-    problem = FINE
+    error = NO_ERROR
     while True:
         at = skip_blanks(text, at)
         first = at
@@ -158,19 +155,19 @@ def features(text, at, entry, doubt, lowest_allowed, highest_allowed, out):
             digit = text[at] - 48
         if at == first or text[at] != ord(":"):
             if at > first or not (text[at] == NEWLINE or text[at] == COMMENT):
-                problem = FEATURE
+                error = FEATURE
             break
         kind, value, end = decimal(text, at + 1)
         certain, as_single = single(kind, value)
         if kind == NO_NUMBER or not _ends_token(text[end]):
-            problem = VALUE
+            error = VALUE
         elif np.isinf(as_single) and certain:
-            problem = INFINITE_VALUE
+            error = INFINITE_VALUE
         elif index < lowest_allowed:
-            problem = TOO_LOW
+            error = TOO_LOW
         elif index > highest_allowed:
-            problem = TOO_HIGH
-        if problem != FINE:
+            error = TOO_HIGH
+        if error != NO_ERROR:
             break
         out.indices[entry] = index
         out.values[entry] = as_single
@@ -181,7 +178,7 @@ def features(text, at, entry, doubt, lowest_allowed, highest_allowed, out):
         previous = index
         lowest, highest = min(lowest, index), max(highest, index)
         at = end
-    return problem, at if problem == FINE else first, entry, doubt, lowest, highest, in_order
+    return error, at if error == NO_ERROR else first, entry, doubt, lowest, highest, in_order
 
 
 @compiled

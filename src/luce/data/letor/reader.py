@@ -1,16 +1,25 @@
 """Reading LETOR and SVMlight text: pieces of lines parsed on several threads, then put together."""
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from luce.arrays import offsets_of_sizes
+from luce.data.letor.assemble import (
+    RowLayout,
+    all_document_ids,
+    all_labels,
+    dense_features,
+    row_layout,
+    sparse_features,
+)
 from luce.data.letor.list_sizes import read_list_sizes
-from luce.data.letor.parts import Bounds
-from luce.data.letor.scan import Progress, Scan
-from luce.data.letor.whole import DenseFeatures, DocumentIds, Labels, Lists, SparseFeatures, lists_of, put_together
+from luce.data.letor.piece import BlockAllocator, IndexBounds, LineError, ParsedPiece, parse_piece
 from luce.data.ragged import Dataset
-from luce.data.slabs import Slabs
-from luce.data.streams import Source
+from luce.data.streams import Bytes, InputStream, parse_pieces, text_pieces
 from luce.errors import DataError, OptionError
 from luce.threads import thread_count
 
@@ -32,26 +41,39 @@ def read_letor(
     max_features: int = MAX_FEATURES,
     lists: FilePath | None = None,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
-    spool: FilePath | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Dataset:
-    """The dataset of a LETOR or SVMlight text, plain or compressed (.gz, .bz2, .zst).
+    """Read LETOR or SVMlight text, plain or compressed (.gz, .bz2, .zst).
 
     A line is `label qid:query index:value index:value … # comment`. Features that a line leaves out are 0; `nan` and
     `NULL` are missing. The document id is what follows `docid =` in the comment, else the comment's first word.
     Rows of one query that are not together are brought together: lists in order of first appearance, rows in order.
 
-    Args:
-        path: the file.
-        n_features: the number of features, where the file may not use the last of them.
-        first_index: 0 or 1, the lowest feature index; None = 0 where the file has the index 0 anywhere, else 1.
-        sparse: whether the features become a SciPy CSR array; None = what takes clearly less memory.
-        max_features: an index beyond this is an error, not a request for memory.
-        lists: a file of list sizes, one a line, for text without qid; None = PATH.query or PATH.group, as LightGBM has.
-        n_jobs: the number of threads; None = all cores.
-        progress: called with the bytes of the file read so far and in all.
-        spool: a directory; the arrays are then in files there, without names, for data larger than memory.
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    n_features : int, optional
+        The number of features, where the file may not use the last of them.
+    first_index : {0, 1}, optional
+        The lowest feature index; by default 0 where the file has the index 0 anywhere, else 1.
+    sparse : bool, optional
+        Whether the features become a SciPy CSR array; by default what takes clearly less memory.
+    max_features : int
+        An index beyond this is an error, not a request for memory.
+    lists : str or path-like, optional
+        A file of list sizes, one a line, for text without qid; by default PATH.query or PATH.group, as LightGBM has.
+    n_jobs : int, optional
+        The number of threads; by default all cores.
+    progress : callable, optional
+        Called with the bytes of the file read so far and in all.
 
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "train.txt"
@@ -64,64 +86,131 @@ def read_letor(
            [0. , nan, 0. ],
            [2. , 0. , 0. ]], dtype=float32)
     """
-    slabs, threads = Slabs(spool), thread_count(n_jobs)
-    with Source(path) as source:
-        scan = Scan(source, _bounds(n_features, first_index, max_features), slabs, threads)
-        scan.read(progress)
+    threads = thread_count(n_jobs)
+    scan = _Scan(Path(path))
+    parse = partial(parse_piece, bounds=_bounds(n_features, first_index, max_features), allocator=BlockAllocator())
+    with InputStream(path) as stream:
+        for text, (piece, error) in parse_pieces(text_pieces(stream), parse, threads):
+            scan.accept(text, piece, error)
+            if progress is not None:
+                progress(stream.position, stream.size)
+    if not scan.rows:
+        what = "has only blank lines and comments" if scan.lines else "is empty"
+        raise DataError(f"{path} {what}; at least one row is needed.")
     base = scan.base if first_index is None else first_index
-    shape = scan.rows, _width(scan, Path(path), base, n_features, max_features)
-    grouped = _lists(scan, Path(path), lists)
-    if _is_sparse(sparse, shape, scan.written):
-        features: DenseFeatures | SparseFeatures = SparseFeatures(shape, base, scan.written, slabs)
+    shape = scan.rows, scan.width(base, n_features, max_features)
+    pieces, layout = scan.pieces, _layout(scan, lists)
+    labels, document_ids = all_labels(pieces, layout), all_document_ids(pieces, layout)
+    if _is_sparse(sparse, shape, scan.entries):
+        features = sparse_features(pieces, layout, shape, base)
     else:
-        features = DenseFeatures(shape, base, slabs)
-    labels, documents = Labels(scan.rows, slabs), DocumentIds(scan.rows, slabs)
-    put_together(scan.parts, grouped, [labels, features, documents], threads)
-    return Dataset(
-        features=features.result,
-        labels=labels.result,
-        offsets=grouped.offsets,
-        query_ids=grouped.query_ids,
-        document_ids=documents.result,
+        features = dense_features(pieces, layout, shape, base, threads)
+    return Dataset.of_finite_features(
+        features=features,
+        labels=labels,
+        offsets=layout.offsets,
+        query_ids=layout.query_ids,
+        document_ids=document_ids,
         feature_names=tuple(map(str, range(shape[1]))) if base == 0 and shape[1] <= NAMED_FEATURES else None,
     )
 
 
-def _bounds(n_features: int | None, first_index: int | None, max_features: int) -> Bounds:
+class _Scan:
+    """The pieces of a file, and what is known of all of them.
+
+    Attributes:
+        pieces: the pieces that have rows, in order.
+        rows, lines, entries: the number of rows, of lines, and of index:value pairs in the text.
+        base: 0 where the index 0 was seen, else 1.
+        highest, highest_line: the highest feature index, and the line where it stands first.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.pieces: list[ParsedPiece] = []
+        self.rows = self.lines = self.entries = self.highest = self.highest_line = 0
+        self.base = 1
+        self._has_queries: bool | None = None
+
+    def accept(self, text: Bytes, piece: ParsedPiece, error: LineError | None) -> None:
+        """Add the next piece; an error that names the line where something is wrong with it."""
+        error = min(filter(None, (error, self._query_error(piece))), default=None)
+        if error is not None:
+            raise DataError(self._located(text, error))
+        if piece.highest > self.highest:
+            self.highest, self.highest_line = piece.highest, self._line_number(text, piece.highest_place)
+        self.base = min(self.base, piece.base)
+        self.rows += len(piece.labels)
+        self.lines += piece.lines
+        self.entries += piece.n_entries
+        if len(piece.labels):
+            self.pieces.append(piece)
+
+    def width(self, base: int, n_features: int | None, max_features: int) -> int:
+        """The number of features. A file that turns out to count from 0 may have one more than it seemed."""
+        width = self.highest + 1 - base
+        limit = max_features if n_features is None else n_features
+        if width > limit:
+            option = "max_features" if n_features is None else "n_features"
+            raise DataError(
+                f"{self.path}, line {self.highest_line:,}: feature indices must be at most {limit - 1:,}, as they "
+                f"count from 0 and {option} is {limit:,}. Got {self.highest:,}."
+            )
+        return width if n_features is None else n_features
+
+    def _query_error(self, piece: ParsedPiece) -> LineError | None:
+        """Either every row has a query id or none has."""
+        there = np.diff(np.frombuffer(piece.query_ids.buffers()[1], np.int64)) > 0
+        if self._has_queries is None and len(there):
+            self._has_queries = bool(there[0])
+        wrong = np.flatnonzero(there != self._has_queries)
+        if not len(wrong):
+            return None
+        this = (
+            "no qid:, and the lines before have one" if self._has_queries else "a qid:, and the lines before have none"
+        )
+        return LineError(
+            int(piece.run_places[wrong[0]]), f"expected qid: on every line or on none. This one has {this}."
+        )
+
+    def _line_number(self, text: Bytes, place: int) -> int:
+        return self.lines + 1 + int(np.count_nonzero(text[:place] == ord("\n")))
+
+    def _located(self, text: Bytes, error: LineError) -> str:
+        """The error with the file, the number of the line and the line itself, cut around the place."""
+        before = bytes(text[: error.place]).rfind(b"\n") + 1
+        line = bytes(text[before:]).partition(b"\n")[0].rstrip(b"\r")
+        number = self._line_number(text, error.place)
+        if b"\0" in line:
+            return f"{self.path}, line {number:,}: expected UTF-8 text. Got NUL bytes, as UTF-16 has them."
+        start, end = max(0, error.place - before - 40), error.place - before + 60
+        shown = line[start:end].decode(errors="replace")
+        shown = ("…" if start else "") + shown + ("…" if end < len(line) else "")
+        return f"{self.path}, line {number:,}: {error.text} The line: {shown!r}"
+
+
+def _bounds(n_features: int | None, first_index: int | None, max_features: int) -> IndexBounds:
     if first_index not in (None, 0, 1):
         raise OptionError(f"first_index must be 0, 1 or None (found from the file). Got {first_index!r}.")
     for name, value in (("n_features", n_features), ("max_features", max_features)):
         if value is not None and not (isinstance(value, int) and 1 <= value < 2**31 - 1):
             raise OptionError(f"{name} must be an integer from 1 to {2**31 - 2:,}. Got {value!r}.")
     if n_features is not None:
-        return Bounds(first_index or 0, n_features - (first_index == 0), "n_features says so, or the model")
-    return Bounds(first_index or 0, max_features - (first_index == 0), "raise max_features if the file means it")
+        return IndexBounds(first_index or 0, n_features - (first_index == 0), "n_features says so, or the model")
+    return IndexBounds(first_index or 0, max_features - (first_index == 0), "raise max_features if the file means it")
 
 
-def _width(scan: Scan, path: Path, base: int, n_features: int | None, max_features: int) -> int:
-    """The number of features. A file that turns out to count from 0 may have one more than it seemed."""
-    width = scan.highest + 1 - base
-    limit = max_features if n_features is None else n_features
-    if width > limit:
-        option = "max_features" if n_features is None else "n_features"
-        raise DataError(
-            f"{path}, line {scan.highest_line:,}: feature indices must be at most {limit - 1:,}, as they count from 0 "
-            f"and {option} is {limit:,}. Got {scan.highest:,}."
-        )
-    return width if n_features is None else n_features
-
-
-def _lists(scan: Scan, path: Path, sizes: FilePath | None) -> Lists:
-    lists = lists_of(scan.parts)
-    if lists.query_ids is None:
-        return lists._replace(offsets=offsets_of_sizes(read_list_sizes(path, sizes, scan.rows)))
+def _layout(scan: _Scan, sizes: FilePath | None) -> RowLayout:
+    layout = row_layout(scan.pieces)
+    if layout.query_ids is None:
+        return layout._replace(offsets=offsets_of_sizes(read_list_sizes(scan.path, sizes, scan.rows)))
     if sizes is not None:
-        raise DataError(f"{path} has query ids; leave out lists={os.fspath(sizes)!r}.")
-    return lists
+        raise DataError(f"{scan.path} has query ids; leave out lists={os.fspath(sizes)!r}.")
+    return layout
 
 
-def _is_sparse(wanted: bool | None, shape: tuple[int, int], written: int) -> bool:
+def _is_sparse(wanted: bool | None, shape: tuple[int, int], entries: int) -> bool:
     """Dense is simpler to work with, so it may take half as much memory again."""
     if wanted is not None:
         return wanted
-    return 4 * shape[0] * shape[1] > 1.5 * 8 * (written + shape[0])
+    return 4 * shape[0] * shape[1] > 1.5 * 8 * (entries + shape[0])

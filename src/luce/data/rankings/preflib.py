@@ -13,7 +13,7 @@ import numpy as np
 from luce.arrays import Floats, offsets_of_sizes
 from luce.data.rankings.checks import check_names
 from luce.data.rankings.parts import Parts
-from luce.data.streams import COMPRESSIONS, LONGEST_LINE, Source
+from luce.data.streams import COMPRESSIONS, LONGEST_LINE, InputStream
 from luce.errors import DataError, OptionError
 
 KINDS = {"soc": "strict and complete", "soi": "strict", "toc": "complete", "toi": "free to have ties and gaps"}
@@ -97,7 +97,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Order]]:
 
 
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    with Source(path) as source, io.BufferedReader(source, 1 << 20) as file:
+    with InputStream(path) as stream, io.BufferedReader(stream, 1 << 20) as file:
         number = 0
         while line := file.readline(LONGEST_LINE + 1):
             number += 1

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from luce.arrays import Floats, Integers
 from luce.data import Dataset
 from luce.data.extreme import TaggedData
-from luce.data.features import fit_transforms
-from luce.data.transform import width_after
+from luce.data.transforms import fit_transforms, width_after
 from luce.errors import DataError, OptionError
 from luce.metrics import Metric, Results, evaluate_labels, label_metric, measure_labels, propensities
 from luce.metrics.extreme import A, B

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce.arrays import Integers
-from luce.data.transform import width_after
+from luce.data.transforms import width_after
 from luce.errors import DataError, OptionError, load_package, unknown_name
 from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
 from luce.optimizers.learning_curve import LearningCurve

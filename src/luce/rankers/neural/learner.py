@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, rows_of_lists
 from luce.data import Dataset
-from luce.data.transform import blocks
+from luce.data.transforms import blocks
 from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.neural.training import TorchLearner

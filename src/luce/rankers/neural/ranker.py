@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers
-from luce.data.transform import width_after
+from luce.data.transforms import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
 from luce.options import Choice, Range, integer, number, or_none

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
-from luce.data.transform import width_after
+from luce.data.transforms import width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.rankers.explanation import Explainable
 from luce.rankers.importance import Importance

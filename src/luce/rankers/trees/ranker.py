@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
-from luce.data.transform import width_after
+from luce.data.transforms import width_after
 from luce.errors import DataError, LuceWarning, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from luce.arrays import Floats
-from luce.data.features import Transform
+from luce.data.transforms import Transform
 from luce.optimizers.gradient_descent import Checkpointer
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.ranker import TrainingData

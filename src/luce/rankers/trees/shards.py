@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.arrays import Floats
-from luce.data.features import Transform
+from luce.data.transforms import Transform
 from luce.errors import MachineError, OptionError
 from luce.optimizers.gradient_descent import Arrays, Checkpointer
 from luce.rankers.checkpoint import Checkpoint

@@ -7,7 +7,7 @@ import numpy as np
 
 from luce.arrays import Integers, frozen
 from luce.compiled import compiled
-from luce.data.transform import Features, Transform, contiguous, dense_only
+from luce.data.transforms.base import Features, Transform, contiguous, dense_only
 from luce.threads import over_lists
 
 
@@ -15,6 +15,8 @@ from luce.threads import over_lists
 class ListMinMax(Transform):
     """Least 0 and greatest 1 in each list; 0 where the feature is constant there. A missing value stays missing.
 
+    Examples
+    --------
     >>> features = np.array([[1], [3], [2], [8], [8]], dtype=np.float32)
     >>> ListMinMax().apply(features, np.array([0, 3, 5])).ravel()
     array([0. , 1. , 0.5, 0. , 0. ], dtype=float32)
@@ -35,6 +37,8 @@ class ListMinMax(Transform):
 class ListZScore(Transform):
     """Mean 0 and standard deviation 1 in each list; 0 where the feature is constant there. Missing stays missing.
 
+    Examples
+    --------
     >>> features = np.array([[1], [3], [8], [8]], dtype=np.float32)
     >>> ListZScore().apply(features, np.array([0, 2, 4])).ravel()
     array([-1.,  1.,  0.,  0.], dtype=float32)

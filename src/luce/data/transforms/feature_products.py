@@ -13,7 +13,7 @@ from scipy import sparse
 from luce.arrays import Floats, Integers, frozen
 from luce.compiled import compiled
 from luce.data.ragged import Dataset
-from luce.data.transform import Features, Transform, blocks, contiguous, saturated, width_after
+from luce.data.transforms.base import Features, Transform, blocks, contiguous, saturated, width_after
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.threads import in_parallel, one_blas_thread, over_lists, thread_count
 
@@ -36,6 +36,13 @@ class SecondOrder(Transform):
     as the paper does. The sums of x_i x_j, (x_i x_j)² and x_i x_j y are matrix products of a block of rows, 1,024
     features on each side at a time, so memory does not grow with the rows nor with the pairs.
 
+    Parameters
+    ----------
+    threshold : float
+        The correlation that a product must pass, from 0 to below 1.
+
+    Examples
+    --------
     >>> data = Dataset([[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, 0, 0, 1], [0, 4])
     >>> product = SecondOrder(threshold=0.5).fit(data)
     >>> product.feature_names(["a", "b"]), product.apply(data.features, data.offsets)[1].tolist()
@@ -68,8 +75,8 @@ class SecondOrder(Transform):
         if width > FEATURES_LIMIT:
             raise DataError(f"second-order looks at all pairs of up to {FEATURES_LIMIT:,} features. Got {width:,}.")
         with one_blas_thread():
-            found = [_tile(dataset, before, a, b, self.threshold) for a, b in _tiles(width)]
-        left, right, correlations = (np.concatenate([np.empty(0), *column]) for column in zip(*found, strict=True))
+            tiles = [_tile(dataset, before, a, b, self.threshold) for a, b in _tiles(width)]
+        left, right, correlations = (np.concatenate([np.empty(0), *column]) for column in zip(*tiles, strict=True))
         if len(left) > PRODUCTS_LIMIT:
             raise OptionError(
                 f"{len(left):,} products pass the threshold {self.threshold} of second-order. "

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.arrays import Integers
-from luce.data.list_scaling import ListMinMax, ListZScore
 from luce.data.ragged import Dataset
-from luce.data.scaling import Fill, Standardize
-from luce.data.second_order import SecondOrder
-from luce.data.transform import Features, Transform, blocks, width_after
+from luce.data.transforms.base import Features, Transform, blocks, width_after
+from luce.data.transforms.feature_products import SecondOrder
+from luce.data.transforms.list_scaling import ListMinMax, ListZScore
+from luce.data.transforms.scaling import Fill, Standardize
 from luce.errors import DataError, OptionError, unknown_name
 
 TRANSFORMS: dict[str, type[Transform]] = {
@@ -23,6 +23,19 @@ TRANSFORMS: dict[str, type[Transform]] = {
 def make_transform(name: str, **options: Any) -> Transform:
     """A transform by its name and options, not fitted yet.
 
+    Parameters
+    ----------
+    name : str
+        A key of `luce.data.TRANSFORMS`.
+    **options
+        The options of that transform.
+
+    Returns
+    -------
+    Transform
+
+    Examples
+    --------
     >>> make_transform("second-order", threshold=0.2)
     SecondOrder(threshold=0.2)
     """
@@ -37,8 +50,21 @@ def make_transform(name: str, **options: Any) -> Transform:
 
 
 def fit_transforms(transforms: Sequence[str | Transform], dataset: Dataset) -> list[Transform]:
-    """The transforms fitted one after the other, each on the dataset as those before it leave it.
+    """Fit transforms one after the other, each on the dataset as those before it leave it.
 
+    Parameters
+    ----------
+    transforms : sequence of str or Transform
+        Names or transforms with options of their own.
+    dataset : Dataset
+        The training data.
+
+    Returns
+    -------
+    list of Transform
+
+    Examples
+    --------
     >>> data = Dataset([[1.0], [np.nan], [5.0]], [0, 0, 1], [0, 3])
     >>> chain = fit_transforms(["fill", "standardize"], data)
     >>> apply_transforms(chain, data.features, data.offsets).ravel()
@@ -52,7 +78,21 @@ def fit_transforms(transforms: Sequence[str | Transform], dataset: Dataset) -> l
 
 
 def apply_transforms(transforms: Sequence[Transform], features: Features, offsets: Integers) -> Features:
-    """The features after all the transforms; what lies between two of them exists only for a block of rows."""
+    """The features after all the transforms; what lies between two of them exists only for a block of rows.
+
+    Parameters
+    ----------
+    transforms : sequence of Transform
+        Fitted transforms.
+    features : array or CSR array of shape (N, F)
+        The features of a dataset.
+    offsets : ndarray of shape (Q + 1,)
+        Its offsets.
+
+    Returns
+    -------
+    array or CSR array of float32
+    """
     if not transforms:
         return features
     shape = (features.shape[0], width_after(transforms, features.shape[1]))

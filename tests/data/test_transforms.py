@@ -7,17 +7,20 @@ import pytest
 from scipy import sparse
 
 from luce.arrays import offsets_of_sizes
-from luce.data import TRANSFORMS, Dataset, moments, transform
-from luce.data.features import (
+from luce.data import TRANSFORMS, Dataset
+from luce.data.transforms import (
+    Fill,
+    ListMinMax,
+    Standardize,
     apply_transforms,
+    base,
     fit_transforms,
     make_transform,
     restore_transforms,
+    scaling,
     transformed_names,
 )
-from luce.data.list_scaling import ListMinMax
-from luce.data.moments import moments_of
-from luce.data.scaling import Fill, Standardize
+from luce.data.transforms.scaling import moments_of
 from luce.errors import DataError, OptionError
 
 LARGEST = np.finfo(np.float32).max
@@ -88,7 +91,7 @@ def test_a_constant_is_told_from_rounding_and_large_means_lose_nothing():
 def test_moments_of_parts_make_those_of_the_whole():
     data = ragged()
     parts = [moments_of(data.features[rows]) for rows in (slice(0, 1), slice(1, 50), slice(50, 50), slice(50, None))]
-    merged = moments.no_moments(5)
+    merged = scaling.no_moments(5)
     for part in parts:
         merged = merged.merged(part)
     for one, other in zip(merged, moments_of(data.features), strict=True):
@@ -145,7 +148,7 @@ def test_scaling_within_lists(name, change, monkeypatch):
     result = applied(fitted, data)
     assert result.dtype == np.float32
     assert np.allclose(result, by_list(data, change), rtol=1e-5, atol=1e-6, equal_nan=True)
-    monkeypatch.setattr(transform, "CELLS", 40)
+    monkeypatch.setattr(base, "CELLS", 40)
     assert np.array_equal(applied(fitted, data), result, equal_nan=True)
 
 
@@ -164,7 +167,7 @@ def test_the_size_of_a_block_changes_nothing(cells, monkeypatch):
     names = ["fill", "list-zscore", "standardize"]
     whole = fit_transforms(names, data)
     expected = apply_transforms(whole, data.features, data.offsets)
-    monkeypatch.setattr(transform, "CELLS", cells)
+    monkeypatch.setattr(base, "CELLS", cells)
     blocked = fit_transforms(names, data)
     assert np.allclose(apply_transforms(blocked, data.features, data.offsets), expected, rtol=1e-5, atol=1e-6)
     one_by_one = data.features

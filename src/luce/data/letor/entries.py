@@ -1,4 +1,4 @@
-"""Compiled copying of parsed rows: sorted by index, packed, and put where they belong in the whole."""
+"""Compiled work on the entries of parsed rows: sorted by index, without zeros, written into a table."""
 
 from luce.compiled import compiled
 
@@ -71,57 +71,11 @@ def drop_zeros(ends, index, bits):
 
 
 @compiled
-def place_dense_in_dense(table, rows, shift, out):
-    """Row i of a table to row rows[i] of the whole, its columns `shift` further."""
-    width = table.shape[1]
-    for row in range(len(table)):
-        # Two views, so that the copy uses vector registers.
-        source, target = table[row], out[rows[row], shift : shift + width]
-        for column in range(width):
-            target[column] = source[column]
-
-
-@compiled
-def place_sparse_in_dense(ends, index, value, rows, shift, out):
-    """The entries of row i, up to ends[i], to row rows[i] of the whole, which must be zero there."""
+def scatter(ends, index, value, rows, shift, table):
+    """Write the entries of row i, up to ends[i], into row rows[i] of a table, which must be zero there."""
     entry = 0
     for row in range(len(ends)):
-        target = out[rows[row]]
+        target = table[rows[row]]
         while entry < ends[row]:
             target[index[entry] + shift] = value[entry]
             entry += 1
-
-
-@compiled
-def place_dense_in_sparse(bits, rows, shift, starts, out_index, out_bits):
-    """What is not zero in row i of a table to the entries from starts[rows[i]] of the whole; −0 stays, as above."""
-    for row in range(len(bits)):
-        entry = starts[rows[row]]
-        for column in range(bits.shape[1]):
-            if bits[row, column] != 0:
-                out_index[entry] = column + shift
-                out_bits[entry] = bits[row, column]
-                entry += 1
-
-
-@compiled
-def place_sparse_in_sparse(ends, index, value, rows, shift, starts, out_index, out_value):
-    """The entries of row i, up to ends[i], to the entries from starts[rows[i]] of the whole."""
-    entry = 0
-    for row in range(len(ends)):
-        to = starts[rows[row]] - entry
-        while entry < ends[row]:
-            out_index[to + entry] = index[entry] + shift
-            out_value[to + entry] = value[entry]
-            entry += 1
-
-
-@compiled
-def place_tokens(ends, text, rows, starts, out):
-    """The bytes of token i, up to ends[i], to the bytes from starts[rows[i]] of the whole."""
-    at = 0
-    for row in range(len(ends)):
-        to = starts[rows[row]] - at
-        while at < ends[row]:
-            out[to + at] = text[at]
-            at += 1

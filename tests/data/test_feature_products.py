@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from luce.data import Dataset, second_order, transform
-from luce.data.features import apply_transforms, fit_transforms, transformed_names
-from luce.data.second_order import SecondOrder
+from luce.data import Dataset
+from luce.data.transforms import (
+    SecondOrder,
+    apply_transforms,
+    base,
+    feature_products,
+    fit_transforms,
+    transformed_names,
+)
 from luce.errors import DataError, LuceWarning, OptionError
 
 
@@ -63,7 +69,7 @@ def test_tiles_blocks_pieces_and_threads_change_nothing(monkeypatch):
                 if isinstance(value, str):
                     patch.setenv(name, value)
                 else:
-                    patch.setattr(transform if name == "CELLS" else second_order, name, value)
+                    patch.setattr(base if name == "CELLS" else feature_products, name, value)
             found = chosen(SecondOrder(0.1).fit(data, before))
         assert list(found) == list(expected)
         assert np.allclose(list(found.values()), list(expected.values()), rtol=1e-10)
@@ -114,7 +120,7 @@ def test_sparse_features_give_the_same_products(monkeypatch):
     held = Dataset(sparse.csr_array(dense), data.labels, data.offsets)
     fitted = SecondOrder(0.1).fit(held)
     assert chosen(fitted) == pytest.approx(chosen(SecondOrder(0.1).fit(full)))
-    monkeypatch.setattr(transform, "SPARSE_ROWS", 17)
+    monkeypatch.setattr(base, "SPARSE_ROWS", 17)
     result = apply_transforms([fitted], held.features, held.offsets)
     assert result.format == "csr"
     assert result.dtype == np.float32
@@ -154,12 +160,12 @@ def test_limits_and_options(monkeypatch):
         SecondOrder(1)
     with pytest.raises(OptionError, match="must be from 0 to below 1"):
         SecondOrder(np.nan)
-    monkeypatch.setattr(second_order, "PRODUCTS_LIMIT", 3)
+    monkeypatch.setattr(feature_products, "PRODUCTS_LIMIT", 3)
     with pytest.raises(
         OptionError, match=r"products pass the threshold 0.01.*At most 3 are allowed: raise the threshold"
     ):
         SecondOrder(0.01).fit(judged())
-    monkeypatch.setattr(second_order, "FEATURES_LIMIT", 5)
+    monkeypatch.setattr(feature_products, "FEATURES_LIMIT", 5)
     with pytest.raises(DataError, match=r"all pairs of up to 5 features. Got 6"):
         SecondOrder().fit(judged())
 

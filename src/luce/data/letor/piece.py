@@ -1,0 +1,204 @@
+"""One piece of LETOR text as arrays, with the first thing that is wrong with it."""
+
+import math
+import mmap
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+from luce.arrays import Floats, Integers
+from luce.data.letor import parser
+from luce.data.letor.entries import copy_tokens, drop_zeros, scatter, sort_rows
+from luce.data.letor.parser import ParseSummary, RowBuffers, buffers_for, parse
+from luce.data.streams import Bytes
+
+
+class IndexBounds(NamedTuple):
+    """The feature indices that are allowed, and where the upper bound comes from."""
+
+    lowest: int
+    highest: int
+    reason: str
+
+
+class LineError(NamedTuple):
+    """What is wrong, and at which byte of the piece."""
+
+    place: int
+    text: str
+
+
+class SparseRows(NamedTuple):
+    """Values that are not zero: row i has those up to ends[i]."""
+
+    ends: Integers
+    columns: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+
+class BlockAllocator:
+    """Memory for many small arrays, in blocks that go back to the system when the last array in them is dropped.
+
+    `malloc` would keep it, and reading would need twice the memory of the data.
+    """
+
+    SIZE = 1 << 24
+
+    def __init__(self) -> None:
+        self._free: Bytes = np.empty(0, np.uint8)
+        self._lock = Lock()
+
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """An array of zeros; any thread may call this."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        with self._lock:
+            if size > len(self._free):
+                block = mmap.mmap(-1, max(size, self.SIZE), access=mmap.ACCESS_COPY)  # of this process alone
+                if hasattr(mmap, "MADV_HUGEPAGE"):  # memory is then touched many times faster
+                    block.madvise(mmap.MADV_HUGEPAGE)
+                self._free = np.frombuffer(block, np.uint8)
+            memory, self._free = self._free[:size], self._free[-(-size // 64) * 64 :]
+        return memory.view(dtype).reshape(shape)
+
+    def copy(self, array: NDArray[Any]) -> NDArray[Any]:
+        """A copy of an array."""
+        result = self.zeros(array.shape, array.dtype)
+        result[...] = array
+        return result
+
+
+class ParsedPiece(NamedTuple):
+    """The rows of one piece of text.
+
+    Attributes:
+        labels: float64, one a row.
+        features: a table of float32, or sparse rows, whichever takes less memory; column 0 has the index `base`.
+        base: 0 where the piece has the index 0, else 1.
+        highest, highest_place: the highest feature index, and the place of the line where it stands first.
+        n_entries: the number of index:value pairs in the text, those with the value 0 too.
+        run_sizes, run_places: how many rows in a row have the same query id, and the place of the first.
+        query_ids: the query id of each run, '' where there is none.
+        document_ids: the document id of each row, '' where there is none.
+        lines: the number of lines.
+    """
+
+    labels: Floats
+    features: NDArray[np.float32] | SparseRows
+    base: int
+    highest: int
+    highest_place: int
+    n_entries: int
+    run_sizes: Integers
+    run_places: Integers
+    query_ids: pa.Array
+    document_ids: pa.Array
+    lines: int
+
+
+def parse_piece(text: Bytes, bounds: IndexBounds, allocator: BlockAllocator) -> tuple[ParsedPiece, LineError | None]:
+    """What a piece of complete lines holds, up to the first error where there is one."""
+    out = buffers_for(text)
+    summary = parse(text, bounds.lowest, bounds.highest, out)
+    errors = [_line_error(text, summary, bounds)] if summary.error else []
+    errors += _read_doubts(text, summary, out)
+    errors += _sort(summary, out)
+    runs, documents = out.runs[: summary.runs], out.documents[: summary.rows]
+    query_ids, wrong_query = _strings("query", text, np.ascontiguousarray(runs[:, 1:]))
+    document_ids, wrong_document = _strings("document", text, documents)
+    piece = ParsedPiece(
+        labels=out.labels[: summary.rows].copy(),
+        features=_features(summary, out, allocator),
+        base=summary.lowest,
+        highest=summary.highest,
+        highest_place=int(out.starts[summary.highest_row]),
+        n_entries=summary.entries,
+        run_sizes=np.diff(runs[:, 0], append=summary.rows),
+        run_places=out.starts[runs[:, 0]],
+        query_ids=query_ids,
+        document_ids=document_ids,
+        lines=summary.lines,
+    )
+    return piece, min([*errors, *wrong_query, *wrong_document], default=None)
+
+
+def token_at(text: Bytes, place: int, limit: int = 40) -> str:
+    """The word at a place, as an error shows it."""
+    word = bytes(text[place : place + limit + 1]).split(b"\n", 1)[0].split(maxsplit=1)[:1] or [b""]
+    shown = word[0].decode(errors="replace")
+    return repr(shown[:limit] + "…" if len(shown) > limit else shown)
+
+
+def _line_error(text: Bytes, summary: ParseSummary, bounds: IndexBounds) -> LineError:
+    expected = {
+        parser.LABEL: "expected a label: a number, or nan where it is not observed",
+        parser.INFINITE_LABEL: "a label must be finite, or nan where it is not observed",
+        parser.QUERY: "expected a query id right after qid:",
+        parser.FEATURE: "expected index:value, such as 3:0.25",
+        parser.VALUE: "expected a number after the colon, or nan or NULL where it is missing",
+        parser.INFINITE_VALUE: "a feature must be finite and at most 3.4e38, the limit of float32",
+        parser.TOO_LOW: f"feature indices must be at least {bounds.lowest}, as first_index={bounds.lowest} says",
+        parser.TOO_HIGH: f"feature indices must be at most {bounds.highest:,}: {bounds.reason}",
+    }
+    return LineError(summary.place, f"{expected[summary.error]}. Got {token_at(text, summary.place)}.")
+
+
+def _read_doubts(text: Bytes, summary: ParseSummary, out: RowBuffers) -> list[LineError]:
+    """Numbers that the compiled code was not sure of, each read by Python, which is always right."""
+    errors = []
+    for number, first, end in out.doubts[: summary.doubts].tolist():
+        target, kind = (out.values, parser.INFINITE_VALUE) if number >= 0 else (out.labels, parser.INFINITE_LABEL)
+        at = number if number >= 0 else -1 - number
+        with np.errstate(over="ignore"):
+            target[at] = float(bytes(text[first:end]))
+        if np.isinf(target[at]):
+            errors.append(_line_error(text, summary._replace(error=kind, place=first), IndexBounds(0, 0, "")))
+    return errors
+
+
+def _sort(summary: ParseSummary, out: RowBuffers) -> list[LineError]:
+    if not summary.unsorted:
+        return []
+    row, index = sort_rows(out.ends[: summary.rows], out.indices, out.values)
+    return [LineError(int(out.starts[row]), f"feature index {index} is there twice.")] if row >= 0 else []
+
+
+def _strings(kind: str, text: Bytes, places: Integers) -> tuple[pa.Array, list[LineError]]:
+    """The words from places[i, 0] to places[i, 1] of the text, and an error for the first that is not UTF-8."""
+    offsets = np.concatenate([[0], np.cumsum(places[:, 1] - places[:, 0])])
+    packed = np.empty(offsets[-1], np.uint8)
+    copy_tokens(text, places, packed)
+    strings = pa.LargeStringArray.from_buffers(len(places), pa.py_buffer(offsets), pa.py_buffer(packed))
+    if not len(packed) or (packed.min() > 0 and _is_utf8(strings)):
+        return strings, []
+    for first, end in places.tolist():
+        token = bytes(text[first:end])
+        if b"\0" in token or token.decode(errors="replace").encode() != token:
+            return strings, [
+                LineError(first, f"the {kind} id {token[:40]!r} is not UTF-8 text. Save the file as UTF-8.")
+            ]
+    return strings, []
+
+
+def _is_utf8(strings: pa.Array) -> bool:
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _features(summary: ParseSummary, out: RowBuffers, allocator: BlockAllocator) -> NDArray[np.float32] | SparseRows:
+    rows, entries = summary.rows, summary.entries
+    ends, indices, values = out.ends[:rows], out.indices[:entries], out.values[:entries]
+    width = max(0, summary.highest + 1 - summary.lowest)
+    if 4 * rows * width <= 8 * (rows + entries):
+        table = allocator.zeros((rows, width), np.float32)
+        scatter(ends, indices, values, np.arange(rows), -summary.lowest, table)
+        return table
+    drop_zeros(ends, indices, values.view(np.uint32))
+    n_stored = int(ends[-1])
+    indices, values = indices[:n_stored] - np.int32(summary.lowest), values[:n_stored]
+    return SparseRows(allocator.copy(ends), allocator.copy(indices), allocator.copy(values))
