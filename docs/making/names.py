@@ -1,4 +1,4 @@
-"""The public names as a reference: `__all__` of `luce`, `luce.aggregation` and `luce.torch`, described by their own docstrings."""
+"""The public names of `luce`, `luce.aggregation` and `luce.torch` as a reference, described by their own docstrings."""
 
 import inspect
 import re

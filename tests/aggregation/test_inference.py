@@ -329,9 +329,9 @@ def test_asking_for_what_is_not_there():
 
 
 def test_an_item_whose_quasi_variance_is_below_0_has_no_quasi_error():
-    chain = Rankings.from_orderings([["a", "b"], ["b", "c"]])
-    quasi = PlackettLuce("exact", prior=PseudoRankings(0.5)).fit(chain).quasi_standard_errors()
-    np.testing.assert_array_equal(np.isnan(quasi.errors), [False, True, False])
+    # The differences a − b and b − c have variance 1 and covariance ½: q_b = (1 + 1 − 3) / 2.
+    quasi = fit_quasi_variances(np.array([[1, 0, -0.5], [0, 0, 0], [-0.5, 0, 1]]))
+    np.testing.assert_allclose(quasi.errors, [np.sqrt(1.5), np.nan, np.sqrt(1.5)])
     np.testing.assert_allclose(quasi.worst, 0, atol=1e-9)
 
 
@@ -342,7 +342,7 @@ def test_rank_intervals_allow_for_all_comparisons_of_an_item():
         assert rank_intervals(log_worths, unit, 0.95)[0].tolist() == [1, lowest]
 
 
-def test_errors_from_a_reference_that_follows_an_not_estimable_item():
+def test_errors_from_a_reference_that_follows_an_item_that_is_not_estimable():
     orderings = [["a", "b", "c"], ["b", "c", "a"], ["c", "b"], ["c", "a", "b"]]
     with pytest.warns(LuceWarning, match="cannot be estimated"):
         model = PlackettLuce().fit(Rankings.from_orderings([*orderings, ["a", "z"]], names=["z", "a", "b", "c"]))

@@ -9,12 +9,21 @@ from scipy.special import ndtri
 
 from luce.arrays import Floats, Integers
 
+ROWS = 512
+"""Items compared with all others at a time."""
+
 
 class QuasiStandardErrors(NamedTuple):
-    """Quasi standard errors (n,) and the worst relative errors, below and above, of the standard errors they imply.
+    """Quasi standard errors (Firth and de Menezes, 2004): errors[i]² + errors[j]² is about the variance of i − j.
 
-    errors[i]² + errors[j]² stands for the variance of the difference of i and j: an interval of ± errors needs no
-    reference item. A quasi-variance below 0, which is rare, has no root and gives NaN.
+    An interval of ± errors needs no reference item. A quasi-variance below 0, which is rare, has no root and gives NaN.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n,)
+        One an item.
+    worst : tuple of 2 floats
+        The largest relative errors, below and above, of the standard errors that they imply.
     """
 
     errors: Floats
@@ -22,9 +31,9 @@ class QuasiStandardErrors(NamedTuple):
 
 
 def fit_quasi_variances(covariance: Floats) -> QuasiStandardErrors:
-    """The best quasi standard errors for a covariance matrix: they minimise Σ_{i<j} (log(q_i + q_j) − log v_ij)².
+    """The best quasi standard errors for a covariance matrix: they minimize Σ_{i<j} (log(q_i + q_j) − log v_ij)².
 
-    v_ij is the variance of the difference, and this is what qvcalc minimises too.
+    v_ij is the variance of the difference, and this is what R's qvcalc minimizes too.
 
     >>> fit_quasi_variances(np.diag([1.0, 4, 9])).errors
     array([1., 2., 3.])
@@ -43,7 +52,7 @@ def fit_quasi_variances(covariance: Floats) -> QuasiStandardErrors:
 
 
 def _fitted(variances: Floats) -> Floats:
-    """Gauss-Newton from the least squares of the variances themselves; a step that lets a sum vanish is halved."""
+    """Gauss-Newton from the least squares of the variances; steps to where a sum is not positive are halved."""
     n = len(variances)
     apart = ~np.eye(n, dtype=bool)
     rows = (variances * apart).sum(axis=1)
@@ -72,12 +81,8 @@ def _loss(q: Floats, variances: Floats, apart: Floats) -> float:
     return float(np.sum(np.log(sums / variances[apart]) ** 2)) if (sums > 0).all() else np.inf
 
 
-ROWS = 512
-"""Items compared with all others at a time."""
-
-
 def critical_value(level: float, comparisons: int = 1) -> float:
-    """How many standard errors a difference must reach, if so many are looked at together (Šidák, 1967).
+    """How many standard errors a difference must reach, if so many are tested together (Šidák, 1967).
 
     >>> round(critical_value(0.95), 3), round(critical_value(0.95, 10), 3)
     (1.96, 2.8)
@@ -86,10 +91,10 @@ def critical_value(level: float, comparisons: int = 1) -> float:
 
 
 def rank_intervals(log_worths: Floats, variances: Callable[[slice], Floats], level: float) -> Integers:
-    """The lowest and highest rank of each item (n, 2), 1 = best: how many are surely better, and surely not worse.
+    """The lowest and highest rank of each item (n, 2), 1 = best: by how many are significantly better, and worse.
 
     `variances(rows)` gives the variances of the differences of some items and all (rows, n). The interval of an item
-    holds its true rank with the probability `level`, its n − 1 differences being looked at together.
+    holds its true rank with the probability `level`, its n − 1 differences being tested together.
     """
     n = len(log_worths)
     critical = critical_value(level, n - 1)
@@ -97,14 +102,14 @@ def rank_intervals(log_worths: Floats, variances: Callable[[slice], Floats], lev
     for begin in range(0, n, ROWS):
         rows = slice(begin, min(begin + ROWS, n))
         ahead = log_worths[None, :] - log_worths[rows, None]
-        clear = critical * np.sqrt(variances(rows))
-        result[rows, 0] = 1 + (ahead > clear).sum(axis=1)
-        result[rows, 1] = n - (ahead < -clear).sum(axis=1)
+        needed = critical * np.sqrt(variances(rows))
+        result[rows, 0] = 1 + (ahead > needed).sum(axis=1)
+        result[rows, 1] = n - (ahead < -needed).sum(axis=1)
     return result
 
 
 def tiers(log_worths: Floats, variances: Callable[[slice], Floats], level: float) -> Integers:
-    """The tier of each item (n,): 1 if no item is surely better, else one below the lowest tier of those that are.
+    """The tier of each item (n,): 1 if no item is significantly better, else one below the lowest of those.
 
     >>> tiers(np.array([0.0, 3.0, 2.9]), lambda rows: np.full((1, 3), 0.01), 0.95)
     array([2, 1, 1])

@@ -25,7 +25,7 @@ NAMED = 12
 """Names written out in a message."""
 
 SAMPLED = (20, 100, 500)
-"""Rows an item that are looked at first: if these link all items, so do all rows."""
+"""Rows per item that are examined first: if these link all items, so do all rows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +69,7 @@ class Connectivity:
 
     @property
     def is_connected(self) -> bool:
-        """Whether all worths can be told apart."""
+        """Whether all worths can be estimated without a prior."""
         return self.n_components <= 1
 
     @property
@@ -99,10 +99,10 @@ class Connectivity:
         lines += [f"  {self._called(components[number])}" for number in largest]
         if len(components) > SHOWN:
             lines.append(f"  … {len(components) - SHOWN:,} more, none larger")
-        return "\n".join(lines + self._apart())
+        return "\n".join(lines + self._outside())
 
-    def _apart(self) -> list[str]:
-        """The items that stand out, a line for each way."""
+    def _outside(self) -> list[str]:
+        """Lines about the items outside the main component, one for each reason."""
         seen = np.setdiff1d(np.arange(len(self.names)), self.unseen)
         main = np.argmax(np.bincount(self.group[seen])) if seen.size else -1
         kinds = {

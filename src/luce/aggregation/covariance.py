@@ -27,7 +27,7 @@ PROBES = 64
 
 
 class Covariance(NamedTuple):
-    """Of the log worths, less their mean, and then the tie parameters: (n + T) squared; of the worth parameters too."""
+    """matrix (n + T, n + T): of the log worths less their mean and the tie parameters; parameters: of all parameters."""
 
     matrix: Floats
     parameters: Floats
@@ -75,7 +75,7 @@ def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -
     except LinAlgError:
         if posterior.pseudo_item is None:
             raise DataError(
-                "The data do not tell all parameters apart: their information is singular. Give a prior, or leave out "
+                "The data do not determine all parameters: their information is singular. Give a prior, or leave out "
                 "features that say the same."
             ) from None
     warnings.warn(
@@ -92,7 +92,7 @@ def _inverted(posterior: Posterior, information: Floats) -> Floats:
     shift = shift_of_worths(posterior, size)
     scale = float(np.mean(np.diagonal(information)))
     factor = cho_factor(information + scale * np.outer(shift, shift), lower=True)
-    # A pivot that is nothing but rounding: a direction in which the data say nothing.
+    # A pivot of rounding errors only: a direction without information.
     if (np.diagonal(factor[0]) ** 2).min() < 1e-11 * np.diagonal(information).max():
         raise LinAlgError("singular")
     return cho_solve(factor, np.eye(size))
@@ -184,13 +184,13 @@ def _meat(posterior: Posterior, point: Floats, clusters: Integers | None) -> Flo
 
 
 class InformationSolver:
-    """Solves with the information of the log worths of a fit with free worths, without making a matrix of it."""
+    """Conjugate gradients with the information of the log worths, without a matrix of it."""
 
     def __init__(self, posterior: Posterior, point: Floats):
         if not posterior.parametrization.free:
             raise OptionError("So many items with features or teams: standard errors need a matrix that is too large.")
         self.n = posterior.likelihood.n_items
-        here = posterior.hessian(point, pseudo_item=False)  # which does not feel the hypothetical item at all
+        here = posterior.hessian(point, pseudo_item=False)  # free of the hypothetical item
         self.diagonal = np.maximum(here.diagonal(), 1e-300)
         shape = len(point), len(point)
         self.operator = LinearOperator(shape, matvec=lambda x: here.product(np.ravel(x)))
@@ -207,7 +207,7 @@ class InformationSolver:
 
 
 def hutchinson_variances(posterior: Posterior, point: Floats) -> tuple[Floats, Floats]:
-    """The variance of each log worth less their mean (n,), and the standard error of that estimate (n,)."""
+    """The variance of each log worth less their mean (n,), by random probes, and its standard error (n,)."""
     solver = InformationSolver(posterior, point)
     root = np.sqrt(solver.diagonal[: solver.n])
     random = np.random.default_rng(0)
@@ -219,7 +219,7 @@ def hutchinson_variances(posterior: Posterior, point: Floats) -> tuple[Floats, F
 
 
 def hutchinson_sandwich(posterior: Posterior, point: Floats, clusters: Integers | None) -> tuple[Floats, Floats]:
-    """The same for robust variances: signs of clusters, beside those of a diagonal information, which are known."""
+    """The same for robust variances; those of a diagonal information, known exactly, are a control variate."""
     solver = InformationSolver(posterior, point)
     likelihood = posterior.likelihood
     parameters, ties = posterior.split(point)

@@ -99,7 +99,7 @@ class Likelihood:
 
     @property
     def tie_names(self) -> list[str]:
-        """What the tie parameters are called: tie2, tie3, … as R has them, or margin."""
+        """Names of the tie parameters: tie2, tie3, … as in R, or margin."""
         return ["margin"] if self.ties == "rao-kupper" else [f"tie{order}" for order in self.orders[1:]]
 
     def initial_tie_parameters(self) -> Floats:
@@ -126,7 +126,7 @@ class Likelihood:
 
 
 def _choices(seen: ObservedRankings) -> tuple[Integers, Integers, Floats]:
-    """Of each choice: how many items were chosen, from how many, and the weight of its ranking."""
+    """For each choice: how many items were chosen, from how many, and the weight of its ranking."""
     q = list_of_row(seen.offsets)
     begins = np.flatnonzero(np.concatenate([[True], (q[1:] != q[:-1]) | (seen.places[1:] != seen.places[:-1])]))
     size = np.diff(np.append(begins, len(q)))
@@ -181,7 +181,7 @@ def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> spar
 
 
 def _row_term(likelihood: Likelihood, expand_pools: bool = False) -> PartitionTerm | DavidsonTerm:
-    """All rankings as rows, with the adherence of adherence if the likelihood has them."""
+    """All rankings as rows, with the adherence of the likelihood, if it has one."""
     first = likelihood.terms[0]
     if getattr(first, "adherence", None) is not None:
         return first

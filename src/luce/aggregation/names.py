@@ -67,7 +67,7 @@ def encode_values(what: str, values: Any, where: Where = "Row {}".format) -> tup
 
 
 def concatenated(first: Any, second: Any) -> Any:
-    """The values of both, one after the other, so that they can be coded together."""
+    """The values of both, one after the other, so that they can be encoded together."""
     if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
         return [*first, *second]
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and first.dtype.kind == second.dtype.kind:

@@ -61,7 +61,7 @@ class ObservedRankings:
 
     @cached_property
     def n_choices(self) -> Integers:
-        """How many choices each ranking is: one a level, but for a last one that had nothing beside it."""
+        """How many choices each ranking makes: one a level, but for a last item that was the only one left."""
         alone = ~self.open_end & (self.pool < 0) & (self.last_size == 1)
         return self.n_levels - (self.open_end | alone)
 
@@ -151,7 +151,7 @@ def by_item(items: Integers, values: Floats, n_items: int) -> Floats:
 
 
 def observe(rankings: Rankings, keep: NDArray[np.bool_] | None = None) -> ObservedRankings:
-    """The rankings of positive weight, without the items that are not kept, which lose their numbers."""
+    """The rankings of positive weight, without the items that are not kept, the others being renumbered."""
     pools = [np.empty(0, np.int64), *rankings.pools]
     seen = ObservedRankings(
         rankings.items,
@@ -170,7 +170,7 @@ def observe(rankings: Rankings, keep: NDArray[np.bool_] | None = None) -> Observ
 
 
 def _without(seen: ObservedRankings, keep: NDArray[np.bool_]) -> ObservedRankings:
-    """Items taken out of rankings and pools. What they beat and what beat them then says nothing about the rest."""
+    """The same without some items, in rankings and pools; comparisons with these say nothing about the others."""
     number = np.cumsum(keep) - 1
     rows = keep[seen.items]
     q = list_of_row(seen.offsets)[rows]

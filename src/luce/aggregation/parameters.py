@@ -7,8 +7,10 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from luce.aggregation.observed import ObservedRankings
+from luce.aggregation.priors import PRIORS
 from luce.arrays import Floats, Integers, list_of_row
-from luce.errors import DataError
+from luce.errors import DataError, OptionError
 
 ITEM = "item"
 """The column of a table of features that names the item of each row."""
@@ -184,3 +186,55 @@ def _in_order(items: list[Any], rows: list[Any], names: Sequence[Hashable]) -> l
     if missing:
         raise DataError(f"There are no features for {missing[0]!r} ({len(missing)} items without features in all).")
     return [rows[number[name]] for name in names]
+
+
+def centered_features(features: Any, names: tuple[Hashable, ...]) -> tuple[Floats, list[str]]:
+    """Features less their means, which no ranking shows."""
+    table, feature_names = features_of_items(features, names)
+    constant = np.flatnonzero(np.ptp(table, axis=0) == 0)
+    if constant.size:
+        raise DataError(f"{feature_names[constant[0]]!r} is the same for all items: no ranking shows its coefficient.")
+    centered = table - table.mean(axis=0)
+    if np.linalg.matrix_rank(centered) < centered.shape[1]:
+        raise DataError(
+            f"The {centered.shape[1]} features of {len(names)} items are linearly dependent: their coefficients "
+            "cannot be estimated. Leave some out."
+        )
+    return centered, feature_names
+
+
+def team_members(teams: Any, names: tuple[Hashable, ...]) -> tuple[tuple[Hashable, ...], list[Integers]]:
+    """The members of all teams, in the order they first come, and the members of each item of the rankings."""
+    if not isinstance(teams, Mapping):
+        raise OptionError(f"teams must map each team to its members. Got {type(teams).__name__}.")
+    sets = []
+    for name in names:
+        own = list(teams.get(name, [name]))
+        if not own or len(set(own)) < len(own):
+            raise DataError(f"A team must have members, each once. Team {name!r} has {own!r}.")
+        sets.append(own)
+    members = tuple(dict.fromkeys(member for own in sets for member in own))
+    number = {member: code for code, member in enumerate(members)}
+    return members, [np.array([number[member] for member in own]) for own in sets]
+
+
+def check_members(sets: list[Integers], members: tuple[Hashable, ...], observed: ObservedRankings, prior: Any) -> None:
+    """Without a prior, refuse members who were in no comparison, or always together: they cannot be told apart."""
+    if prior is not None:
+        return
+    seen = np.unique(np.concatenate([observed.items, observed.pool_items[: observed.pool_offsets[-1]]]))
+    teams_of: dict[int, tuple[int, ...]] = {}
+    for team in seen.tolist():
+        for member in sets[team].tolist():
+            teams_of[member] = (*teams_of.get(member, ()), team)
+    unseen = [name for code, name in enumerate(members) if code not in teams_of]
+    if unseen:
+        raise DataError(f"No ranking has a team of {unseen[0]!r}: give a prior, {PRIORS}.")
+    first: dict[tuple[int, ...], int] = {}
+    for member, own in teams_of.items():
+        other = first.setdefault(own, member)
+        if other != member:
+            raise DataError(
+                f"{members[other]!r} and {members[member]!r} are always in the same teams: their worths cannot be told "
+                f"apart without a prior, {PRIORS}."
+            )

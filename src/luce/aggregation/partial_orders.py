@@ -23,9 +23,9 @@ def ordered_partition(edges: Any, items: Iterable[Hashable] | None = None) -> li
     below. They are unique. Inside a level nothing is claimed; edges there are set aside, as generalised rank-breaking
     does (2020, section 3.3). The result is an ordering: `Rankings.from_orderings([levels])`.
 
-    O(items + edges): with the items in an order in which every edge leads onward, a cut after the first k is right just
-    if each of the first k without an edge to another of them has an edge to each of the rest without an edge from
-    another of those; counting these three for all k takes one pass.
+    O(items + edges): with the items in topological order, a cut after the first k is right if and only if each of the
+    first k without an edge to another of them has an edge to each of the rest without an edge from another of those;
+    counting these three for all k takes one pass.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _is_cut(preferred: Any, order: Integers) -> Any:
     np.maximum.at(last_above, below, above)
 
     def covered(after: Integers, until: Integers) -> Integers:
-        """How many of the stretches after < k ≤ until hold each k."""
+        """How many of the intervals after < k ≤ until hold each k."""
         changes = np.bincount(after + 1, minlength=n_items + 2) - np.bincount(until + 1, minlength=n_items + 2)
         return np.cumsum(changes)[:n_items]
 
@@ -102,10 +102,10 @@ def _is_cut(preferred: Any, order: Integers) -> Any:
 
 def _cycle_error(preferred: Any, names: Any) -> DataError:
     """The error that names the items of one cycle, and all that are in cycles where there are more."""
-    n_parts, part = csgraph.connected_components(preferred, directed=True, connection="strong")
-    sizes = np.bincount(part, minlength=n_parts)
-    in_cycle = np.flatnonzero((sizes[part] > 1) | preferred.diagonal())
-    cycle = _cycle(preferred, part, int(in_cycle[np.argmin(sizes[part[in_cycle]])]))
+    n_components, component = csgraph.connected_components(preferred, directed=True, connection="strong")
+    sizes = np.bincount(component, minlength=n_components)
+    in_cycle = np.flatnonzero((sizes[component] > 1) | preferred.diagonal())
+    cycle = _cycle(preferred, component, int(in_cycle[np.argmin(sizes[component[in_cycle]])]))
     shown = " > ".join(str(names[code]) for code in cycle[:SHOWN])
     end = f" > {names[cycle[0]]}" if len(cycle) <= SHOWN else f" > … ({len(cycle):,} items)"
     others = f" Items in cycles: {listed([names[code] for code in in_cycle], SHOWN)}."
@@ -115,11 +115,11 @@ def _cycle_error(preferred: Any, names: Any) -> DataError:
     )
 
 
-def _cycle(preferred: Any, part: Any, node: int) -> list[int]:
-    """A cycle inside the part of a node: onward from there until a node comes again."""
+def _cycle(preferred: Any, component: Any, node: int) -> list[int]:
+    """A cycle inside the component of a node: along edges from there until a node comes again."""
     step: dict[int, int] = {}
     while node not in step:
         step[node] = len(step)
         targets = preferred.indices[preferred.indptr[node] : preferred.indptr[node + 1]]
-        node = int(targets[part[targets] == part[node]][0])
+        node = int(targets[component[targets] == component[node]][0])
     return list(step)[step[node] :]

@@ -16,11 +16,10 @@ from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.covariance import shift_of_worths
 from luce.aggregation.likelihood import TIE_MODELS
 from luce.aggregation.names import listed
-from luce.aggregation.posterior import Posterior
+from luce.aggregation.posterior import Posterior, Setup, set_up
 from luce.aggregation.prediction import PredictionMixin, as_rankings
 from luce.aggregation.priors import PRIORS, GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
-from luce.aggregation.setup import Setup, set_up
 from luce.aggregation.summary import SummaryMixin
 from luce.arrays import Floats
 from luce.errors import DataError, LuceWarning, OptionError
@@ -190,7 +189,7 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
             refuse_flat_directions(posterior, point, setup.feature_names or setup.names)
 
     def _threshold(self, posterior: Posterior) -> float:
-        """The tolerance, or what rounding alone makes of so many wins, or of so sharp a prior, if that is more."""
+        """`tol`, or the rounding error of so many wins, or of so sharp a prior, where that is larger."""
         observed = posterior.likelihood.observed
         wins = float(observed.weights @ observed.sizes.astype(np.float64))
         prior = float(np.max(posterior.precision * (1 + np.abs(posterior.mean)), initial=0.0))

@@ -1,13 +1,26 @@
-"""What a fit minimizes: minus the log-likelihood and the log of the prior, in all parameters."""
+"""The posterior that a fit maximizes, built from the parameters of the estimator and the rankings."""
 
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from luce.aggregation.likelihood import Likelihood
-from luce.aggregation.likelihood_terms import PairTerm
-from luce.aggregation.parameters import LinearParametrization, TeamParametrization
+from luce.aggregation.connectivity import estimable_items
+from luce.aggregation.likelihood import TIE_MODELS, TIES, Likelihood
+from luce.aggregation.likelihood_terms import PairTerm, pseudo_item_counts
+from luce.aggregation.observed import observe
+from luce.aggregation.parameters import (
+    LinearParametrization,
+    TeamParametrization,
+    centered_features,
+    check_members,
+    team_members,
+)
+from luce.aggregation.priors import PRIORS, NormalPrior, PseudoRankings
+from luce.aggregation.rankings import Rankings
 from luce.arrays import Floats
+from luce.errors import DataError, OptionError
 from luce.optimizers.minorise_maximise import scale_worths
 from luce.optimizers.newton import LARGEST_MATRIX, Convergence, Watcher, minimise
 
@@ -81,7 +94,7 @@ class Posterior:
         return np.concatenate([parameters, self.likelihood.initial_tie_parameters()])
 
     def warm_up(self, point: Floats) -> Floats:
-        """After a few steps of the MM algorithm, where they apply."""
+        """The point after a few steps of the MM algorithm, where it applies."""
         if not (self.parametrization.free and all(getattr(term, "wins", None) is not None for term in self.terms)):
             return point
         ties = self.split(point)[1]
@@ -169,3 +182,68 @@ class PosteriorHessian:
         transposed = [self.parametrization.jacobian_transpose_product(self.parameters, x) for x in total[:n, n:].T]
         edge = np.stack(transposed, axis=1)
         return np.block([[inner, edge], [edge.T, total[n:, n:]]])
+
+
+class Setup(NamedTuple):
+    """The posterior to maximize, and whose worths its parameters are.
+
+    names: the items whose worths are estimated, or the members of teams; estimable: which of all names they are;
+    not_estimable: why the others are not, by name; feature_names: of the features, if any.
+    """
+
+    posterior: Posterior
+    names: tuple[Hashable, ...]
+    estimable: NDArray[np.bool_]
+    not_estimable: dict[Hashable, str]
+    feature_names: list[str]
+
+
+def set_up(rankings: Rankings, *, ties: str | None, prior: Any, features: Any, teams: Any, n_jobs: int | None) -> Setup:
+    """Check the parameters of the estimator against the rankings and build the posterior."""
+    _check_settings(ties, prior, features, teams)
+    if ties is None and (tied := rankings.tied & (rankings.weights > 0)).any():
+        raise DataError(
+            f"ties=None takes no ties, but ranking {np.flatnonzero(tied)[0]} has one ({tied.sum():,} in all). "
+            "Use ties='exact' (order unknown), 'davidson' or 'rao-kupper' (a tie is an outcome)."
+        )
+    if not (rankings.weights > 0).any():
+        raise DataError(f"There is nothing to learn from in {rankings!r}: no ranking has a weight above 0.")
+    keep = np.ones(rankings.n_items, bool)
+    reasons: dict[Hashable, str] = {}
+    if prior is None and features is None and teams is None:
+        keep, reasons = estimable_items(rankings, ties in TIE_MODELS)
+    observed = observe(rankings, keep)
+    likelihood = Likelihood(observed, ties, n_jobs)
+    names = tuple(rankings.names) if all(keep) else tuple(np.array(rankings.names, dtype=object)[keep])
+    if teams is not None:
+        members, sets = team_members(teams, rankings.names)
+        check_members(sets, members, observed, prior)
+        parametrization: Any = TeamParametrization(sets, len(members), isinstance(prior, PseudoRankings))
+        posterior = _posterior_of(likelihood, parametrization, prior, members)
+        return Setup(posterior, members, np.ones(len(members), bool), {}, [])
+    table, feature_names = (None, []) if features is None else centered_features(features, names)
+    effects = features is None or isinstance(prior, NormalPrior)
+    parametrization = LinearParametrization(len(names), table, effects, isinstance(prior, PseudoRankings))
+    return Setup(_posterior_of(likelihood, parametrization, prior, names), names, keep, reasons, feature_names)
+
+
+def _check_settings(ties: Any, prior: Any, features: Any, teams: Any) -> None:
+    """Refuse parameters that fit no data."""
+    if ties not in TIES:
+        raise OptionError(f"ties must be one of {', '.join(map(repr, TIES))}. Got {ties!r}.")
+    if not (prior is None or isinstance(prior, (NormalPrior, PseudoRankings))):
+        raise OptionError(f"prior must be None, {PRIORS}. Got {prior!r}.")
+    if teams is not None and features is not None:
+        raise OptionError("features describe items and teams are made of them: give one of the two.")
+
+
+def _posterior_of(likelihood: Likelihood, parametrization: Any, prior: Any, names: tuple[Hashable, ...]) -> Posterior:
+    mean, precision = np.zeros(parametrization.n_parameters), np.zeros(parametrization.n_parameters)
+    pseudo_item = None
+    if isinstance(prior, NormalPrior):
+        center, sd = prior.values(names)
+        mean[: len(names)], precision[: len(names)] = center, 1 / sd**2
+    if isinstance(prior, PseudoRankings):
+        before = parametrization.n_scores - len(names) - 1
+        pseudo_item = likelihood.pair_term(pseudo_item_counts(before, len(names), prior.npseudo))
+    return Posterior(likelihood, parametrization, pseudo_item, mean, precision)

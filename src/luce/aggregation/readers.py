@@ -108,7 +108,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], pa.Table]]] = {
 
 
 def _detect_format(path: Path, names: list[str], columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The format that the names of the columns tell, and what they tell of its columns."""
+    """The format by the names of the columns, and the parameters of its reader that they imply."""
     known, given = set(names), set(columns)
     place = "place" if "place" in known else "rank"
     if {"ranking", "item", place} <= known | given or given & {"ranking", "item", "place"}:

@@ -69,7 +69,7 @@ class PartitionTerm:
         return -loss, -gradient
 
     def to_items(self, scores: Floats, rest: Floats, rows: Floats) -> Floats:
-        """What belongs to rows summed by item, that of the rests shared out."""
+        """The sums by item of values of rows; the value of a rest is shared out over its items by worth."""
         total = by_item(self.items[self.named], (self.row_adherence * rows)[self.named], self.n_items)
         if len(self.rest_rows):
             amounts = np.zeros(len(self.weights))

@@ -38,7 +38,7 @@ def _rows(sources, targets, n_nodes):
 
 
 def topological_order(edges: Any) -> Integers:
-    """The nodes in an order in which every edge leads onward (Kahn, 1962), but for those on a cycle or after one.
+    """The nodes in topological order (Kahn, 1962), without those on a cycle or after one.
 
     >>> topological_order(graph([2, 0], [0, 1], 3))
     array([2, 0, 1])
@@ -72,7 +72,7 @@ def _topological_order(starts, targets):
 
 
 class WinGraph(NamedTuple):
-    """A CSR graph of the items, then helper nodes; an item reaches another in it just if a chain of wins leads there.
+    """A CSR graph of the items, then helper nodes; one item reaches another in it if and only if a chain of wins does.
 
     Attributes:
         edges: CSR array (n_nodes, n_nodes).
@@ -129,7 +129,7 @@ def _level_edges(offsets, items, places, open_end, counted, ties, sources, targe
                 n_nodes += 1
             at = _join(items, above, start, start, stop, helper, at, sources, targets, writing)
             if ties and stop - start > 1 and not (open_end[q] and stop == end):
-                at = _round(items, start, stop, at, sources, targets, writing)
+                at = _ring(items, start, stop, at, sources, targets, writing)
                 for row in range(start, stop):
                     wins[items[row]] = losses[items[row]] = True
             above, start = start, stop
@@ -158,8 +158,8 @@ def _join(items, above, above_end, start, stop, helper, at, sources, targets, wr
 
 
 @compiled
-def _round(items, start, stop, at, sources, targets, writing):
-    """Edges round the items of a level, so that each reaches each."""
+def _ring(items, start, stop, at, sources, targets, writing):
+    """Edges in a ring through the items of a level, so that each reaches each."""
     for row in range(start, stop):
         if writing:
             sources[at], targets[at] = items[row], items[row + 1 if row + 1 < stop else start]
@@ -169,7 +169,15 @@ def _round(items, start, stop, at, sources, targets, writing):
 
 @compiled
 def pool_edges(in_pools, offsets, items, places, pool, pool_items, pool_offsets, n_nodes, wins, losses):
-    """Sources and targets of the edges, and the number of nodes; `in_pools` are rankings, those of a pool together."""
+    """Edges from each ranking to all items of its pool that it does not name, in few edges however large the pool.
+
+    The items of a pool are the leaves of a binary tree of helper nodes, whose edges lead down. What a ranking of k
+    items does not name are k + 1 intervals of the pool, each the leaves below O(log n) nodes. Rankings of the same pool
+    that end with the same item reach together all but what every one of them names, so they are merged first.
+
+    in_pools: indices of the rankings with a pool, those of a pool together. Returns sources and targets of the edges,
+    and the number of nodes.
+    """
     n_items = len(wins)
     sources, targets, at = np.empty(1024, np.int32), np.empty(1024, np.int32), 0
     position = np.empty(n_items, np.int64)  # of an item in the pool at hand

@@ -51,7 +51,8 @@ class PlackettLuceDistribution(Distribution):
     tensor(0.2500)
     >>> policy.log_prob(torch.tensor([[0], [1]])).exp()  # of the first place alone
     tensor([0.5000, 0.2500])
-    >>> PlackettLuceDistribution(torch.zeros(2, 3), torch.tensor([[True, True, True], [True, True, False]])).sample((5,)).shape
+    >>> mask = torch.tensor([[True, True, True], [True, True, False]])
+    >>> PlackettLuceDistribution(torch.zeros(2, 3), mask).sample((5,)).shape
     torch.Size([5, 2, 3])
     """
 
