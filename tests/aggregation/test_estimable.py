@@ -1,11 +1,12 @@
 """Items that cannot be estimated are named, with the reason; a prior gives them a worth; the rest is not disturbed."""
 
+import dataclasses
 import warnings
 
 import numpy as np
 import pytest
 
-from luce.aggregation import NormalPrior, PlackettLuce, PseudoRankings, Rankings
+from luce.aggregation import NormalPrior, PlackettLuce, PseudoRankings, Rankings, connectivity
 from luce.aggregation.connectivity import estimable_items
 from luce.aggregation.observed import observe
 from luce.errors import DataError, LuceWarning
@@ -106,6 +107,21 @@ def test_many_rankings_are_looked_at_no_less_closely():
     with pytest.warns(LuceWarning, match="never placed below another item: 3"):
         keep, _ = estimable_items(Rankings.from_pairs(better, worse, n_items=4), ties=False)
     assert keep.tolist() == [True, True, True, False]
+
+
+def test_the_connectivity_of_some_of_the_rankings_is_that_of_all():
+    rankings, _ = strict(n_items=4, n_rankings=5_000, sizes=(2, 5))
+    some, every = connectivity.connectivity_of(rankings, False), connectivity._connectivity(rankings, False)
+    for field in dataclasses.fields(every):
+        np.testing.assert_array_equal(getattr(some, field.name), getattr(every, field.name))
+
+
+def test_the_connectivity_is_worked_out_once():
+    rankings = Rankings.from_orderings([["a", "b", "c"], ["b", ["a", "c"]], ["c", "a"], ["a", "b"]])
+    for ties in ("exact", "davidson"):
+        assert PlackettLuce(ties).fit(rankings).connectivity_ is rankings.connectivity(ties=ties == "davidson")
+    assert rankings.connectivity() is not rankings.connectivity(ties=True)
+    assert not rankings.take([0]).connectivity().is_connected
 
 
 def test_items_taken_out_of_rankings_and_pools():

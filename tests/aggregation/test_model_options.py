@@ -215,6 +215,8 @@ def test_objectives_without_a_loss_for_free_scores():
     for objective, message in (("lambdarank", "gradient but no loss"), ("mcrank", "one score a grade")):
         with pytest.raises(OptionError, match=message):
             ItemScores(objective).fit([["a", "b"]])
+    with pytest.raises(OptionError, match="prior must be None, 'auto' or"):
+        ItemScores(prior="wide").fit([["a", "b"]])
 
 
 def test_adherence_with_a_ranking_of_weight_two_is_that_ranking_given_twice():

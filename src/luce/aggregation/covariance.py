@@ -27,7 +27,7 @@ PROBES = 64
 
 
 class Covariance(NamedTuple):
-    """matrix (n + T, n + T): of the log worths less their mean and the tie parameters; parameters: of all parameters."""
+    """matrix (n + T, n + T): of the log worths less their mean and the tie parameters; parameters: of all of them."""
 
     matrix: Floats
     parameters: Floats

@@ -61,7 +61,7 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
         raise DataError(f"There is no file {file}.")
     if format == "preflib" or (format is None and file.suffix in PREFLIB):
         return Rankings.read_preflib(file, **columns)
-    table = read_table(file)
+    table = _read_table(file)
     if format is None:
         format, found = _detect_format(file, table.column_names, columns)
         columns = found | columns
@@ -70,41 +70,47 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
     return FORMATS[format](table, **columns)
 
 
-def read_table(path: Path) -> pa.Table:
-    """The table in a file, columns typed by their values, without the column of row numbers that has no name."""
+def _read_table(path: Path) -> pa.Table:
+    """The table in a file, without the column of row numbers that has no name."""
     if path.suffix not in TABLES:
         known = ", ".join([*PREFLIB, *TABLES])
         raise DataError(f"Rankings are read from files that end in {known}. Got {path.name}.")
-    kind, read = TABLES[path.suffix]
-    with clear_errors(path, kind):
-        table = read(path)
+    table = TABLES[path.suffix](path)
     twice = next((name for name in table.column_names if name and table.column_names.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path} has more than one column named {twice!r}; names must differ.")
     return table.select([i for i, name in enumerate(table.column_names) if name])
 
 
-def _csv_table(path: Path) -> pa.Table:
+def read_csv_table(path: Path) -> pa.Table:
+    """The columns of a CSV file with a header, each of the type of its values."""
     from pyarrow import csv
 
     check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
-    return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter="\t" if path.suffix == ".tsv" else ","))
+    with clear_errors(path, "CSV"):
+        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter="\t" if path.suffix == ".tsv" else ","))
 
 
-def _parquet_table(path: Path) -> pa.Table:
+def _read_parquet_table(path: Path) -> pa.Table:
     from pyarrow import parquet
 
-    return validated(parquet.read_table(path))
+    with clear_errors(path, "Parquet"):
+        return validated(parquet.read_table(path))
 
 
-TABLES: dict[str, tuple[str, Callable[[Path], pa.Table]]] = {
-    ".csv": ("CSV", _csv_table),
-    ".tsv": ("CSV", _csv_table),
-    ".parquet": ("Parquet", _parquet_table),
-    ".arrow": ("Arrow", arrow_file),
-    ".feather": ("Arrow", arrow_file),
+def _read_arrow_table(path: Path) -> pa.Table:
+    with clear_errors(path, "Arrow"):
+        return arrow_file(path)
+
+
+TABLES: dict[str, Callable[[Path], pa.Table]] = {
+    ".csv": read_csv_table,
+    ".tsv": read_csv_table,
+    ".parquet": _read_parquet_table,
+    ".arrow": _read_arrow_table,
+    ".feather": _read_arrow_table,
 }
-"""What the file of each ending is called in errors, and its reader."""
+"""Reads the table in a file of each ending."""
 
 
 def _detect_format(path: Path, names: list[str], columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
