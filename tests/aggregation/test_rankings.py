@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
-from luce.aggregation import Rankings, ranking_arrays
+from luce.aggregation import Rankings
 from luce.errors import DataError, LuceWarning, OptionError
 
 
@@ -226,13 +226,6 @@ def test_told_in_words():
     assert repr(many.take([])) == "Rankings(0 rankings of 2 items, 2 rankers)"
 
 
-@pytest.fixture(params=[False, True], ids=["hashes", "one hash for all"])
-def hashes(request, monkeypatch):
-    if request.param:
-        monkeypatch.setattr(ranking_arrays, "_hash", lambda *arguments: arguments[-1].fill(7))
-
-
-@pytest.mark.usefixtures("hashes")
 def test_equal_rankings_become_one():
     rankings = Rankings.from_orderings(
         [["a", ["b", "c"]], ["a", "b", "c"], ["a", ["c", "b"]], ["a", "b"], ["a", "b", "c"], [["a", "b"], "c"]],
@@ -243,7 +236,6 @@ def test_equal_rankings_become_one():
     assert all_levels(together) == [all_levels(rankings)[q] for q in (0, 1, 3, 5)]
 
 
-@pytest.mark.usefixtures("hashes")
 def test_what_tells_rankings_apart():
     base = {"items": [0, 1, 2] * 2, "places": [0, 1, 1] * 2, "offsets": [0, 3, 6], "names": range(4)}
     assert len(Rankings(**base).aggregate()) == 1
@@ -268,7 +260,6 @@ def test_aggregate_agrees_with_a_dictionary():
     assert {str(levels(together, q)): together.weights[q] for q in range(len(together))} == counts
 
 
-@pytest.mark.usefixtures("hashes")
 def test_an_open_end_is_not_taken_for_another_ranker():
     base = {"items": [0, 1] * 2, "places": [0, 1] * 2, "offsets": [0, 2, 4], "names": range(3)}
     assert len(Rankings(**base, open_end=[True, False], rankers=[0, 1]).aggregate()) == 2

@@ -39,11 +39,8 @@ class InferenceMixin:
         check_is_fitted(self)
         known = self.__dict__.setdefault("_covariances", {})
         if kind not in known:
-            known[kind] = covariance(self._posterior, self._point, kind, self._clusters())
+            known[kind] = covariance(self._posterior, self._point, kind, self.rankings_.rankers)
         return known[kind]
-
-    def _clusters(self) -> Integers | None:
-        return self.rankings_.rankers
 
     @property
     def _too_many(self) -> bool:
@@ -56,7 +53,7 @@ class InferenceMixin:
         known = self.__dict__.setdefault("_stochastic_variances", {})
         if kind not in known:
             if kind == "sandwich":
-                variances, noise = hutchinson_sandwich(self._posterior, self._point, self._clusters())
+                variances, noise = hutchinson_sandwich(self._posterior, self._point, self.rankings_.rankers)
             else:
                 variances, noise = hutchinson_variances(self._posterior, self._point)
             self.standard_error_noise_ = float(np.max(0.5 * noise / variances))

@@ -99,16 +99,15 @@ class ObservedRankings:
 
     def choices(self) -> Choices:
         """The rankings as chains of choices of single items; they must have no ties."""
-        deep = np.where(self.open_end | (self.pool >= 0), self.n_chosen, self.sizes - 1)
-        pools = self.pool, self.pool_items, self.pool_offsets
-        return Choices(self.items, self.offsets, deep, self.weights, *pools, self.n_items)
+        return self._choices(np.where(self.open_end | (self.pool >= 0), self.n_chosen, self.sizes - 1))
 
     def choices_of_rows(self) -> Choices:
         """The rows and pools alone, for sums over what is left of the pools."""
+        return self._choices(np.zeros(self.n_rankings, np.int64))
+
+    def _choices(self, depth: Integers) -> Choices:
         pools = self.pool, self.pool_items, self.pool_offsets
-        return Choices(
-            self.items, self.offsets, np.zeros(self.n_rankings, np.int64), self.weights, *pools, self.n_items
-        )
+        return Choices(self.items, self.offsets, depth, self.weights, *pools, self.n_items)
 
     def expand_pools(self) -> "ObservedRankings":
         """The same with what is left of a pool as an open end, row by row."""

@@ -35,9 +35,7 @@ class PredictionMixin:
             −inf for a tie of an order that the fit has not seen (Davidson).
         """
         likelihood, scores = self._apply_to(rankings)
-        if likelihood.ties == "davidson" or likelihood.ties == "rao-kupper":
-            return ranking_log_probabilities(likelihood, scores, self._ties)
-        return ranking_log_probabilities(likelihood, scores, np.zeros(0))
+        return ranking_log_probabilities(likelihood, scores, self._ties)
 
     def score(self, rankings: Any, y: Any = None) -> float:
         """Mean log-probability of a choice, weighted: what cross-validation compares. 0 is certainty.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from luce.aggregation.names import Where, check_names
@@ -188,82 +189,36 @@ def _first_fault(items, places, offsets, open_end, pool, pool_items, pool_offset
 
 
 def first_equal(rankings: "Rankings") -> Integers:
-    """For each ranking the number of the first that equals it: same levels, same end, same ranker. O(rows)."""
-    offsets, n_rankings = rankings.offsets, len(rankings)
+    """For each ranking the index of the first that equals it: same levels, same end, same ranker. O(rows).
+
+    Each ranking is written as bytes that equal rankings share, and Arrow finds the equal ones.
+    """
+    n_rankings = len(rankings)
     ends = 2 * (rankings.pool + 1) + rankings.open_end
     if rankings.rankers is not None:
         ends = ends * len(rankings.ranker_names) + rankings.rankers
-    keys, hashes = np.empty(rankings.n_rows, np.int64), np.empty(n_rankings, np.uint64)
-    over_lists(_row_keys, offsets, rankings.items, rankings.places, keys)
-    over_lists(_hash, offsets, keys, ends, hashes)
+    words = np.empty(rankings.n_rows + n_rankings, np.int64)
+    over_lists(_write_words, rankings.offsets, rankings.items, rankings.places, ends, words)
+    starts = words.itemsize * (rankings.offsets + np.arange(n_rankings + 1))
+    buffers = [None, pa.py_buffer(starts), pa.py_buffer(words)]
+    codes = pa.Array.from_buffers(pa.large_binary(), n_rankings, buffers).dictionary_encode().indices.to_numpy()
     first = np.empty(n_rankings, np.int64)
-    _match(offsets, keys, ends, hashes, first)
-    return first
+    first[codes[::-1]] = np.arange(n_rankings)[::-1]  # what is written last stays
+    return first[codes]
 
 
 @compiled
-def _row_keys(first, last, offsets, items, places, keys):
-    """A number for each row: its item, and whether it starts a level. The items of a level are sorted."""
+def _write_words(first, last, offsets, items, places, ends, words):
+    """The end of each ranking, then a word for each row: its item, and whether it starts a level; levels sorted."""
     for q in range(first, last):
         start, end = offsets[q], offsets[q + 1]
-        while start < end:
-            stop = start + 1
-            while stop < end and places[stop] == places[start]:
-                stop += 1
-            for row in range(start, stop):
-                keys[row] = 2 * items[row]
-            if stop > start + 1:
-                keys[start:stop].sort()
-            keys[start] += 1
-            start = stop
-
-
-@compiled
-def _hash(first, last, offsets, keys, ends, hashes):
-    # Multiplied by an odd number and folded, word by word: quick, and what has the same hash is compared.
-    factor, fold = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
-    for q in range(first, last):
-        value = np.uint64(ends[q])
-        for row in range(offsets[q], offsets[q + 1]):
-            value = (value ^ np.uint64(keys[row])) * factor
-            value ^= value >> fold
-        hashes[q] = value
-
-
-@compiled
-def _match(offsets, keys, ends, hashes, first):
-    """A hash table with open addresses, half full at most: a slot holds the first ranking of its kind."""
-    table, held = np.full(1024, -1, np.int64), 0
-    for q in range(len(hashes)):
-        slot = np.int64(hashes[q] & np.uint64(len(table) - 1))
-        while table[slot] >= 0 and not _equal(table[slot], q, offsets, keys, ends, hashes):
-            slot = (slot + 1) & (len(table) - 1)
-        if table[slot] < 0:
-            table[slot] = q
-            held += 1
-        first[q] = table[slot]
-        if 2 * held > len(table):
-            table = _larger(table, hashes)
-
-
-@compiled
-def _larger(table, hashes):
-    larger = np.full(4 * len(table), -1, np.int64)
-    for q in table:
-        if q >= 0:
-            slot = np.int64(hashes[q] & np.uint64(len(larger) - 1))
-            while larger[slot] >= 0:
-                slot = (slot + 1) & (len(larger) - 1)
-            larger[slot] = q
-    return larger
-
-
-@compiled
-def _equal(a, b, offsets, keys, ends, hashes):
-    size = offsets[a + 1] - offsets[a]
-    if hashes[a] != hashes[b] or ends[a] != ends[b] or size != offsets[b + 1] - offsets[b]:
-        return False
-    same = 0
-    while same < size and keys[offsets[a] + same] == keys[offsets[b] + same]:
-        same += 1
-    return same == size
+        words[start + q] = ends[q]
+        own = words[start + q + 1 : end + q + 1]
+        level = 0
+        for row in range(end - start):
+            own[row] = 2 * items[start + row]
+            if start + row + 1 == end or places[start + row + 1] != places[start + row]:
+                if row > level:
+                    own[level : row + 1].sort()
+                own[level] += 1
+                level = row + 1
