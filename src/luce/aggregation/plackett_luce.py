@@ -71,16 +71,14 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
         Whether each item can be estimated.
     not_estimable_ : dict
         Why the other items cannot be estimated, by name.
-    connectivity_ : Connectivity
-        Which items are linked by chains of wins in the rankings.
     tie_parameters_ : dict
         δ of each tie order by name, tie2, tie3, …, or the margin.
     coefficients_ : dict
         Coefficients of the features by name.
     adherence_ : dict or None
         Adherence of each ranker by name.
-    log_likelihood_, aic_, bic_ : float
-        Of the rankings; the n of the BIC is the number of rankings.
+    log_likelihood_ : float
+        Of the rankings, without the prior.
     n_parameters_ : int
         Number of free parameters.
     convergence_ : Convergence
@@ -222,18 +220,18 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
 
     @property
     def connectivity_(self) -> Connectivity:
-        """Which items are linked by chains of wins in the rankings, and by ties where these are outcomes."""
+        """Connectivity of the rankings: links by wins, and by ties where these are outcomes."""
         check_is_fitted(self)
         return self.rankings_.connectivity(ties=self.ties in TIE_MODELS)
 
     @property
     def aic_(self) -> float:
-        """2 · parameters − 2 · log-likelihood."""
+        """Akaike's information criterion: 2 · parameters − 2 · log-likelihood."""
         return 2 * self.n_parameters_ - 2 * self.log_likelihood_
 
     @property
     def bic_(self) -> float:
-        """log(rankings) · parameters − 2 · log-likelihood."""
+        """Bayesian information criterion: log(number of rankings) · parameters − 2 · log-likelihood."""
         return float(np.log(self.n_rankings_)) * self.n_parameters_ - 2 * self.log_likelihood_
 
     convergence_: Convergence
