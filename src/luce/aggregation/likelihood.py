@@ -127,20 +127,16 @@ class Likelihood:
 
 def _choices(seen: ObservedRankings) -> tuple[Integers, Integers, Floats]:
     """For each choice: how many items were chosen, from how many, and the weight of its ranking."""
-    q = list_of_row(seen.offsets)
-    begins = np.flatnonzero(np.concatenate([[True], (q[1:] != q[:-1]) | (seen.places[1:] != seen.places[:-1])]))
-    size = np.diff(np.append(begins, len(q)))
-    left = seen.offsets[1:][q[begins]] - begins
-    chosen = (left > 1) & (seen.places[begins] < seen.n_choices[q[begins]])
-    return size[chosen], left[chosen], seen.weights[q[begins]][chosen]
+    q = list_of_row(seen.offsets)[seen.level_starts]
+    left = seen.offsets[1:][q] - seen.level_starts
+    chosen = (left > 1) & (seen.places[seen.level_starts] < seen.n_choices[q])
+    return seen.level_sizes[chosen], left[chosen], seen.weights[q][chosen]
 
 
-def _tie_orders(observed: ObservedRankings) -> Integers:
+def _tie_orders(seen: ObservedRankings) -> Integers:
     """The sizes of chosen sets that occur, rising. What is left of a pool was there to choose from too."""
-    q = list_of_row(observed.offsets)
-    begins = np.concatenate([[True], (q[1:] != q[:-1]) | (observed.places[1:] != observed.places[:-1])])
-    size = np.diff(np.append(np.flatnonzero(begins), len(q)))
-    return np.unique(size[observed.places[begins] < observed.n_choices[q[begins]]])
+    q = list_of_row(seen.offsets)[seen.level_starts]
+    return np.unique(seen.level_sizes[seen.places[seen.level_starts] < seen.n_choices[q]])
 
 
 def _log_ways(left: Integers, order: int, weight: Floats) -> float:

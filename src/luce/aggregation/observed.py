@@ -68,15 +68,19 @@ class ObservedRankings:
     @cached_property
     def last_size(self) -> Integers:
         """How many rows the last level of each ranking has."""
-        end = self.offsets[1:] - 1
-        size = np.ones(self.n_rankings, np.int64)
-        going = np.arange(self.n_rankings)
-        while going.size:
-            above = end[going] - size[going]
-            same = (above >= self.offsets[going]) & (self.places[np.maximum(above, 0)] == self.places[end[going]])
-            going = going[same]
-            size[going] += 1
-        return size
+        return self.level_sizes[np.cumsum(self.n_levels) - 1]
+
+    @cached_property
+    def level_starts(self) -> Integers:
+        """The first row of each level, over all rankings."""
+        q = list_of_row(self.offsets)
+        is_start = (q[1:] != q[:-1]) | (self.places[1:] != self.places[:-1])
+        return np.flatnonzero(np.concatenate([[True], is_start]))
+
+    @cached_property
+    def level_sizes(self) -> Integers:
+        """The number of rows of each level, over all rankings."""
+        return np.diff(np.append(self.level_starts, len(self.items)))
 
     def replace(self, **changes: Any) -> "ObservedRankings":
         """The same with some fields changed."""

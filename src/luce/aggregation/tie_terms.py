@@ -249,8 +249,5 @@ def log_deltas(ties: Floats) -> Floats:
 
 def _win_shares(seen: ObservedRankings) -> Floats:
     """What each row has of its level's win: one over the size of the level, 0 where the level was not chosen."""
-    q = np.repeat(np.arange(seen.n_rankings), seen.sizes)
-    level = np.cumsum(np.concatenate([[True], (q[1:] != q[:-1]) | (seen.places[1:] != seen.places[:-1])])) - 1
-    size = np.bincount(level)[level]
-    in_turn = seen.places < seen.n_choices[q]
-    return np.where(in_turn, 1.0 / size, 0.0)
+    is_chosen = seen.places < np.repeat(seen.n_choices, seen.sizes)
+    return np.where(is_chosen, np.repeat(1.0 / seen.level_sizes, seen.level_sizes), 0.0)
