@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.data.rankings import Rankings
-from luce.rankers.items import PlackettLuce
+from luce.aggregation import PlackettLuce, Rankings
 from measuring import show_machine, verdict
 
 SHAPES = ((100, 10_000, 10), (1_000, 100_000, 10), (10_000, 200_000, 20))

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from luce.data.rankings import Rankings
+from luce.aggregation import PlackettLuce, PseudoRankings, Rankings
 from luce.errors import LuceError
-from luce.rankers.items import PlackettLuce, Pseudo
 from measuring import show_machine, verdict
 
 FAILED: list[str] = []
@@ -72,12 +71,22 @@ def nascar(folder: Path) -> None:
         6e-3,
     )
     print(f"    log-likelihood {model.log_likelihood_:.6f}; {model.convergence_}")
-    model = fitted(rankings, None, prior=Pseudo(0.5))
-    check("Pseudo(0.5): log worths", relative(model, drivers[0], known), [3.20, 2.77, 1.91, 0.02, -0.38, -0.12], 6e-3)
+    model = fitted(rankings, None, prior=PseudoRankings(0.5))
+    check(
+        "PseudoRankings(0.5): log worths",
+        relative(model, drivers[0], known),
+        [3.20, 2.77, 1.91, 0.02, -0.38, -0.12],
+        6e-3,
+    )
     last = [-2.170992, -1.744559, -1.590652, -1.768502]
-    check("Pseudo(0.5): drivers 84 to 87 (R's search: 2e-4)", relative(model, drivers[0], drivers[83:]), last, 3e-4)
+    check(
+        "PseudoRankings(0.5): drivers 84 to 87 (R's search: 2e-4)",
+        relative(model, drivers[0], drivers[83:]),
+        last,
+        3e-4,
+    )
     errors = model.standard_errors(reference=drivers[0])[83:]
-    check("Pseudo(0.5): their standard errors", errors, [1.812948, 1.855245, 1.881637, 1.904798], 2e-4)
+    check("PseudoRankings(0.5): their standard errors", errors, [1.812948, 1.855245, 1.881637, 1.904798], 2e-4)
     low, high = model.quasi_standard_errors().worst
     print(f"    log-likelihood {model.log_likelihood_:.6f}; quasi standard errors are off by {low:.1%} to {high:+.1%}")
 
@@ -128,7 +137,7 @@ def beans(folder: Path) -> None:
         ]
         farmers += [number] * 4
     rankings = Rankings.from_orderings(orderings, rankers=farmers)
-    model = fitted(rankings, None, prior=Pseudo(0.5))
+    model = fitted(rankings, None, prior=PseudoRankings(0.5))
     gradient = np.abs(model._posterior.value_and_gradient(model._point)[1]).max()
     check("gradient at the optimum", gradient, 0, 1e-8)
     check("log worths against L-BFGS", model.log_worths_, by_lbfgs(model), 1e-8)
@@ -175,12 +184,12 @@ def own_optimum(model: PlackettLuce) -> np.ndarray:
 
 
 def preflib(folder: Path) -> None:
-    print("\nPrefLib: every file fits, or says why not; with Pseudo(0.5) every one fits")
+    print("\nPrefLib: every file fits, or says why not; with PseudoRankings(0.5) every one fits")
     for path in sorted(folder.glob("*.[st]o[ci]")):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rankings = Rankings.read_preflib(path)
-            for prior in (None, Pseudo(0.5)):
+            for prior in (None, PseudoRankings(0.5)):
                 try:
                     model = PlackettLuce(prior=prior).fit(rankings)
                     said = f"{int(model.estimable_.sum())} of {rankings.n_items} items, {model.convergence_}"
@@ -230,7 +239,7 @@ def large_ties() -> None:
         orderings.append([order[a:b].tolist() for a, b in pairwise(cuts)])
     rankings = Rankings.from_orderings(orderings, n_items=60)
     for ties in ("davidson", "exact"):
-        PlackettLuce(ties, prior=Pseudo(0.5)).fit(rankings.take([0]))  # compiles
+        PlackettLuce(ties, prior=PseudoRankings(0.5)).fit(rankings.take([0]))  # compiles
         begin, cpu = time.perf_counter(), time.process_time()
         model = PlackettLuce(ties).fit(rankings)
         wall, cpu = time.perf_counter() - begin, time.process_time() - cpu

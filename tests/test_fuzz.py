@@ -23,7 +23,7 @@ def test_mutated_files_are_read_or_refused(tmp_path):
 INVALID = """
 import pyarrow as pa, sys
 import luce
-from luce.data.rankings.files import read_rankings
+from luce.aggregation import read_rankings
 file, stream, votes = sys.argv[1:]
 table = pa.ipc.open_file(file).read_all()
 for read in (lambda: luce.read(file), lambda: luce.read(stream), lambda: luce.from_table(table),

@@ -20,7 +20,7 @@ LAYERS = [
     {"objectives"},
     {"torch"},
     {"optimizers"},
-    {"rankers", "policy"},
+    {"rankers", "aggregation", "policy"},
     {"experiments"},
     {"report"},
     {"cli"},

@@ -12,10 +12,10 @@ import numpy as np
 import luce
 from fuzzing import archives, tables, trained
 from fuzzing.mutations import BYTES, TEXT, Mutation, integer
+from luce.aggregation import read_rankings
 from luce.data import streams
 from luce.data.extreme import read_tagged
 from luce.data.letor import read_letor
-from luce.data.rankings.files import read_rankings
 from luce.data.trec import read_run
 from luce.errors import LuceError
 

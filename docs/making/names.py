@@ -1,4 +1,4 @@
-"""The public names as a reference: `luce.__all__` and `luce.torch.__all__`, described by their own docstrings."""
+"""The public names of `luce`, `luce.aggregation` and `luce.torch` as a reference, described by their own docstrings."""
 
 import inspect
 import re
@@ -12,7 +12,7 @@ ROOMS = {
     "Objectives": ("luce.objectives", "luce.objectives.log_prob", "luce.objectives.gbdt_bridge"),
     "Metrics": ("luce.metrics",),
     "Policies": ("luce.policy",),
-    "Rankings without features": ("luce.data.rankings", "luce.data.rankings.files", "luce.rankers.items"),
+    "Rankings without features": ("luce.aggregation",),
     "Errors": ("luce.errors",),
 }
 """Headings of the page and the homes whose names stand under each; homes not named here come at the end."""
@@ -30,6 +30,9 @@ def name_sections() -> str:
     parts = []
     for title, homes in rooms.items():
         names = [f"luce.{name}" for home in homes for name in luce._HOMES.get(home, ())]
+        if "luce.aggregation" in homes:
+            own = import_module("luce.aggregation").__all__
+            names += [f"luce.aggregation.{name}" for name in own if name not in luce.__all__]
         parts += [f"## {title}", *(entry(name) for name in names)] if names else []
     torch = [f"luce.torch.{name}" for name in import_module("luce.torch").__all__]
     return "\n\n".join([*parts, "## PyTorch", *(entry(name) for name in torch)])

@@ -7,6 +7,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from luce.aggregation import ItemScores as ItemScores
+    from luce.aggregation import PlackettLuce as PlackettLuce
+    from luce.aggregation import Rankings as Rankings
+    from luce.aggregation import read_rankings as read_rankings
     from luce.data import Dataset as Dataset
     from luce.data import from_arrays as from_arrays
     from luce.data import from_table as from_table
@@ -18,10 +22,6 @@ if TYPE_CHECKING:
     from luce.data.extreme import TaggedData as TaggedData
     from luce.data.extreme import read_tagged as read_tagged
     from luce.data.extreme import write_tagged as write_tagged
-    from luce.data.rankings import Connectivity as Connectivity
-    from luce.data.rankings import Rankings as Rankings
-    from luce.data.rankings import ordered_partition as ordered_partition
-    from luce.data.rankings.files import read_rankings as read_rankings
     from luce.errors import DataError as DataError
     from luce.errors import LuceError as LuceError
     from luce.errors import LuceWarning as LuceWarning
@@ -48,18 +48,12 @@ if TYPE_CHECKING:
     from luce.rankers import load as load
     from luce.rankers import preset as preset
     from luce.rankers.importance import permutation_importance as permutation_importance
-    from luce.rankers.items import Gamma as Gamma
-    from luce.rankers.items import ItemScores as ItemScores
-    from luce.rankers.items import Normal as Normal
-    from luce.rankers.items import PlackettLuce as PlackettLuce
-    from luce.rankers.items import Pseudo as Pseudo
     from luce.rankers.trees.machines import Machines as Machines
 
 _HOMES = {
+    "luce.aggregation": ("ItemScores", "PlackettLuce", "Rankings", "read_rankings"),
     "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "split", "write", "write_run"),
     "luce.data.extreme": ("TaggedData", "read_tagged", "write_tagged"),
-    "luce.data.rankings": ("Connectivity", "Rankings", "ordered_partition"),
-    "luce.data.rankings.files": ("read_rankings",),
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "OptionError"),
     "luce.experiments.tuning": ("tune",),
     "luce.experiments.comparison": ("compare_rankers",),
@@ -69,7 +63,6 @@ _HOMES = {
     "luce.options": ("Choice", "Range"),
     "luce.objectives.gbdt_bridge": ("lightgbm_objective", "xgboost_objective"),
     "luce.policy": ("Policy",),
-    "luce.rankers.items": ("Gamma", "ItemScores", "Normal", "PlackettLuce", "Pseudo"),
     "luce.rankers": (
         "Checkpoint",
         "LabelRanker",
@@ -91,8 +84,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("luce")
-    if name == "torch":
-        return importlib.import_module("luce.torch")
+    if name in ("aggregation", "torch"):
+        return importlib.import_module(f"luce.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'luce' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

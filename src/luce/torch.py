@@ -8,10 +8,10 @@ from luce.objectives.label_loss import label_loss, label_value_and_gradient  # n
 from luce.objectives.label_rows import fused_linear_loss  # noqa: E402
 from luce.objectives.relevant import Relevant  # noqa: E402
 from luce.objectives.torch_bridge import loss, value_and_gradient  # noqa: E402
-from luce.objectives.torch_distribution import PlackettLuce  # noqa: E402
+from luce.objectives.torch_distribution import PlackettLuceDistribution  # noqa: E402
 
 __all__ = [
-    "PlackettLuce",
+    "PlackettLuceDistribution",
     "Relevant",
     "fused_linear_loss",
     "label_loss",

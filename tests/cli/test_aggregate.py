@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from luce.aggregation import PlackettLuce, PseudoRankings, Rankings
 from luce.cli import app
 from luce.cli.aggregate import _fit
-from luce.data.rankings import Rankings
 from luce.errors import DataError, LuceWarning
-from luce.rankers.items import PlackettLuce, Pseudo
 
 
 def call(*words):
@@ -55,7 +54,7 @@ def test_a_prior_where_it_must_be(tmp_path, monkeypatch):
     assert "Never win: c" in found.output
     assert "0.5 wins and losses against a hypothetical one" in found.output
     facts = json.loads(CliRunner().invoke(app, ["aggregate", "pairs.csv", "--json"]).stdout)
-    expected = PlackettLuce(prior=Pseudo(0.5)).fit(Rankings.from_pairs(*zip(*pairs, strict=True)))
+    expected = PlackettLuce(prior=PseudoRankings(0.5)).fit(Rankings.from_pairs(*zip(*pairs, strict=True)))
     assert facts["items"][-1]["item"] == "c"
     assert facts["items"][-1]["log_worth"] == pytest.approx(expected.log_worths_[expected.names_.index("c")], abs=1e-6)
     with pytest.warns(LuceWarning, match="cannot be estimated"):
@@ -81,7 +80,7 @@ def test_the_given_number_of_pseudo_wins_is_used():
     rankings = Rankings.from_pairs(["a", "a"], ["b", "c"])
     model, prior = _fit(rankings, "exact", "2", 1)
     assert prior == "2 pseudo-wins"
-    assert model.log_worths_ == pytest.approx(PlackettLuce(prior=Pseudo(2)).fit(rankings).log_worths_, abs=1e-6)
+    assert model.log_worths_ == pytest.approx(PlackettLuce(prior=PseudoRankings(2)).fit(rankings).log_worths_, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ Names = Annotated[Path | None, typer.Option(help="CSV file with two columns: ite
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to.")]
 Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
-PSEUDO = 0.5
+NPSEUDO = 0.5
 """Wins and losses of every item against a hypothetical one, where the data alone do not settle all worths."""
 
 
@@ -48,7 +48,7 @@ def aggregate(
 
     Example: luce aggregate battles.csv --format pairs --read left=a --read right=b --read outcome=who
     """
-    from luce.data.rankings.files import read_rankings
+    from luce.aggregation import read_rankings
     from luce.report.aggregation import write_aggregation
 
     check_written([path for path in (report, csv) if path is not None], [file])
@@ -87,28 +87,29 @@ def aggregate(
 
 def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tuple[Any, str]:
     """The fitted model, and the prior it has in words."""
-    from luce.rankers.items import PlackettLuce, Pseudo
-    from luce.rankers.items.likelihood import TIE_MODELS
+    from luce.aggregation import PlackettLuce, PseudoRankings
+    from luce.aggregation.likelihood import TIE_MODELS
 
-    if prior == "none":
-        return PlackettLuce(ties, n_jobs=threads).fit(rankings), "none"
-    if prior != "auto":
+    npseudo = None
+    if prior == "auto":
+        connectivity = rankings.connectivity(ties=ties in TIE_MODELS)
+        if not connectivity.is_connected:
+            npseudo = NPSEUDO
+            say(f"{connectivity}\nEvery item gets {npseudo} wins and losses against a hypothetical one.", "Note")
+    elif prior != "none":
         try:
-            wins = float(prior)
+            npseudo = float(prior)
         except ValueError:
             raise OptionError(f"--prior must be auto, none or a number of wins. Got {prior!r}.") from None
-        return PlackettLuce(ties, prior=Pseudo(wins), n_jobs=threads).fit(rankings), f"{wins:g} pseudo-wins"
-    connectivity = rankings.connectivity(ties=ties in TIE_MODELS)
-    if connectivity.is_connected:
-        return PlackettLuce(ties, n_jobs=threads).fit(rankings), "none"
-    say(f"{connectivity}\nEvery item gets {PSEUDO} wins and losses against a hypothetical one.", "Note")
-    return PlackettLuce(ties, prior=Pseudo(PSEUDO), n_jobs=threads).fit(rankings), f"{PSEUDO} pseudo-wins"
+    chosen = None if npseudo is None else PseudoRankings(npseudo)
+    model = PlackettLuce(ties, prior=chosen, n_jobs=threads).fit(rankings)
+    return model, "none" if npseudo is None else f"{npseudo:g} pseudo-wins"
 
 
 def _renamed(rankings: Any, path: Path) -> Any:
     from dataclasses import replace
 
-    from luce.data.rankings.files import read_csv_table
+    from luce.aggregation.readers import read_csv_table
 
     table = read_csv_table(path)
     if table.num_columns != 2:

@@ -31,7 +31,7 @@ def read_for(
 
         return _read(TAGGED, path, pairs(reading, "--read"))
     known = (None, None) if like is None else (like.n_features, like.feature_names)
-    n_features, names = ranker.features if hasattr(ranker, "n_features_in_") else known
+    n_features, names = known if ranker is None or not hasattr(ranker, "n_features_in_") else ranker.features
     return read_data(path, reading, n_features, names, judged)
 
 

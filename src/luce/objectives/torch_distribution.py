@@ -36,7 +36,7 @@ class _Rankings(constraints.Constraint):
         return ~(repeated.any(-1) | resumed.any(-1) | outside.any(-1))
 
 
-class PlackettLuce(Distribution):
+class PlackettLuceDistribution(Distribution):
     """Rankings of n items with P(y) = Π_k e^{s(y_k)} / Σ e^s over the items not placed before k.
 
     Args:
@@ -46,12 +46,13 @@ class PlackettLuce(Distribution):
     A ranking [..., n] holds the positions of the items, best first, and −1 where none is left to place. All is computed
     in float64 on the device of the scores; randomness is PyTorch's own.
 
-    >>> policy = PlackettLuce(torch.tensor([2.0, 1.0, 1.0]).log())
+    >>> policy = PlackettLuceDistribution(torch.tensor([2.0, 1.0, 1.0]).log())
     >>> policy.log_prob(torch.tensor([0, 2, 1])).exp()
     tensor(0.2500)
     >>> policy.log_prob(torch.tensor([[0], [1]])).exp()  # of the first place alone
     tensor([0.5000, 0.2500])
-    >>> PlackettLuce(torch.zeros(2, 3), torch.tensor([[True, True, True], [True, True, False]])).sample((5,)).shape
+    >>> mask = torch.tensor([[True, True, True], [True, True, False]])
+    >>> PlackettLuceDistribution(torch.zeros(2, 3), mask).sample((5,)).shape
     torch.Size([5, 2, 3])
     """
 
@@ -74,10 +75,10 @@ class PlackettLuce(Distribution):
         super().__init__(self.scores.shape[:-1], self.scores.shape[-1:], validate_args=validate_args)
 
     @classmethod
-    def of_lists(cls, scores: Tensor, offsets: Tensor, validate_args: bool | None = None) -> "PlackettLuce":
+    def of_lists(cls, scores: Tensor, offsets: Tensor, validate_args: bool | None = None) -> "PlackettLuceDistribution":
         """A batch of Q lists from flat scores (N,) and offsets (Q+1,), as everywhere in Luce.
 
-        >>> PlackettLuce.of_lists(torch.zeros(5), torch.tensor([0, 2, 5])).batch_shape
+        >>> PlackettLuceDistribution.of_lists(torch.zeros(5), torch.tensor([0, 2, 5])).batch_shape
         torch.Size([2])
         """
         sizes = offsets.diff()
@@ -96,10 +97,10 @@ class PlackettLuce(Distribution):
         """The likeliest ranking."""
         return self._ended(self.scores.detach().argsort(dim=-1, descending=True, stable=True))
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> "PlackettLuce":
-        new = self._get_checked_instance(PlackettLuce, _instance)
+    def expand(self, batch_shape: Any, _instance: Any = None) -> "PlackettLuceDistribution":
+        new = self._get_checked_instance(PlackettLuceDistribution, _instance)
         new.scores = self.scores.expand(torch.Size(batch_shape) + self.event_shape)
-        super(PlackettLuce, new).__init__(torch.Size(batch_shape), self.event_shape, validate_args=False)
+        super(PlackettLuceDistribution, new).__init__(torch.Size(batch_shape), self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 

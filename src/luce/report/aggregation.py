@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from luce.rankers.items.likelihood import TIE_MODELS
 from luce.report.layout import page_of, write_page
 from luce.report.repeat import versions
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
@@ -26,10 +25,7 @@ def write_aggregation(
     sections = {
         "worths": {"rows": table, "pictures": [worths_picture(rated, model)]},
         "wins": {"pictures": [wins_picture(model, [row["item"] for row in rated[:SHOWN]])]},
-        "connectivity": {
-            "text": str(model.rankings_.connectivity(ties=model.ties in TIE_MODELS)),
-            "facts": _facts(model),
-        },
+        "connectivity": {"text": str(model.connectivity_), "facts": _facts(model)},
         "repeat": {"command": command, "settings": settings, "versions": versions()},
     }
     return write_page(path, page_of(title, summary, sections))
@@ -65,16 +61,19 @@ def worths_picture(rows: list[dict[str, Any]], model: Any) -> Picture:
 
 def wins_picture(model: Any, items: list[Any]) -> Picture:
     """The probability that the item of the row is placed above that of the column."""
-    chances = model.win_matrix(items)
+    probabilities = model.win_matrix(items)
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
-        for i, j in np.argwhere(np.isfinite(chances)):
-            # Area shows the chance, so that colour alone tells nothing.
-            axes.scatter(j, i, s=90 * chances[i, j], color=ACCENT if chances[i, j] >= 0.5 else MUTED, linewidths=0)
+        for i, j in np.argwhere(np.isfinite(probabilities)):
+            # Area shows the probability too, so that color is not needed to read it.
+            value = probabilities[i, j]
+            axes.scatter(j, i, s=90 * value, color=ACCENT if value >= 0.5 else MUTED, linewidths=0)
         axes.set_xticks(range(len(items)), [plain(str(item), 12) for item in items], rotation=90, fontsize=8)
         axes.set_yticks(range(len(items)), [plain(str(item), 18) for item in items], fontsize=8)
         axes.set_ylim(len(items) - 0.5, -0.5)
         axes.set_title("Who is placed above whom", weight="bold")
 
-    return picture("wins", "The chance that the row's item is placed above the column's.", 110 + 16 * len(items), draw)
+    return picture(
+        "wins", "The probability that the row's item is placed above the column's.", 110 + 16 * len(items), draw
+    )

@@ -1,0 +1,283 @@
+"""The constructors of `Rankings`: from orderings, ranks, tables, pairs, top places, choices and PrefLib files."""
+
+import os
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from luce.aggregation.orderings import arrays_from_choices, arrays_from_orderings, arrays_from_top
+from luce.aggregation.preflib import arrays_from_preflib
+from luce.aggregation.tables import RESULTS, arrays_from_pairs, arrays_from_ranks, arrays_from_table
+
+if TYPE_CHECKING:
+    from luce.aggregation.rankings import Rankings
+
+
+class RankingsConstructors:
+    """Class methods of `Rankings`; rankings of fewer than two items are left out, with a warning."""
+
+    _from_arrays: Any
+
+    @classmethod
+    def from_orderings(
+        cls,
+        orderings: Iterable[Any],
+        *,
+        names: Iterable[Hashable] | None = None,
+        n_items: int | None = None,
+        weights: ArrayLike | None = None,
+        rankers: Any = None,
+    ) -> "Rankings":
+        """Rankings from orderings, the best item first.
+
+        Parameters
+        ----------
+        orderings : iterable of lists
+            A list, tuple or set inside an ordering is a tie. An item is named by anything hashable but a tuple or a
+            set. Items that an ordering leaves out were not compared in it.
+        names : iterable of hashable, optional
+            All items, in the order of their codes; it may hold items that no ranking has.
+        n_items : int, optional
+            Says that the items are codes already, 0 … n_items−1, as in choix; `names` is then what they are called.
+        weights : array-like of shape (n_rankings,), optional
+            Weight of each ranking, as if it came so often.
+        rankers : array-like of shape (n_rankings,), optional
+            Who made each ranking.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> from luce.aggregation import Rankings
+        >>> Rankings.from_orderings([["tea", ["milk", "rum"]], ["rum", "tea"]]).names
+        ('tea', 'milk', 'rum')
+        >>> Rankings.from_orderings([[2, 0], [0, 1, 2]], n_items=4, weights=[1, 2.5])
+        Rankings(2 rankings of 4 items, 2 to 3 each, weights 3.5 in all)
+        """
+        return cls._from_arrays(arrays_from_orderings(orderings, names, n_items), weights, rankers)
+
+    @classmethod
+    def from_ranks(
+        cls,
+        ranks: Any,
+        *,
+        names: Iterable[Hashable] | None = None,
+        weights: ArrayLike | None = None,
+        rankers: Any = None,
+    ) -> "Rankings":
+        """Rankings from a matrix of ranks, one row a ranking, one column an item, as in R.
+
+        Parameters
+        ----------
+        ranks : array-like, sparse matrix or data frame of shape (n_rankings, n_items)
+            The lowest rank is best, equal ranks are a tie; 0, NaN or null where the item was not in that ranking. Only
+            the order of ranks counts. The columns of a data frame name the items.
+        names : iterable of hashable, optional
+            Names of the items, one a column.
+        weights, rankers : array-like of shape (n_rankings,), optional
+            As in `from_orderings`.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> from luce.aggregation import Rankings
+        >>> print(Rankings.from_ranks([[1, 2, 0], [2, 1, 2]], names=["ann", "bob", "cy"]))
+        2 rankings of 3 items, 2 to 3 each, ties in 1
+          ann > bob
+          bob > ann = cy
+        """
+        return cls._from_arrays(arrays_from_ranks(ranks, names), weights, rankers)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        ranking: str = "ranking",
+        item: str = "item",
+        place: str = "place",
+        weight: str | None = None,
+        ranker: str | None = None,
+    ) -> "Rankings":
+        """Rankings from a long table, one row an item of a ranking, in any order.
+
+        Parameters
+        ----------
+        table : pandas, Polars, DuckDB or Arrow table
+            The table.
+        ranking, item, place : str
+            Names of its columns. The lowest place is best, equal places are a tie; a row without a place (null or NaN)
+            was not ranked.
+        weight, ranker : str, optional
+            Names of columns with the weight and the ranker, the same in all rows of a ranking.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from luce.aggregation import Rankings
+        >>> table = pa.table({"race": [1, 1, 2, 2], "item": ["a", "b", "b", "a"], "place": [1, 2, 1, 1]})
+        >>> Rankings.from_table(table, ranking="race")
+        Rankings(2 rankings of 2 items, 2 each, ties in 1)
+        """
+        return cls._from_arrays(*arrays_from_table(table, ranking, item, place, weight, ranker))
+
+    @classmethod
+    def from_pairs(
+        cls,
+        winner: Any,
+        loser: Any,
+        outcome: Any = None,
+        *,
+        results: tuple[Any, Any, Any] = RESULTS,
+        names: Iterable[Hashable] | None = None,
+        n_items: int | None = None,
+        weights: ArrayLike | None = None,
+        rankers: Any = None,
+    ) -> "Rankings":
+        """Rankings of two from paired comparisons.
+
+        Parameters
+        ----------
+        winner, loser : array-like of shape (n_pairs,)
+            The items; with `outcome`, the first and the second of each pair.
+        outcome : array-like of shape (n_pairs,), optional
+            How the first did: 1 won, 0.5 tied, 0 lost.
+        results : tuple of 3, default (1, 0.5, 0)
+            The values of `outcome` for won, tied and lost, each a value or several:
+            ("left", ("tie", "both bad"), "right").
+        names, n_items, weights, rankers : optional
+            As in `from_orderings`.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> from luce.aggregation import Rankings
+        >>> print(Rankings.from_pairs(["a", "b"], ["b", "c"], ["right", "tie"], results=("left", "tie", "right")))
+        2 rankings of 3 items, 2 each, ties in 1
+          b > a
+          b = c
+        """
+        return cls._from_arrays(arrays_from_pairs(winner, loser, outcome, results, names, n_items), weights, rankers)
+
+    @classmethod
+    def from_top(
+        cls,
+        orderings: Iterable[Any],
+        among: Any,
+        *,
+        names: Iterable[Hashable] | None = None,
+        weights: ArrayLike | None = None,
+        rankers: Any = None,
+    ) -> "Rankings":
+        """Rankings of which the top is known: all other items of a set lie below it.
+
+        Parameters
+        ----------
+        orderings : iterable of lists
+            The top places, best first; a list inside one is a tie.
+        among : list of items, or list of such lists
+            The set that was ranked: one for all rankings, of which a ranking of k items then costs O(k), or one each.
+        names, weights, rankers : optional
+            As in `from_orderings`.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> from luce.aggregation import Rankings
+        >>> print(Rankings.from_top([["tea"], ["rum", "tea"]], among=["tea", "milk", "rum", "gin"]))
+        2 rankings of 4 items, 1 to 2 each, pools in 2
+          tea > the other 3
+          rum > tea > the other 2
+        """
+        return cls._from_arrays(arrays_from_top(orderings, among, names), weights, rankers)
+
+    @classmethod
+    def from_choices(
+        cls,
+        chosen: Any,
+        among: Any,
+        *,
+        names: Iterable[Hashable] | None = None,
+        weights: ArrayLike | None = None,
+        rankers: Any = None,
+    ) -> "Rankings":
+        """Rankings of which the first place is known: the item chosen from a set.
+
+        Parameters
+        ----------
+        chosen : array-like of shape (n_choices,)
+            The item of each choice.
+        among : list of items, or list of such lists
+            The set that was chosen from: one for all choices, or one each.
+        names, weights, rankers : optional
+            As in `from_orderings`.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> from luce.aggregation import Rankings
+        >>> print(Rankings.from_choices(["tea", "gin"], among=[["tea", "rum"], ["milk", "gin", "rum"]]))
+        2 rankings of 4 items, 2 to 3 each, open ends in 1
+          tea > rum
+          gin > {milk, rum}
+        """
+        return cls._from_arrays(arrays_from_choices(chosen, among, names), weights, rankers)
+
+    @classmethod
+    def read_preflib(cls, path: str | os.PathLike[str], *, unlisted: str = "absent") -> "Rankings":
+        """Rankings from a PrefLib file; the weights are numbers of voters.
+
+        Parameters
+        ----------
+        path : path-like
+            A .soc, .soi, .toc or .toi file, plain or compressed. A header that does not fit what follows is an error.
+        unlisted : {"absent", "below"}, default "absent"
+            What an order leaves out: "absent" means not compared (a driver who did not race), "below" means placed
+            below all that it lists, order unknown (a ballot). PrefLib's "imbued" .toc files say the second by a tie at
+            the end, which is read as an open end.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from luce.aggregation import Rankings
+        >>> text = '''# DATA TYPE: soi
+        ... # NUMBER ALTERNATIVES: 3
+        ... # NUMBER VOTERS: 5
+        ... # NUMBER UNIQUE ORDERS: 2
+        ... # ALTERNATIVE NAME 1: tea
+        ... # ALTERNATIVE NAME 2: rum
+        ... # ALTERNATIVE NAME 3: gin
+        ... 3: 2,1
+        ... 2: 3,1,2'''
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "drinks.soi"
+        ...     _ = path.write_text(text)
+        ...     print(Rankings.read_preflib(path, unlisted="below"))
+        2 rankings of 3 items, 2 to 3 each, pools in 1, weights 5 in all
+          rum > tea > the other 1   ×3
+          gin > tea > rum   ×2
+        """
+        return cls._from_arrays(*arrays_from_preflib(path, unlisted))

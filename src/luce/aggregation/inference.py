@@ -1,0 +1,306 @@
+"""Inference from a fitted model: standard errors, contrasts, intervals, ranks, tiers and the bootstrap."""
+
+import logging
+import warnings
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from luce.aggregation.comparisons import QuasiStandardErrors, critical_value, fit_quasi_variances, rank_intervals, tiers
+from luce.aggregation.covariance import (
+    Covariance,
+    InformationSolver,
+    covariance,
+    hutchinson_sandwich,
+    hutchinson_variances,
+)
+from luce.aggregation.likelihood import Likelihood
+from luce.aggregation.posterior import Posterior
+from luce.arrays import Floats, Integers
+from luce.errors import DataError, LuceWarning, OptionError
+from luce.optimizers.newton import LARGEST_MATRIX
+
+logger = logging.getLogger(__name__)
+
+
+class InferenceMixin:
+    """Methods of a fitted PlackettLuce. Kinds of standard errors: "observed", "expected", "sandwich".
+
+    Robust ("sandwich") errors are clustered by ranker where the rankings have rankers. With more than 4,000 items no
+    matrix is made: variances come from Hutchinson's random probes, to a percent or so (`standard_error_noise_` is their
+    largest relative error), and quasi standard errors, ranks and tiers from them, as if log worths were independent,
+    which they then nearly are.
+    """
+
+    def _covariance(self, kind: str) -> Covariance:
+        check_is_fitted(self)
+        known = self.__dict__.setdefault("_covariances", {})
+        if kind not in known:
+            known[kind] = covariance(self._posterior, self._point, kind, self.rankings_.rankers)
+        return known[kind]
+
+    @property
+    def _too_many(self) -> bool:
+        return self._posterior.parametrization.n_scores > LARGEST_MATRIX
+
+    def _variances(self, kind: str) -> Floats:
+        """Of each log worth that can be estimated, less their mean."""
+        if not self._too_many:
+            return np.diagonal(self._covariance(kind).matrix)[: int(self.estimable_.sum())].copy()
+        known = self.__dict__.setdefault("_stochastic_variances", {})
+        if kind not in known:
+            if kind == "sandwich":
+                variances, noise = hutchinson_sandwich(self._posterior, self._point, self.rankings_.rankers)
+            else:
+                variances, noise = hutchinson_variances(self._posterior, self._point)
+            self.standard_error_noise_ = float(np.max(0.5 * noise / variances))
+            known[kind] = variances
+        return known[kind]
+
+    def _difference_variances(self, kind: str) -> Any:
+        """A function that gives the variances of the differences between some items and all."""
+        own = self._variances(kind)
+        if self._too_many:
+            return lambda rows: own[rows, None] + own[None, :]
+        matrix = self._covariance(kind).matrix[: len(own), : len(own)]
+        return lambda rows: np.maximum(own[rows, None] + own[None, :] - 2 * matrix[rows], 0.0)
+
+    def _for_all_items(self, values: NDArray[Any], missing: Any = np.nan) -> Any:
+        """Values of the items that can be estimated as values of all."""
+        result = np.full((len(self.estimable_), *values.shape[1:]), missing, dtype=values.dtype)
+        result[self.estimable_] = values
+        return result
+
+    def covariance(self, kind: str = "observed") -> Floats:
+        """Covariance matrix of the log worths less their mean, and of the tie parameters (log δ, or the margin).
+
+        Parameters
+        ----------
+        kind : {"observed", "expected", "sandwich"}, default "observed"
+            What the standard errors are based on, see `standard_errors`.
+
+        Returns
+        -------
+        ndarray of shape (n + T, n + T)
+            In the order of `names_`, then of `tie_parameters_`; NaN for items that cannot be estimated.
+        """
+        matrix = self._covariance(kind).matrix
+        kept = np.concatenate([self.estimable_, np.ones(len(matrix) - int(self.estimable_.sum()), bool)])
+        whole = np.full((len(kept), len(kept)), np.nan)
+        whole[np.ix_(kept, kept)] = matrix
+        return whole
+
+    def standard_errors(self, kind: str = "observed", *, reference: Hashable | None = None) -> Floats:
+        """Standard errors of the log worths.
+
+        Parameters
+        ----------
+        kind : {"observed", "expected", "sandwich"}, default "observed"
+            The information they are based on: observed, or expected given the sets that were chosen from; "sandwich"
+            is robust to a wrong model, and clustered by ranker where the rankings have rankers.
+        reference : hashable, optional
+            An item: errors of the differences from it. By default from the mean of all items.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            NaN for items that cannot be estimated.
+
+        Examples
+        --------
+        >>> from luce.aggregation import PlackettLuce, Rankings
+        >>> pairs = Rankings.from_pairs(["a", "b"], ["b", "a"], weights=[30, 10])
+        >>> PlackettLuce().fit(pairs).standard_errors(reference="a").round(4)
+        array([0.    , 0.3651])
+        """
+        check_is_fitted(self)
+        if reference is None:
+            return self._for_all_items(np.sqrt(self._variances(kind)))
+        at = self._index(reference)
+        if self._too_many:
+            raise OptionError(f"With more than {LARGEST_MATRIX:,} items ask for contrast(a, b), one at a time.")
+        place = int(np.cumsum(self.estimable_)[at]) - 1
+        return self._for_all_items(np.sqrt(self._difference_variances(kind)(slice(place, place + 1))[0]))
+
+    def tie_standard_errors(self, kind: str = "observed") -> dict[str, float]:
+        """Standard errors of log δ of each tie order, or of the margin, by the names of `tie_parameters_`."""
+        errors = np.sqrt(np.diagonal(self._covariance(kind).matrix))
+        return dict(zip(self.tie_parameters_, errors[int(self.estimable_.sum()) :].tolist(), strict=True))
+
+    def coefficient_standard_errors(self, kind: str = "observed") -> dict[str, float]:
+        """Standard errors of the coefficients of the features, by name."""
+        begin = self._posterior.parametrization.n_effects
+        errors = np.sqrt(np.diagonal(self._covariance(kind).parameters))
+        own = errors[begin : begin + len(self.coefficients_)]
+        return dict(zip(self.coefficients_, own.tolist(), strict=True))
+
+    def contrast(self, first: Hashable, second: Hashable, kind: str = "observed") -> tuple[float, float]:
+        """Difference of two log worths and its standard error.
+
+        Parameters
+        ----------
+        first, second : hashable
+            Names of items.
+        kind : {"observed", "expected", "sandwich"}, default "observed"
+            What the standard error is based on, see `standard_errors`.
+
+        Returns
+        -------
+        difference, standard_error : float
+            log worth of the first − log worth of the second, and its standard error.
+        """
+        check_is_fitted(self)
+        a, b = self._index(first), self._index(second)
+        difference = float(self.log_worths_[a] - self.log_worths_[b])
+        places = np.cumsum(self.estimable_) - 1
+        i, j = int(places[a]), int(places[b])
+        if self._too_many:
+            if kind == "sandwich":
+                raise OptionError(f"With more than {LARGEST_MATRIX:,} items contrast() gives observed errors only.")
+            target = np.zeros(int(self.estimable_.sum()))
+            target[i] += 1
+            target[j] -= 1
+            return difference, float(np.sqrt(target @ InformationSolver(self._posterior, self._point).solve(target)))
+        return difference, float(np.sqrt(self._difference_variances(kind)(slice(i, i + 1))[0][j]))
+
+    def quasi_standard_errors(self, kind: str = "observed") -> QuasiStandardErrors:
+        """Quasi standard errors: one an item, whose squares add up to about the variance of a difference.
+
+        Parameters
+        ----------
+        kind : {"observed", "expected", "sandwich"}, default "observed"
+            What they are based on, see `standard_errors`.
+
+        Returns
+        -------
+        QuasiStandardErrors
+            `errors` of shape (n,), and `worst`, the largest relative errors, below and above, of what they imply.
+        """
+        own = self._variances(kind)
+        if self._too_many:
+            return QuasiStandardErrors(self._for_all_items(np.sqrt(own)), (np.nan, np.nan))
+        found = fit_quasi_variances(self._covariance(kind).matrix[: len(own), : len(own)])
+        return QuasiStandardErrors(self._for_all_items(found.errors), found.worst)
+
+    def intervals(self, level: float = 0.95, kind: str = "observed") -> Floats:
+        """Confidence interval of each log worth less the mean (n, 2), by its standard error."""
+        reach = critical_value(check_level(level)) * self.standard_errors(kind)
+        return np.stack([self.log_worths_ - reach, self.log_worths_ + reach], axis=1)
+
+    def comparison_intervals(self, level: float = 0.95, kind: str = "observed") -> Floats:
+        """Interval of each log worth (n, 2) by its quasi standard error: for comparing items, as in a plot."""
+        reach = critical_value(check_level(level)) * self.quasi_standard_errors(kind).errors
+        return np.stack([self.log_worths_ - reach, self.log_worths_ + reach], axis=1)
+
+    def rank_intervals(self, level: float = 0.95, kind: str = "observed") -> Integers:
+        """Ranks that each item may have, its differences from all others tested together.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level, between 0 and 1.
+        kind : {"observed", "expected", "sandwich"}, default "observed"
+            What the standard errors are based on, see `standard_errors`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Best and worst rank, 1 = best, among the items that can be estimated; 0 for the others.
+        """
+        own = self.log_worths_[self.estimable_]
+        return self._for_all_items(rank_intervals(own, self._difference_variances(kind), check_level(level)), 0)
+
+    def tiers(self, level: float = 0.95, kind: str = "observed") -> Integers:
+        """Tier of each item.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level, between 0 and 1.
+        kind : {"observed", "expected", "sandwich"}, default "observed"
+            What the standard errors are based on, see `standard_errors`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            1 if no item is significantly better, else one below those that are; 0 for items that cannot be estimated.
+        """
+        own = self.log_worths_[self.estimable_]
+        return self._for_all_items(tiers(own, self._difference_variances(kind), check_level(level)), 0)
+
+    def bootstrap(self, n_samples: int = 200, *, random_state: int = 0) -> Floats:
+        """Log worths of refits with random weights: the Bayesian bootstrap (Rubin, 1981).
+
+        Each ranking, or each ranker with all of its rankings, gets an exponential weight of mean 1, a ranking of weight
+        w as w of them. No weight is 0, so no item is ever cut off. Each refit starts from the fit.
+
+        Parameters
+        ----------
+        n_samples : int, default 200
+            Number of refits.
+        random_state : int, default 0
+            Seed of the weights.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n)
+            NaN for items that cannot be estimated.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise OptionError(f"n_samples must be at least 1. Got {n_samples!r}.")
+        random = np.random.default_rng(random_state)
+        rankings = self.rankings_.aggregate()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
+            posterior = self._set_up(rankings).posterior
+        observed = posterior.likelihood.observed
+        result = np.full((n_samples, len(self.names_)), np.nan)
+        for sample in range(n_samples):
+            if rankings.rankers is None:
+                weights = random.standard_gamma(observed.weights)  # the sum of w exponential weights
+            else:
+                drawn = random.standard_exponential(len(rankings.ranker_names))
+                weights = observed.weights * drawn[rankings.rankers[observed.indices]]
+            likelihood = Likelihood(observed.replace(weights=weights), self.ties, posterior.likelihood.n_jobs)
+            refit = posterior.with_likelihood(likelihood)
+            point = self._search(rankings, refit, self._point)[0]
+            own = refit.parametrization.log_worths(refit.split(point)[0])
+            result[sample, self.estimable_] = own - own.mean()
+            if (sample + 1) % 100 == 0:
+                logger.info("bootstrap: %d of %d", sample + 1, n_samples)
+        return result
+
+    def _index(self, name: Hashable) -> int:
+        """The index of an item that has a worth."""
+        try:
+            at = self.names_.index(name)
+        except ValueError:
+            raise DataError(f"There is no item {name!r} in this model.") from None
+        if not self.estimable_[at]:
+            raise DataError(f"{name!r} has no worth: {self.not_estimable_[name]}. Give a prior when fitting.")
+        return at
+
+    _set_up: Any
+    _search: Any
+    _posterior: Posterior
+    ties: str | None
+    _point: Floats
+    rankings_: Any
+    names_: tuple[Hashable, ...]
+    estimable_: Any
+    not_estimable_: dict[Hashable, str]
+    log_worths_: Floats
+    tie_parameters_: dict[str, float]
+    coefficients_: dict[str, float]
+    standard_error_noise_: float
+
+
+def check_level(level: float) -> float:
+    """A level of confidence between 0 and 1."""
+    if not 0 < level < 1:
+        raise OptionError(f"level must lie between 0 and 1. Got {level!r}.")
+    return level

@@ -1,0 +1,201 @@
+"""The log-likelihood of all rankings as a function of scores and tie parameters: a sum of terms."""
+
+from copy import copy
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, gammaln, logsumexp
+
+from luce.aggregation.likelihood_terms import ChoiceTerm, PairTerm, pair_counts_of
+from luce.aggregation.observed import ObservedRankings
+from luce.aggregation.tie_terms import DavidsonTerm, PartitionTerm
+from luce.arrays import Floats, Integers, list_of_row
+from luce.errors import DataError
+from luce.kernels.pair_counts import PairCounts
+
+TIES = ("exact", "davidson", "rao-kupper", None)
+TIE_MODELS = ("davidson", "rao-kupper")
+"""Those in which a tie is an outcome, and so links the tied items."""
+
+
+class LikelihoodTerm(Protocol):
+    """One kind of observation: its log-likelihood in the scores and tie parameters, and the observed information.
+
+    The information is minus the second derivative: its product with a direction, its diagonal, or the matrix. Terms
+    may have `wins` (n_items,): how often each item was chosen; less the gradient these are the expected wins.
+    """
+
+    costly: bool
+    """Whether a product with the information costs so much more than a value that the matrix is made earlier."""
+
+    def value_and_gradient(self, scores: Floats, ties: Floats) -> tuple[float, Floats, Floats]: ...
+
+    def information(self, scores: Floats, ties: Floats) -> Any: ...
+
+
+class Likelihood:
+    """Σ over the terms. The tie parameters are log δ of each tie order but the lowest, or the margin, or none.
+
+    orders: the sizes of chosen sets that occur (Davidson), else (1,).
+    """
+
+    def __init__(self, observed: ObservedRankings, ties: str | None, n_jobs: int | None = None):
+        self.observed, self.n_jobs, self.n_items = observed, n_jobs, observed.n_items
+        self.ties = ties if observed.tied.any() else None
+        self.orders = _tie_orders(observed) if self.ties == "davidson" else np.array([1])
+        self.n_ties = {"davidson": len(self.orders) - 1, "rao-kupper": 1}.get(self.ties or "", 0)
+        self.terms = self._build_terms(ties)
+
+    def for_rankings(self, observed: ObservedRankings, asked: str | None) -> "Likelihood":
+        """The same model of ties for other rankings, with the same tie orders."""
+        if asked is None and observed.tied.any():
+            raise DataError("This model takes no ties (ties=None), but the rankings have some.")
+        other = copy(self)
+        other.observed, other.n_items = observed, observed.n_items
+        if asked == "exact" or (asked == "davidson" and self.ties is None):
+            other.ties = asked  # ties that never occurred have probability 0
+        other.terms = other._build_terms(asked)
+        return other
+
+    def with_terms(self, terms: list[Any]) -> "Likelihood":
+        """The same model of ties with other terms."""
+        other = copy(self)
+        other.terms = terms
+        return other
+
+    def _build_terms(self, asked: str | None) -> list[Any]:
+        seen = self.observed
+        pairs = (seen.sizes == 2) & (seen.pool < 0)
+        if asked == "rao-kupper" and not pairs.all():
+            q = int(np.flatnonzero(~pairs)[0])
+            raise DataError(
+                f"ties='rao-kupper' takes comparisons of two items. Ranking {q} has {seen.sizes[q]}"
+                f"{' and a pool' if seen.pool[q] >= 0 else ''}. Use ties='davidson' or ties='exact'."
+            )
+        tied = seen.tied
+        counted = pairs & ~tied if self.ties == "exact" else pairs
+        terms: list[Any] = []
+        if counted.any():
+            terms.append(self.pair_term(pair_counts_of(seen.take(np.flatnonzero(counted)))))
+        if self.ties == "davidson":
+            rest = seen.take(np.flatnonzero(~pairs))
+            return [*terms, DavidsonTerm(rest, self.orders, self.n_jobs)] if rest.n_rankings else terms
+        several = (seen.n_levels > 1) | (seen.pool >= 0)  # one level in unknown order says nothing
+        strict, levels = (seen.take(np.flatnonzero(~pairs & several & flag)) for flag in (~tied, tied))
+        if strict.n_rankings:
+            terms.append(ChoiceTerm(strict, self.n_ties, self.n_jobs))
+        if levels.n_rankings:
+            terms.append(PartitionTerm(levels, self.n_ties, self.n_jobs))
+        return terms
+
+    def pair_term(self, counts: PairCounts) -> PairTerm:
+        """Comparisons of two under the model of ties."""
+        if self.ties == "rao-kupper":
+            return PairTerm(counts, self.n_ties, self.n_jobs, "rao-kupper", 0)
+        if self.ties == "davidson" and self.orders[:2].tolist() == [1, 2]:
+            return PairTerm(counts, self.n_ties, self.n_jobs, "davidson", 0)
+        return PairTerm(counts, self.n_ties, self.n_jobs, "bradley-terry")
+
+    @property
+    def tie_names(self) -> list[str]:
+        """Names of the tie parameters: tie2, tie3, … as in R, or margin."""
+        return ["margin"] if self.ties == "rao-kupper" else [f"tie{order}" for order in self.orders[1:]]
+
+    def initial_tie_parameters(self) -> Floats:
+        """Tie parameters with which items of equal worth tie about as often as they did."""
+        seen = self.observed
+        if self.ties == "rao-kupper":
+            share = float(seen.weights @ seen.tied / seen.weights.sum())
+            return np.array([np.log1p(share) - np.log1p(-min(share, 0.99))])
+        if self.ties != "davidson":
+            return np.zeros(0)
+        size, left, weight = _choices(seen.expand_pools())
+        ways = [_log_ways(left, int(order), weight) for order in self.orders]
+        counts = [float(weight[size == order].sum()) for order in self.orders]
+        logs = np.log(counts) - ways
+        return logs[1:] - logs[0]
+
+    def value_and_gradient(self, scores: Floats, ties: Floats) -> tuple[float, Floats, Floats]:
+        """The log-likelihood and its gradient in the scores (n_items,) and in the tie parameters (T,)."""
+        value, gradient, tie_gradient = 0.0, np.zeros(len(scores)), np.zeros(self.n_ties)
+        for term in self.terms:
+            own = term.value_and_gradient(scores, ties)
+            value, gradient, tie_gradient = value + own[0], gradient + own[1], tie_gradient + own[2]
+        return value, gradient, tie_gradient
+
+
+def _choices(seen: ObservedRankings) -> tuple[Integers, Integers, Floats]:
+    """For each choice: how many items were chosen, from how many, and the weight of its ranking."""
+    q = list_of_row(seen.offsets)[seen.level_starts]
+    left = seen.offsets[1:][q] - seen.level_starts
+    chosen = (left > 1) & (seen.places[seen.level_starts] < seen.n_choices[q])
+    return seen.level_sizes[chosen], left[chosen], seen.weights[q][chosen]
+
+
+def _tie_orders(seen: ObservedRankings) -> Integers:
+    """The sizes of chosen sets that occur, rising. What is left of a pool was there to choose from too."""
+    q = list_of_row(seen.offsets)[seen.level_starts]
+    return np.unique(seen.level_sizes[seen.places[seen.level_starts] < seen.n_choices[q]])
+
+
+def _log_ways(left: Integers, order: int, weight: Floats) -> float:
+    """log Σ w C(left, order)."""
+    possible = left >= order
+    n = left[possible].astype(np.float64)
+    logs = gammaln(n + 1) - gammaln(order + 1) - gammaln(n - order + 1)
+    return float(logsumexp(logs, b=weight[possible]))
+
+
+def ranking_log_probabilities(likelihood: Likelihood, scores: Floats, ties: Floats) -> Floats:
+    """log P of each ranking (Q,)."""
+    if likelihood.ties == "rao-kupper":
+        return _rao_kupper_scores(likelihood, scores, ties)[0]
+    term = _row_term(likelihood)
+    if isinstance(term, PartitionTerm) and term.too_wide(scores):
+        term = term.expanded
+    return term.log_probabilities(scores, ties)[0]
+
+
+def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> sparse.csr_array:
+    """The gradient of log P of each ranking in the scores and then the tie parameters (Q, n_items + T), sparse."""
+    seen = likelihood.observed
+    if likelihood.ties == "rao-kupper":
+        _, up, by_margin = _rao_kupper_scores(likelihood, scores, ties)
+        values = np.stack([up, -up], axis=1).ravel()
+        own = sparse.csr_array((values, seen.items, seen.offsets), shape=(seen.n_rankings, seen.n_items))
+        return sparse.hstack([own, sparse.csr_array(by_margin[:, None])], format="csr")
+    term = _row_term(likelihood, expand_pools=True)
+    shape = term.observed.n_rankings, seen.n_items
+    tie_gradient = np.zeros((shape[0], likelihood.n_ties))
+    if isinstance(term, DavidsonTerm):
+        _, rows, tie_gradient = term.log_probabilities(scores, ties)
+    else:
+        rows = term.log_probabilities(scores, ties)[1]
+    own = sparse.csr_array((rows * term.row_adherence, term.observed.items, term.observed.offsets), shape=shape)
+    return sparse.hstack([own, sparse.csr_array(tie_gradient)], format="csr")
+
+
+def _row_term(likelihood: Likelihood, expand_pools: bool = False) -> PartitionTerm | DavidsonTerm:
+    """All rankings as rows, with the adherence of the likelihood, if it has one."""
+    first = likelihood.terms[0]
+    if getattr(first, "adherence", None) is not None:
+        return first
+    if likelihood.ties == "davidson":
+        return DavidsonTerm(likelihood.observed, likelihood.orders, likelihood.n_jobs)
+    seen = likelihood.observed.expand_pools() if expand_pools else likelihood.observed
+    return PartitionTerm(seen, likelihood.n_ties, likelihood.n_jobs)
+
+
+def _rao_kupper_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of each comparison under Rao and Kupper: log P, its derivatives in the first item's score and in the margin."""
+    seen, margin = likelihood.observed, float(ties[0])
+    delta = scores[seen.items[::2]] - scores[seen.items[1::2]]
+    tied = seen.places[1::2] == 0
+    lost_p, lost_q = expit(margin - delta), expit(margin + delta)  # 1 − P(win), 1 − P(loss)
+    log_p, log_q = -np.logaddexp(0, margin - delta), -np.logaddexp(0, margin + delta)
+    gap = -np.expm1(-2 * margin)
+    value = log_p + np.where(tied, log_q + 2 * margin + np.log(gap), 0.0)
+    up = lost_p - np.where(tied, lost_q, 0.0)
+    by_margin = -lost_p + np.where(tied, 2 / gap - lost_q, 0.0)
+    return value, up, by_margin

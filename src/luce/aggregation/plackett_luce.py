@@ -1,0 +1,274 @@
+"""The Plackett-Luce model of rankings: a worth for every item, from orders, ties, top-k lists, pairs and choices."""
+
+import logging
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from luce.aggregation.adherence import maximize_with_adherence
+from luce.aggregation.connectivity import Connectivity
+from luce.aggregation.covariance import shift_of_worths
+from luce.aggregation.likelihood import TIE_MODELS
+from luce.aggregation.names import listed
+from luce.aggregation.posterior import Posterior, Setup, set_up
+from luce.aggregation.prediction import PredictionMixin, as_rankings
+from luce.aggregation.priors import PRIORS, GammaPrior, NormalPrior, PseudoRankings
+from luce.aggregation.rankings import Rankings
+from luce.aggregation.summary import SummaryMixin
+from luce.arrays import Floats
+from luce.errors import DataError, LuceWarning, OptionError
+from luce.optimizers.newton import Convergence
+
+logger = logging.getLogger(__name__)
+
+FLAT = 1e-6
+"""Information below it, a standard error above a thousand: in this direction the likelihood has no maximum."""
+
+RUNAWAY = 15.0
+"""A log δ or a margin above it: ties were all that was seen where they were possible."""
+
+
+class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
+    """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, place after place.
+
+    Parameters
+    ----------
+    ties : {"exact", "davidson", "rao-kupper", None}, default "exact"
+        What a tie means. "exact": the order inside it is unknown (the partition likelihood, any size); "davidson": it
+        is an outcome of its own, likelier the nearer the worths (Davidson-Luce, any order); "rao-kupper": the same for
+        pairs, with a margin; None: ties are refused.
+    prior : NormalPrior, PseudoRankings or None, default None
+        Prior of the worths. Without one, items that never win or never lose cannot be estimated.
+    features : mapping, table or array-like of shape (n_items, n_features), optional
+        Features of the items: a mapping from item to its row, a table with a column "item", or an array in the order
+        of the rankings' names. Log worths are then X β, and with a normal prior X β plus an effect of each item.
+    teams : mapping, optional
+        Items of the rankings to their members; the worth of a team is the sum of its members' worths.
+    adherence : bool or GammaPrior, optional
+        Estimate how closely each ranker keeps to the worths, with this prior; True is GammaPrior(10, 10).
+    tol : float, default 1e-8
+        The fit ends when no item's observed and expected wins differ by more.
+    max_iter : int, default 100
+        Iterations of Newton's method, at most.
+    n_jobs : int, optional
+        Threads; None or −1 means all cores.
+
+    Attributes
+    ----------
+    names_ : tuple
+        Whose worths these are: the items, or the members of the teams.
+    log_worths_ : ndarray of shape (n,)
+        Mean 0; NaN for an item that cannot be estimated.
+    worths_ : ndarray of shape (n,)
+        Sum 1.
+    estimable_ : ndarray of bool of shape (n,)
+        Whether each item can be estimated.
+    not_estimable_ : dict
+        Why the other items cannot be estimated, by name.
+    tie_parameters_ : dict
+        δ of each tie order by name, tie2, tie3, …, or the margin.
+    coefficients_ : dict
+        Coefficients of the features by name.
+    adherence_ : dict or None
+        Adherence of each ranker by name.
+    log_likelihood_ : float
+        Of the rankings, without the prior.
+    n_parameters_ : int
+        Number of free parameters.
+    convergence_ : Convergence
+        How the search ended; its gradient is the largest difference of observed and expected wins.
+    rankings_ : Rankings
+        What the model was fitted to.
+
+    Examples
+    --------
+    >>> from luce.aggregation import PlackettLuce, Rankings
+    >>> votes = Rankings.from_orderings([["tea", "rum", "gin"], ["rum", "tea", "gin"], ["gin", "tea", "rum"]])
+    >>> model = PlackettLuce().fit(votes)
+    >>> dict(zip(model.names_, model.worths_.round(3).tolist()))
+    {'tea': 0.532, 'rum': 0.317, 'gin': 0.152}
+    >>> round(model.log_likelihood_, 4), model.convergence_.converged
+    (-4.7773, True)
+    """
+
+    def __init__(
+        self,
+        ties: str | None = "exact",
+        *,
+        prior: NormalPrior | PseudoRankings | None = None,
+        features: Any = None,
+        teams: Mapping[Hashable, Iterable[Hashable]] | None = None,
+        adherence: GammaPrior | bool | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        n_jobs: int | None = None,
+    ):
+        self.ties = ties
+        self.prior = prior
+        self.features = features
+        self.teams = teams
+        self.adherence = adherence
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def fit(self, rankings: Any, y: Any = None, *, start: Floats | None = None) -> Self:
+        """Estimate the worths.
+
+        Parameters
+        ----------
+        rankings : Rankings or list of orderings
+            Orderings are lists of items, best first; a list inside one is a tie.
+        y : ignored
+            There for scikit-learn's conventions.
+        start : array-like of shape (n,), optional
+            Log worths to start from, such as the `log_worths_` of another fit.
+
+        Returns
+        -------
+        PlackettLuce
+            The fitted estimator.
+        """
+        given = as_rankings(rankings)
+        setup = self._set_up(given)
+        posterior = setup.posterior
+        if start is None:
+            begin = posterior.warm_up(posterior.initial_point())
+        else:
+            begin = posterior.initial_point(np.nan_to_num(np.asarray(start, float)[setup.estimable]))
+        point, end, adherence = self._search(given, posterior, begin)
+        logger.info("%s", end)
+        self._check_finite(setup, point)
+        self._store(given, setup, point)
+        self.convergence_, self.adherence_ = end, adherence
+        if not end.converged:
+            warnings.warn(f"The fit has {end}.", LuceWarning, stacklevel=2)
+        return self
+
+    def _set_up(self, rankings: Rankings) -> Setup:
+        if not (self.tol > 0 and self.max_iter >= 1):
+            given = f"{self.tol!r} and {self.max_iter!r}"
+            raise OptionError(f"tol must be above 0 and max_iter at least 1. Got {given}.")
+        settings = {name: getattr(self, name) for name in ("ties", "prior", "features", "teams", "n_jobs")}
+        return set_up(rankings, **settings)
+
+    def _search(
+        self, given: Rankings, posterior: Posterior, begin: Floats
+    ) -> tuple[Floats, Convergence, dict[Hashable, float] | None]:
+        """The most likely point, how the search ended, and the adherence of the rankers if asked for."""
+        settings: dict[str, Any] = {
+            "tol": self._threshold(posterior),
+            "max_iter": self.max_iter,
+            "watch": _watch,
+        }
+        if self.adherence is None or self.adherence is False:
+            return *posterior.maximize(begin, **settings), None
+        prior = GammaPrior() if self.adherence is True else self.adherence
+        if not isinstance(prior, GammaPrior):
+            allowed = "None, True or luce.aggregation.GammaPrior(shape, rate)"
+            raise OptionError(f"adherence must be {allowed}. Got {self.adherence!r}.")
+        alone = given.rankers is None
+        rankers = np.arange(len(given)) if alone else given.rankers
+        names = range(len(given)) if alone else given.ranker_names
+        own = rankers[posterior.likelihood.observed.indices]
+        found = maximize_with_adherence(posterior, own, len(names), prior, begin, **settings)
+        return found.point, found.convergence, dict(zip(names, found.adherence.tolist(), strict=True))
+
+    def _check_finite(self, setup: Setup, point: Floats) -> None:
+        posterior = setup.posterior
+        warn_of_runaway_ties(posterior.likelihood.tie_names, posterior.split(point)[1])
+        if self.prior is None and (setup.feature_names or self.teams is not None):
+            refuse_flat_directions(posterior, point, setup.feature_names or setup.names)
+
+    def _threshold(self, posterior: Posterior) -> float:
+        """`tol`, or the rounding error of so many wins, or of so sharp a prior, where that is larger."""
+        observed = posterior.likelihood.observed
+        wins = float(observed.weights @ observed.sizes.astype(np.float64))
+        prior = float(np.max(posterior.precision * (1 + np.abs(posterior.mean)), initial=0.0))
+        return max(float(self.tol), 1e-15 * (wins + prior))
+
+    def _store(self, given: Rankings, setup: Setup, point: Floats) -> None:
+        posterior = setup.posterior
+        likelihood, parametrization = posterior.likelihood, posterior.parametrization
+        parameters, ties = posterior.split(point)
+        own = parametrization.log_worths(parameters)
+        self.rankings_, self._posterior, self._point = given, posterior, point
+        self._covariances: dict[str, Any] = {}
+        self._stochastic_variances: dict[str, Floats] = {}
+        self.names_: tuple[Hashable, ...] = setup.names if setup.estimable.all() else tuple(given.names)
+        self.estimable_: NDArray[np.bool_] = setup.estimable
+        self.not_estimable_ = setup.not_estimable
+        self.log_worths_: Floats = np.full(len(setup.estimable), np.nan)
+        self.log_worths_[setup.estimable] = own - own.mean()
+        self.worths_: Floats = np.exp(self.log_worths_ - np.nanmax(self.log_worths_))
+        self.worths_ /= np.nansum(self.worths_)
+        values = ties if likelihood.ties == "rao-kupper" else np.exp(ties)
+        self.tie_parameters_ = dict(zip(likelihood.tie_names, values.tolist(), strict=True))
+        coefficients = parameters[parametrization.n_effects :][: len(setup.feature_names)]
+        self.coefficients_ = dict(zip(setup.feature_names, coefficients.tolist(), strict=True))
+        scores = parametrization.scores(parameters)[: likelihood.n_items]
+        self.log_likelihood_ = likelihood.value_and_gradient(scores, ties)[0]
+        effects = max(parametrization.n_effects - 1, 0)
+        self.n_parameters_ = effects + len(coefficients) + len(ties)
+        self.n_rankings_ = float(likelihood.observed.weights.sum())
+
+    @property
+    def connectivity_(self) -> Connectivity:
+        """Connectivity of the rankings: links by wins, and by ties where these are outcomes."""
+        check_is_fitted(self)
+        return self.rankings_.connectivity(ties=self.ties in TIE_MODELS)
+
+    @property
+    def aic_(self) -> float:
+        """Akaike's information criterion: 2 · parameters − 2 · log-likelihood."""
+        return 2 * self.n_parameters_ - 2 * self.log_likelihood_
+
+    @property
+    def bic_(self) -> float:
+        """Bayesian information criterion: log(number of rankings) · parameters − 2 · log-likelihood."""
+        return float(np.log(self.n_rankings_)) * self.n_parameters_ - 2 * self.log_likelihood_
+
+    convergence_: Convergence
+    adherence_: dict[Hashable, float] | None
+
+
+def _watch(iteration: int, value: float, gradient: float) -> None:
+    logger.info("iteration %d: log posterior %.10g, largest gradient %.2e", iteration, -value, gradient)
+
+
+def refuse_flat_directions(posterior: Posterior, point: Floats, names: Sequence[Hashable]) -> None:
+    """Raise if the data leave the coefficient of a feature, or a member of a team, without an estimate; by name.
+
+    Worths of single items are checked before a fit, by the connectivity; here only the fit itself shows it.
+    """
+    information = posterior.hessian(point).matrix()
+    size = len(information)
+    shift = shift_of_worths(posterior, size)
+    scale = float(np.max(np.diagonal(information), initial=1.0))
+    values, vectors = eigh(information + scale * np.outer(shift, shift))
+    flat = vectors[:, values < FLAT]
+    if flat.size:
+        moved = np.flatnonzero((np.abs(flat) > 0.1).any(axis=1)).tolist()
+        lost = [repr(names[place]) for place in moved if place < len(names)] or ["the tie parameters"]
+        raise DataError(
+            f"These rankings set no finite value for {listed(lost, 12)}: a larger one always fits better. "
+            f"Give a prior, {PRIORS}."
+        )
+
+
+def warn_of_runaway_ties(names: Sequence[str], ties: Floats) -> None:
+    """Warn of tie parameters without a finite estimate."""
+    lost = [name for name, value in zip(names, ties.tolist(), strict=True) if value > RUNAWAY]
+    if lost:
+        warnings.warn(
+            f"{listed(lost)} has no finite estimate: wherever such a tie was possible, it came about. "
+            "Its value is only the end of a search; leave these ties out, or use ties='exact'.",
+            LuceWarning,
+            stacklevel=4,  # the call of fit
+        )

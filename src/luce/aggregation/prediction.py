@@ -1,0 +1,287 @@
+"""A fitted model applied to other rankings: probabilities and simulation."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+from sklearn.utils.validation import check_is_fitted
+
+from luce.aggregation.likelihood import Likelihood, ranking_log_probabilities
+from luce.aggregation.names import listed
+from luce.aggregation.observed import ObservedRankings, observe
+from luce.aggregation.rankings import Rankings
+from luce.aggregation.tie_terms import log_deltas
+from luce.arrays import Floats, list_of_row
+from luce.errors import DataError
+from luce.kernels.davidson_ties import TiedRankings, davidson_ties, draw_tied_rankings
+
+
+class PredictionMixin:
+    """Methods of a fitted PlackettLuce that apply it to rankings and sets of items."""
+
+    def log_prob(self, rankings: Any) -> Floats:
+        """Log-probability of each ranking.
+
+        Parameters
+        ----------
+        rankings : Rankings or list of orderings
+            Their items must be known to the model.
+
+        Returns
+        -------
+        ndarray of shape (n_rankings,)
+            −inf for a tie of an order that the fit has not seen (Davidson).
+        """
+        likelihood, scores = self._apply_to(rankings)
+        return ranking_log_probabilities(likelihood, scores, self._ties)
+
+    def score(self, rankings: Any, y: Any = None) -> float:
+        """Mean log-probability of a choice, weighted: what cross-validation compares. 0 is certainty.
+
+        Parameters
+        ----------
+        rankings : Rankings or list of orderings
+            Their items must be known to the model.
+        y : ignored
+            There for scikit-learn's conventions.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from luce.aggregation import PlackettLuce, Rankings
+        >>> pairs = Rankings.from_pairs(["a", "b"], ["b", "a"], weights=[30, 10])
+        >>> round(PlackettLuce().fit(pairs).score(pairs), 4)
+        -0.5623
+        """
+        likelihood, _ = self._apply_to(rankings)
+        weights = likelihood.observed.weights
+        total = float(weights @ likelihood.observed.n_choices)
+        if total == 0:
+            raise DataError("There is no choice to score: every ranking is one level.")
+        return float(weights @ self.log_prob(rankings)) / total
+
+    def predict_proba(self, sets: Iterable[Sequence[Hashable]]) -> list[Floats]:
+        """Probability of each item of a set to come first, alone; the rest is the probability of a tie.
+
+        Parameters
+        ----------
+        sets : iterable of sequences of items
+            The sets to choose from.
+
+        Returns
+        -------
+        list of ndarray
+            One array a set, in the order of its items.
+
+        Examples
+        --------
+        >>> from luce.aggregation import PlackettLuce, Rankings
+        >>> pairs = Rankings.from_pairs(["a", "b"], ["b", "a"], weights=[30, 10])
+        >>> PlackettLuce().fit(pairs).predict_proba([["b", "a"]])
+        [array([0.25, 0.75])]
+        """
+        check_is_fitted(self)
+        return [self._choice_probabilities(self._scores_of(list(items))) for items in sets]
+
+    def win_matrix(self, items: Sequence[Hashable] | None = None) -> Floats:
+        """Probability that the item of the row is placed above that of the column, in a comparison of the two.
+
+        Parameters
+        ----------
+        items : sequence of items, optional
+            All items by default, in the order of `names_`.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            NaN on the diagonal and for items that cannot be estimated.
+        """
+        check_is_fitted(self)
+        scores = self._known_scores(self.names_ if items is None else items)
+        gap = scores[:, None] - scores
+        likelihood = self._posterior.likelihood
+        orders = likelihood.orders.tolist()
+        if likelihood.ties == "rao-kupper":
+            result = expit(gap - self._ties[0])
+        elif likelihood.ties == "davidson" and 2 in orders and 1 in orders:
+            tie = log_deltas(self._ties)[orders.index(2)]
+            result = 1 / (1 + np.exp(-gap) + np.exp(tie - gap / 2))
+        else:
+            result = expit(gap)
+        np.fill_diagonal(result, np.nan)
+        return result
+
+    def simulate(self, sets: Any = 1, *, random_state: int = 0) -> Rankings:
+        """Rankings drawn from the model.
+
+        Parameters
+        ----------
+        sets : int, iterable of sequences of items, or Rankings, default 1
+            So many rankings of all items; or one of each set; or one of the items of each ranking. Ties are drawn
+            where the model has them as outcomes, else the levels of given rankings are kept.
+        random_state : int, default 0
+            Seed of the draws.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> from luce.aggregation import PlackettLuce, Rankings
+        >>> model = PlackettLuce().fit(Rankings.from_pairs(["a", "b"], ["b", "a"], weights=[30, 10]))
+        >>> print(model.simulate([["a", "b"]] * 3, random_state=1))
+        3 rankings of 2 items, 2 each
+          a > b
+          a > b
+          a > b
+        """
+        check_is_fitted(self)
+        shapes = sets
+        if isinstance(sets, (int, np.integer)):
+            known = [name for name, has in zip(self.names_, self.estimable_, strict=True) if has]
+            shapes = [list(self.teams) if self.teams else known] * int(sets)
+        if not isinstance(shapes, Rankings):
+            names = tuple(dict.fromkeys(name for own in shapes for name in own))
+            shapes = Rankings.from_orderings(shapes, names=names)
+        shapes = replace(shapes, weights=np.ones(len(shapes)))
+        likelihood, scores = self._apply_to(shapes)
+        drawn = simulate_rankings(likelihood, scores, self._ties, np.random.default_rng(random_state))
+        return Rankings(
+            **{name: getattr(drawn, name) for name in ("items", "places", "offsets", "open_end", "pool")},
+            pools=shapes.pools,
+            rankers=shapes.rankers,
+            ranker_names=shapes.ranker_names,
+            names=shapes.names,
+        )
+
+    @property
+    def _ties(self) -> Floats:
+        return self._posterior.split(self._point)[1]
+
+    def _apply_to(self, rankings: Any) -> tuple[Likelihood, Floats]:
+        """The model's likelihood of other rankings, and the scores of their items."""
+        check_is_fitted(self)
+        given = as_rankings(rankings)
+        observed = observe(replace(given, weights=np.ones(len(given))) if not (given.weights > 0).all() else given)
+        scores = self._known_scores(given.names)
+        used = np.unique(np.concatenate([observed.items, observed.pool_items]))
+        lost = used[np.isnan(scores[used])]
+        if lost.size:
+            raise self._no_worth([given.names[code] for code in lost])
+        fitted = self._posterior.likelihood
+        likelihood = fitted.for_rankings(observed.replace(weights=given.weights), self.ties)
+        return likelihood, np.nan_to_num(scores)
+
+    def _known_scores(self, names: Sequence[Hashable]) -> Floats:
+        """The log worth of each name, or of a team of that name; NaN where there is none."""
+        number = {name: code for code, name in enumerate(self.names_)}
+        teams = self.teams or {}
+        scores = np.full(len(names), np.nan)
+        for at, name in enumerate(names):
+            members = [number[member] for member in teams.get(name, [name]) if member in number]
+            if len(members) == len(list(teams.get(name, [name]))):
+                scores[at] = logsumexp(self.log_worths_[members]) if len(members) > 1 else self.log_worths_[members[0]]
+        return scores
+
+    def _scores_of(self, names: Sequence[Hashable]) -> Floats:
+        scores = self._known_scores(names)
+        if np.isnan(scores).any() or not len(names):
+            raise self._no_worth([name for name, score in zip(names, scores, strict=True) if np.isnan(score)])
+        return scores
+
+    def _no_worth(self, names: list[Hashable]) -> DataError:
+        known = [name for name in names if name in self.not_estimable_]
+        if known:
+            return DataError(f"{known[0]!r} has no worth: {self.not_estimable_[known[0]]}. Give a prior when fitting.")
+        what = f"There is no worth for {listed(list(map(repr, names)))}" if names else "A set must have items"
+        return DataError(f"{what}. The model knows {len(self.names_):,} items: {listed(list(map(repr, self.names_)))}.")
+
+    def _choice_probabilities(self, scores: Floats) -> Floats:
+        likelihood = self._posterior.likelihood
+        n = len(scores)
+        if likelihood.ties == "rao-kupper":
+            if n != 2:
+                raise DataError(f"Rao and Kupper's model compares two items. Got a set of {n}.")
+            gap = scores[0] - scores[1]
+            return expit(np.array([gap, -gap]) - self._ties[0])
+        if likelihood.ties != "davidson" or n == 1:
+            return softmax(scores)
+        shift = np.array([np.roll(np.arange(n), -i) for i in range(n)])
+        firsts = TiedRankings(
+            np.tile(np.minimum(np.arange(n), 1), n), np.arange(n + 1) * n, np.ones(n, bool), likelihood.orders
+        )
+        return np.exp(davidson_ties(firsts, scores[shift.ravel()], log_deltas(self._ties), n_jobs=1)[0])
+
+    _posterior: Any
+    _point: Floats
+    ties: str | None
+    teams: Any
+    names_: tuple[Hashable, ...]
+    estimable_: Any
+    not_estimable_: dict[Hashable, str]
+    log_worths_: Floats
+    worths_: Floats
+
+
+def as_rankings(given: Any) -> Rankings:
+    """Rankings as they are, or orderings as rankings."""
+    return given if isinstance(given, Rankings) else Rankings.from_orderings(given)
+
+
+def simulate_rankings(
+    likelihood: Likelihood, scores: Floats, ties: Floats, random: np.random.Generator
+) -> ObservedRankings:
+    """The rankings of a likelihood drawn anew: of the same items, or from the same pools.
+
+    Where ties are outcomes they are drawn too; else the drawn order is cut into levels as the ranking was.
+    """
+    if likelihood.ties == "rao-kupper":
+        return _draw_rao_kupper(likelihood.observed, scores, float(ties[0]), random)
+    if likelihood.ties == "davidson":
+        return _draw_davidson(likelihood, scores, ties, random)
+    return _draw_orders(likelihood.observed, scores, random)
+
+
+def _draw_davidson(
+    likelihood: Likelihood, scores: Floats, ties: Floats, random: np.random.Generator
+) -> ObservedRankings:
+    """Sets of Davidson-Luce; as many levels as before where the ranking had an open end or a pool."""
+    seen = likelihood.observed.expand_pools()
+    levels = np.where(seen.open_end, seen.n_choices, seen.sizes)
+    seed = int(random.integers(2**62))
+    rows = seen.offsets, seen.items, scores[seen.items]
+    model = likelihood.orders, log_deltas(ties)
+    items, places, is_open = draw_tied_rankings(*rows, *model, levels, seed, n_jobs=likelihood.n_jobs)
+    return seen.replace(items=items, places=places, open_end=is_open)
+
+
+def _draw_orders(observed: ObservedRankings, scores: Floats, random: np.random.Generator) -> ObservedRankings:
+    """Items sorted by score plus Gumbel noise, those of a pool cut to what the ranking named."""
+    whole = observed.expand_pools()
+    q = list_of_row(whole.offsets)
+    noisy = scores[whole.items] + random.gumbel(size=len(q))
+    order = np.lexsort((-noisy, q))
+    pooled = observed.pool >= 0
+    if not pooled.any():
+        return observed.replace(items=whole.items[order])
+    place_in_ranking = np.arange(len(q)) - whole.offsets[q]
+    kept = place_in_ranking < observed.sizes[q]
+    return observed.replace(items=whole.items[order][kept])
+
+
+def _draw_rao_kupper(
+    observed: ObservedRankings, scores: Floats, margin: float, random: np.random.Generator
+) -> ObservedRankings:
+    """Outcomes of Rao and Kupper's model: the second ahead by more than the margin, the first, or neither."""
+    first, second = observed.items[::2], observed.items[1::2]
+    gap = scores[first] - scores[second] + random.logistic(size=len(first))
+    won, lost = gap > margin, gap < -margin
+    items = np.stack([np.where(lost, second, first), np.where(lost, first, second)], axis=1).ravel()
+    places = np.stack([np.zeros(len(first), np.int64), (won | lost).astype(np.int64)], axis=1).ravel()
+    return observed.replace(items=items, places=places, open_end=np.zeros(len(first), bool))

@@ -1,0 +1,224 @@
+"""The flat arrays of rankings: the rules they keep, checked once, and which of them are equal."""
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
+
+from luce.aggregation.names import Where, check_names
+from luce.arrays import Floats, Integers, check_offsets, check_rows, frozen, offsets_of_sizes, rows_of_lists
+from luce.compiled import compiled
+from luce.errors import DataError, LuceWarning
+from luce.threads import over_lists
+
+if TYPE_CHECKING:
+    from luce.aggregation.rankings import Rankings
+
+
+class RankingArrays(NamedTuple):
+    """The fields of `Rankings` without weights and rankers: what a constructor puts together."""
+
+    items: Integers
+    places: Integers
+    offsets: Integers
+    names: Any
+    open_end: Any = None
+    pool: Any = None
+    pools: tuple[Integers, ...] = ()
+
+
+def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
+    """Checked arrays without the rankings of fewer than two items, which say nothing, and the indices of the others.
+
+    So does a top of no items, all of its set being the open end.
+    """
+    sizes = np.diff(arrays.offsets)
+    few = (sizes == 0) | ((sizes == 1) & (arrays.pool < 0))
+    ends = np.flatnonzero(arrays.open_end & (sizes > 0))
+    few[ends] |= arrays.places[arrays.offsets[ends + 1] - 1] == 0
+    kept = np.flatnonzero(~few)
+    if not kept.size:
+        what = f"All {len(sizes):,} have fewer." if len(sizes) else "Got no ranking at all."
+        raise DataError(f"There must be a ranking of two items or more. {what}")
+    if len(kept) == len(sizes):
+        return arrays, kept
+    warnings.warn(
+        f"Rankings of fewer than two items say nothing and are left out: {few.sum():,} of {len(sizes):,}.",
+        LuceWarning,
+        stacklevel=4,  # the caller of the constructor
+    )
+    rows = rows_of_lists(arrays.offsets, kept)
+    return arrays._replace(
+        items=frozen(arrays.items[rows]),
+        places=frozen(arrays.places[rows]),
+        offsets=frozen(offsets_of_sizes(sizes[kept])),
+        open_end=frozen(arrays.open_end[kept]),
+        pool=frozen(arrays.pool[kept]),
+    ), kept
+
+
+RANGE, TWICE, PLACES, FEW, ONE_LEVEL, TWO_ENDS, STRANGE = range(1, 8)
+
+
+def check_arrays(
+    arrays: RankingArrays, *, allow_singletons: bool = False, where: Where = "Ranking {}".format
+) -> RankingArrays:
+    """The arrays, frozen, of the right types and by the rules; `allow_singletons` allows rankings that say nothing."""
+    items = check_codes("items", arrays.items)
+    offsets = frozen(check_offsets(arrays.offsets, len(items)))
+    n_rankings = len(offsets) - 1
+    numbered = range(int(items.max(initial=-1)) + 1)
+    names = check_names("items", numbered if arrays.names is None else arrays.names)
+    pools = tuple(_check_pool(number, pool, len(names)) for number, pool in enumerate(arrays.pools))
+    open_end = np.array(np.zeros(n_rankings) if arrays.open_end is None else arrays.open_end, dtype=bool)
+    if open_end.shape != (n_rankings,):
+        raise DataError(f"open_end must have {n_rankings} entries. Got shape {open_end.shape}.")
+    result = RankingArrays(
+        items=items,
+        places=check_codes("places", arrays.places, len(items)),
+        offsets=offsets,
+        names=names,
+        open_end=frozen(open_end),
+        pool=_check_pool_numbers(arrays.pool, pools, np.diff(offsets)),
+        pools=pools,
+    )
+    _refuse_faults(result, allow_singletons, where)
+    return result
+
+
+def check_codes(name: str, given: ArrayLike, length: int | None = None) -> Integers:
+    """One row of int64 of the wanted length, read-only."""
+    values = np.asarray(given)
+    if values.ndim != 1 or not (np.issubdtype(values.dtype, np.integer) or values.size == 0):
+        raise DataError(f"{name} must be one row of integers. Got {values.dtype} of shape {values.shape}.")
+    if length is not None and len(values) != length:
+        raise DataError(f"{name} must have {length} entries. Got {len(values)}.")
+    return frozen(np.ascontiguousarray(values, dtype=np.int64))
+
+
+def check_weights(given: ArrayLike | None, n_rankings: int) -> Floats:
+    """One finite weight ≥ 0 a ranking; ones where none were given."""
+    if given is None:
+        return frozen(np.ones(n_rankings))
+    weights = check_rows("weights", given, n_rankings)
+    bad = np.flatnonzero((weights < 0) | np.isinf(weights))
+    if bad.size:
+        raise DataError(f"weights must be finite and not negative. Got {weights[bad[0]]} for ranking {bad[0]}.")
+    return frozen(weights)
+
+
+def flat_pools(pools: Sequence[Integers]) -> tuple[Integers, Integers]:
+    """The pools one after another, and their offsets."""
+    flat = np.concatenate([np.empty(0, np.int64), *pools])
+    return frozen(flat), frozen(offsets_of_sizes([len(pool) for pool in pools]))
+
+
+def _check_pool(number: int, given: ArrayLike, n_items: int) -> Integers:
+    pool = check_codes(f"pool {number}", given)
+    if not len(pool) or np.any(pool[1:] <= pool[:-1]) or pool[0] < 0 or pool[-1] >= n_items:
+        raise DataError(
+            f"A pool must hold some of the items 0 … {n_items - 1}, each once, sorted. Pool {number} does not."
+        )
+    return pool
+
+
+def _check_pool_numbers(given: ArrayLike | None, pools: Sequence[Integers], sizes: Integers) -> Integers:
+    """The pool of each ranking, −1 where the ranking names the whole pool: nothing is left to lie below it."""
+    pool = check_codes("pool", np.full(len(sizes), -1) if given is None else given, len(sizes))
+    if pool.size and (pool.min() < -1 or pool.max() >= len(pools)):
+        raise DataError(
+            f"pool must be −1 or the number of one of {len(pools)} pools. Got {pool.min()} to {pool.max()}."
+        )
+    pool_sizes = np.array([*map(len, pools), -1])  # the last is what −1 finds
+    return frozen(np.where(sizes == pool_sizes[pool], -1, pool))
+
+
+def _refuse_faults(arrays: RankingArrays, allow_singletons: bool, where: Where) -> None:
+    pools = flat_pools(arrays.pools)
+    fault, q, row = _first_fault(*arrays[:3], arrays.open_end, arrays.pool, *pools, len(arrays.names), allow_singletons)
+    if not fault:
+        return
+    rows, who = slice(arrays.offsets[q], arrays.offsets[q + 1]), where(q)
+    code = int(arrays.items[row]) if rows.start <= row < rows.stop else -1
+    item = repr(arrays.names[code]) if 0 <= code < len(arrays.names) else f"item {code}"
+    texts = {
+        RANGE: f"Items must be numbers of the {len(arrays.names)} names. {who} has {code}.",
+        TWICE: f"An item must be in a ranking once. {who} has {item} twice.",
+        PLACES: f"The places of a ranking must start at 0 and rise by 0 (tied) or 1. "
+        f"{who} has {arrays.places[rows][:20].tolist()}, wrong at {item}.",
+        FEW: f"A ranking must have two items or more. {who} has {f'{item} alone' if code >= 0 else 'none'}.",
+        ONE_LEVEL: f"An open end must have a level above it. {who} has none.",
+        TWO_ENDS: f"A ranking can have an open end or a pool below it. {who} has both.",
+        STRANGE: f"A ranking must name items of its set only. {who} names {item}, which is not in the set.",
+    }
+    raise DataError(texts[fault])
+
+
+@compiled
+def _first_fault(items, places, offsets, open_end, pool, pool_items, pool_offsets, n_items, allow_singletons):
+    seen = np.full(n_items, -1, np.int64)
+    for q in range(len(offsets) - 1):
+        start, end = offsets[q], offsets[q + 1]
+        for row in range(start, end):
+            item = items[row]
+            if item < 0 or item >= n_items:
+                return RANGE, q, row
+            if seen[item] == q:
+                return TWICE, q, row
+            seen[item] = q
+            step = places[row] - (places[row - 1] if row > start else -1)
+            if step != 1 and (step != 0 or row == start):
+                return PLACES, q, row
+        if pool[q] >= 0:
+            own = pool_items[pool_offsets[pool[q]] : pool_offsets[pool[q] + 1]]
+            for row in range(start, end):
+                at = np.searchsorted(own, items[row])
+                if at == len(own) or own[at] != items[row]:
+                    return STRANGE, q, row
+        if open_end[q] and pool[q] >= 0:
+            return TWO_ENDS, q, start
+        if not allow_singletons:
+            if end - start < (1 if pool[q] >= 0 else 2):
+                return FEW, q, start
+            if open_end[q] and places[end - 1] == 0:
+                return ONE_LEVEL, q, start
+    return 0, 0, 0
+
+
+def first_equal(rankings: "Rankings") -> Integers:
+    """For each ranking the index of the first that equals it: same levels, same end, same ranker. O(rows).
+
+    Each ranking is written as bytes that equal rankings share, and Arrow finds the equal ones.
+    """
+    n_rankings = len(rankings)
+    ends = 2 * (rankings.pool + 1) + rankings.open_end
+    if rankings.rankers is not None:
+        ends = ends * len(rankings.ranker_names) + rankings.rankers
+    words = np.empty(rankings.n_rows + n_rankings, np.int64)
+    over_lists(_write_words, rankings.offsets, rankings.items, rankings.places, ends, words)
+    starts = words.itemsize * (rankings.offsets + np.arange(n_rankings + 1))
+    buffers = [None, pa.py_buffer(starts), pa.py_buffer(words)]
+    codes = pa.Array.from_buffers(pa.large_binary(), n_rankings, buffers).dictionary_encode().indices.to_numpy()
+    first = np.empty(n_rankings, np.int64)
+    first[codes[::-1]] = np.arange(n_rankings)[::-1]  # what is written last stays
+    return first[codes]
+
+
+@compiled
+def _write_words(first, last, offsets, items, places, ends, words):
+    """The end of each ranking, then a word for each row: its item, and whether it starts a level; levels sorted."""
+    for q in range(first, last):
+        start, end = offsets[q], offsets[q + 1]
+        words[start + q] = ends[q]
+        own = words[start + q + 1 : end + q + 1]
+        level = 0
+        for row in range(end - start):
+            own[row] = 2 * items[start + row]
+            if start + row + 1 == end or places[start + row + 1] != places[start + row]:
+                if row > level:
+                    own[level : row + 1].sort()
+                own[level] += 1
+                level = row + 1

@@ -1,0 +1,272 @@
+"""Rankings: which items were placed before which, in flat arrays that are checked once and then frozen."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from luce.aggregation.connectivity import Connectivity, connectivity_of
+from luce.aggregation.constructors import RankingsConstructors
+from luce.aggregation.names import SHOWN, Where, check_names, count, encode_values
+from luce.aggregation.ranking_arrays import (
+    RankingArrays,
+    check_arrays,
+    check_codes,
+    check_weights,
+    drop_singletons,
+    first_equal,
+)
+from luce.arrays import Integers, frozen, offsets_of_sizes, rows_of_lists
+from luce.errors import DataError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rankings(RankingsConstructors):
+    """Q rankings of N rows in all, of items 0 … n_items−1; ranking q owns the rows offsets[q]:offsets[q+1].
+
+    Make one by a constructor: `from_orderings`, `from_ranks`, `from_table`, `from_pairs`, `from_top`, `from_choices`
+    or `read_preflib`. Frozen: no field and no array changes.
+
+    Parameters
+    ----------
+    items : ndarray of int64 of shape (N,)
+        Item codes, the best of a ranking first.
+    places : ndarray of int64 of shape (N,)
+        Level of each row in its ranking: 0, 0, 1, 2, 2 …; equal levels are a tie.
+    offsets : ndarray of int64 of shape (Q+1,)
+        Where the rows of each ranking begin, and the end of the last.
+    open_end : ndarray of bool of shape (Q,), optional
+        Whether the last level is "somewhere below, order unknown" and not a tie.
+    pool : ndarray of int64 of shape (Q,), optional
+        −1, or the index in `pools` of a set of items: those that the ranking does not name lie below it, order unknown.
+    pools : tuple of ndarray of int64, optional
+        Sets of item codes, each sorted.
+    weights : ndarray of float64 of shape (Q,), optional
+        Finite, not negative; ones by default.
+    rankers : ndarray of int64 of shape (Q,), optional
+        Who made each ranking.
+    ranker_names : tuple, optional
+        Name of each ranker.
+    names : tuple, optional
+        Name of each item.
+
+    Examples
+    --------
+    >>> rankings = Rankings.from_orderings([["ann", "bob", "cy"], [["bob", "cy"], "ann"]])
+    >>> rankings
+    Rankings(2 rankings of 3 items, 3 each, ties in 1)
+    >>> rankings.items, rankings.places
+    (array([0, 1, 2, 1, 2, 0]), array([0, 1, 2, 0, 0, 1]))
+    """
+
+    items: Any
+    places: Any
+    offsets: Any
+    open_end: Any = None
+    pool: Any = None
+    pools: Any = ()
+    weights: Any = None
+    rankers: Any = None
+    ranker_names: Any = None
+    names: Any = None
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in RankingArrays._fields}
+        self._complete(check_arrays(RankingArrays(**given)), self.weights, self.rankers, self.ranker_names)
+
+    def _complete(self, arrays: RankingArrays, weights: Any, rankers: Any, ranker_names: Any) -> None:
+        n_rankings = len(arrays.offsets) - 1
+        self._set(**arrays._asdict(), weights=check_weights(weights, n_rankings), rankers=None, ranker_names=None)
+        if rankers is not None:
+            codes = check_codes("rankers", rankers, n_rankings)
+            numbered = range(int(codes.max(initial=-1)) + 1)
+            names = check_names("rankers", numbered if ranker_names is None else ranker_names)
+            if codes.size and (codes.min() < 0 or codes.max() >= len(names)):
+                raise DataError(f"rankers must be numbers of the {len(names)} ranker names. Got others.")
+            self._set(rankers=codes, ranker_names=names)
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _from_arrays(
+        cls, arrays: RankingArrays, weights: Any, rankers: Any = None, where: Where = "Ranking {}".format
+    ) -> "Rankings":
+        """What the constructors call: rankings of fewer than two items are left out, with a warning."""
+        arrays = check_arrays(arrays, allow_singletons=True, where=where)
+        n_rankings = len(arrays.offsets) - 1
+        weights = check_weights(weights, n_rankings)
+        codes, ranker_names = (None, None) if rankers is None else encode_values("rankers", rankers)
+        if codes is not None and len(codes) != n_rankings:
+            raise DataError(f"rankers must have {n_rankings} entries, one a ranking. Got {len(codes)}.")
+        arrays, kept = drop_singletons(arrays)
+        rankings = object.__new__(cls)
+        rankings._complete(arrays, weights[kept], None if codes is None else codes[kept], ranker_names)
+        return rankings
+
+    @property
+    def n_items(self) -> int:
+        return len(self.names)
+
+    @property
+    def n_rankings(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.items)
+
+    @property
+    def sizes(self) -> Integers:
+        """The number of items that each ranking names."""
+        return np.diff(self.offsets)
+
+    @property
+    def tied(self) -> NDArray[np.bool_]:
+        """Whether each ranking has a tie; an open end is none."""
+        rows = np.flatnonzero(self.places[1:] == self.places[:-1]) + 1
+        q = np.searchsorted(self.offsets, rows, side="right") - 1
+        last = self.places[self.offsets[q + 1] - 1]
+        tied = (rows > self.offsets[q]) & ~(self.open_end[q] & (self.places[rows] == last))
+        return np.bincount(q[tied], minlength=len(self)) > 0
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(Q,): with it scikit-learn's splits and cross-validation take rankings as they take an array."""
+        return (self.n_rankings,)
+
+    def __len__(self) -> int:
+        return self.n_rankings
+
+    def __getitem__(self, key: Any) -> "Rankings":
+        """The rankings of a number, a slice, a mask or an array, as `take`; scikit-learn adds an ellipsis."""
+        return self.take(np.arange(len(self))[key[0] if isinstance(key, tuple) else key])
+
+    def take(self, indices: ArrayLike) -> "Rankings":
+        """Some of the rankings, of the same items.
+
+        Parameters
+        ----------
+        indices : array-like of int or bool
+            Which rankings, in this order, each as often as it comes; or a mask.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> Rankings.from_orderings([["a", "b"], ["b", "a"]]).take([1, 1, 0]).items
+        array([1, 0, 1, 0, 0, 1])
+        """
+        wanted = np.atleast_1d(np.asarray(indices))
+        chosen = np.arange(len(self))[wanted if wanted.size else np.empty(0, np.int64)]
+        rows = rows_of_lists(self.offsets, chosen)
+        taken = {name: frozen(getattr(self, name)[rows]) for name in ("items", "places")}
+        taken |= {name: frozen(getattr(self, name)[chosen]) for name in ("open_end", "pool", "weights")}
+        rankers = None if self.rankers is None else frozen(self.rankers[chosen])
+        return self._with(**taken, offsets=frozen(offsets_of_sizes(self.sizes[chosen])), rankers=rankers)
+
+    def _with(self, **values: Any) -> "Rankings":
+        """The same with some fields, already checked, in place of others."""
+        rankings = object.__new__(Rankings)
+        rankings._set(**{field.name: getattr(self, field.name) for field in fields(self)} | values)
+        return rankings
+
+    def aggregate(self) -> "Rankings":
+        """Equal rankings as one, their weights summed; those of different rankers stay apart.
+
+        Equal are rankings with the same levels, whatever the order inside a level. A fit gives the same with the
+        result, in less time. O(rows).
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> Rankings.from_orderings([[0, 1], [1, 0], [0, 1]]).aggregate().weights
+        array([2., 1.])
+        """
+        first = first_equal(self)
+        kept = np.flatnonzero(first == np.arange(len(first)))
+        weights = np.bincount(first, self.weights, len(first))[kept]
+        return self.take(kept)._with(weights=frozen(weights))
+
+    def connectivity(self, *, ties: bool = False) -> Connectivity:
+        """Which items are linked by chains of wins, and so which worths can be estimated without a prior.
+
+        It is worked out once and remembered. O(rows), and O(k log n) for a ranking of k items with a pool of n.
+
+        Parameters
+        ----------
+        ties : bool, default False
+            Whether a tie links the tied items both ways, as a win of each: it does in models where a tie is an outcome
+            (Davidson, Rao-Kupper). Where the order is unknown (`ties="exact"` of `PlackettLuce`) a tie says nothing
+            about the tied items. An open end is never a tie. Rankings of weight 0 are passed over.
+
+        Returns
+        -------
+        Connectivity
+
+        Examples
+        --------
+        >>> print(Rankings.from_orderings([["ann", "bob"], ["bob", "cy"], ["cy", "bob"]]).connectivity())
+        Not connected: 3 items in 2 components with no way back between them. Best first:
+          ann
+          bob, cy
+        Never lose: ann
+        """
+        known = self.__dict__.setdefault("_connectivity", {})
+        if ties not in known:
+            known[ties] = connectivity_of(self, ties)
+        return known[ties]
+
+    def __repr__(self) -> str:
+        return f"Rankings({_summary(self)})"
+
+    def __str__(self) -> str:
+        return _text(self)
+
+
+def _summary(rankings: Rankings) -> str:
+    """What the rankings are, in one line."""
+    parts = [f"{count(rankings.n_rankings, 'ranking')} of {count(rankings.n_items, 'item')}"]
+    sizes = rankings.sizes
+    if sizes.size:
+        fewest, most = int(sizes.min()), int(sizes.max())
+        parts.append(f"{fewest} each" if fewest == most else f"{fewest} to {most} each")
+    kinds = {"ties": rankings.tied, "open ends": rankings.open_end, "pools": rankings.pool >= 0}
+    parts += [f"{kind} in {int(flags.sum()):,}" for kind, flags in kinds.items() if flags.any()]
+    if not np.all(rankings.weights == 1):
+        total = rankings.weights.sum()
+        parts.append(f"weights {total:,.0f} in all" if total == round(total) else f"weights {total:,.6g} in all")
+    if rankings.rankers is not None:
+        parts.append(count(len(rankings.ranker_names), "ranker"))
+    return ", ".join(parts)
+
+
+def _written(rankings: Rankings, q: int) -> str:
+    """One ranking: `a > b = c > {d, e}`, the braces an open end; a long one is cut."""
+    rows = slice(int(rankings.offsets[q]), int(rankings.offsets[q + 1]))
+    places, names = rankings.places[rows], [rankings.names[code] for code in rankings.items[rows][: 2 * SHOWN]]
+    shown = 2 * SHOWN if len(places) <= 2 * SHOWN else SHOWN
+    end = places[-1] if rankings.open_end[q] else -1
+    text = ""
+    for row, name in enumerate(names[:shown]):
+        tied = row > 0 and places[row] == places[row - 1]
+        opening = "{" if places[row] == end and not tied else ""
+        text += (", " if places[row] == end else " = ") if tied else " > " if row else ""
+        text += f"{opening}{name}"
+    text += f" … ({len(places):,} items)" if len(places) > shown else "}" if end >= 0 else ""
+    if rankings.pool[q] >= 0:
+        text += f" > the other {len(rankings.pools[rankings.pool[q]]) - len(places):,}"
+    return text if rankings.weights[q] == 1 else f"{text}   ×{rankings.weights[q]:g}"
+
+
+def _text(rankings: Rankings) -> str:
+    """The summary and the first rankings."""
+    lines = [_summary(rankings), *(f"  {_written(rankings, q)}" for q in range(min(SHOWN, len(rankings))))]
+    return "\n".join(lines if len(rankings) <= SHOWN else [*lines, f"  … {len(rankings) - SHOWN:,} more"])

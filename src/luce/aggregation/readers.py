@@ -1,0 +1,195 @@
+"""`read_rankings`: rankings from files, PrefLib's and tables (CSV, Parquet, Arrow) of four forms."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from luce.aggregation.rankings import Rankings
+from luce.data.streams import check_utf8
+from luce.data.table_files import arrow_file, clear_errors
+from luce.data.tables import validated
+from luce.errors import DataError, OptionError, unknown_name
+
+PREFLIB = (".soc", ".soi", ".toc", ".toi")
+SIDES = (("left", "right"), ("model_a", "model_b"))
+"""Columns of the two that are compared, the column `winner` naming one of them or a tie."""
+TIES = ("tie", "tie (bothbad)", "both_bad")
+
+
+def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **columns: Any) -> Rankings:
+    """Rankings from a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A PrefLib file (.soc, .soi, .toc, .toi) or a table (.csv, .tsv, .parquet, .arrow, .feather).
+    format : {"preflib", "long", "pairs", "orders", "ranks"}, optional
+        How the rankings are written, where neither the ending of the file nor its columns say so.
+
+        - preflib: `unlisted=` as in `Rankings.read_preflib`.
+        - long: a row for each item of each ranking: columns ranking, item, place (or rank), or as named by `ranking=`,
+          `item=`, `place=`, `weight=`, `ranker=`.
+        - pairs: a row for each comparison: columns winner and loser; or left, right and winner (model_a, model_b and
+          winner), or as named by `left=`, `right=` and `outcome=`, whose values are named by `results=` ("left", "tie",
+          "right" by default). `weight=`, `ranker=`.
+        - orders: a row for each ranking, its items from best to worst, empty where there are no more: columns rank1,
+          rank2 and so on, or any. `weight=`, `ranker=`.
+        - ranks: a row for each ranking, a column for each item with its rank, empty or 0 where it has none. `weight=`,
+          `ranker=`.
+    **columns : str
+        Names of columns, as above.
+
+    Returns
+    -------
+    Rankings
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "votes.csv").write_text("winner,loser\\ntea,rum\\nrum,gin\\n")
+    ...     read_rankings(Path(folder) / "votes.csv").names
+    ('tea', 'rum', 'gin')
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"There is no file {file}.")
+    if format == "preflib" or (format is None and file.suffix in PREFLIB):
+        return Rankings.read_preflib(file, **columns)
+    table = _read_table(file)
+    if format is None:
+        format, found = _detect_format(file, table.column_names, columns)
+        columns = found | columns
+    if format not in FORMATS:
+        raise unknown_name("format of rankings", format, ["preflib", *FORMATS])
+    return FORMATS[format](table, **columns)
+
+
+def _read_table(path: Path) -> pa.Table:
+    """The table in a file, without the column of row numbers that has no name."""
+    if path.suffix not in TABLES:
+        known = ", ".join([*PREFLIB, *TABLES])
+        raise DataError(f"Rankings are read from files that end in {known}. Got {path.name}.")
+    table = TABLES[path.suffix](path)
+    twice = next((name for name in table.column_names if name and table.column_names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{path} has more than one column named {twice!r}; names must differ.")
+    return table.select([i for i, name in enumerate(table.column_names) if name])
+
+
+def read_csv_table(path: Path) -> pa.Table:
+    """The columns of a CSV file with a header, each of the type of its values."""
+    from pyarrow import csv
+
+    check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
+    with clear_errors(path, "CSV"):
+        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter="\t" if path.suffix == ".tsv" else ","))
+
+
+def _read_parquet_table(path: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    with clear_errors(path, "Parquet"):
+        return validated(parquet.read_table(path))
+
+
+def _read_arrow_table(path: Path) -> pa.Table:
+    with clear_errors(path, "Arrow"):
+        return arrow_file(path)
+
+
+TABLES: dict[str, Callable[[Path], pa.Table]] = {
+    ".csv": read_csv_table,
+    ".tsv": read_csv_table,
+    ".parquet": _read_parquet_table,
+    ".arrow": _read_arrow_table,
+    ".feather": _read_arrow_table,
+}
+"""Reads the table in a file of each ending."""
+
+
+def _detect_format(path: Path, names: list[str], columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The format by the names of the columns, and the parameters of its reader that they imply."""
+    known, given = set(names), set(columns)
+    place = "place" if "place" in known else "rank"
+    if {"ranking", "item", place} <= known | given or given & {"ranking", "item", "place"}:
+        return "long", {"place": place}
+    if {"winner", "loser"} <= known or given & {"left", "right", "outcome"}:
+        return "pairs", {}
+    for left, right in SIDES:
+        if {left, right, "winner"} <= known:
+            return "pairs", {"left": left, "right": right, "outcome": "winner", "results": (left, TIES, right)}
+    ranked = [name for name in names if name not in (columns.get("weight"), columns.get("ranker"))]
+    if ranked and all(re.fullmatch(r"(rank|place)[ _]?\d+", name) for name in ranked):
+        return "orders", {}
+    some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    raise DataError(
+        f"The columns of {path.name} ({some}) do not say how its rankings are written. Give the format: long (a row "
+        "an item: ranking, item, place), pairs (a row a comparison: winner, loser), orders (a row a ranking, best item "
+        "first) or ranks (a row a ranking, a column an item)."
+    )
+
+
+def _column(table: pa.Table, name: str) -> list[Any]:
+    if name not in table.column_names:
+        raise unknown_name("column", name, table.column_names)
+    return table.column(name).to_pylist()
+
+
+def _extras(table: pa.Table, weight: str | None, ranker: str | None) -> dict[str, Any]:
+    return {
+        "weights": None if weight is None else _column(table, weight),
+        "rankers": None if ranker is None else _column(table, ranker),
+    }
+
+
+def _from_pairs(
+    table: pa.Table,
+    *,
+    left: str = "winner",
+    right: str = "loser",
+    outcome: str | None = None,
+    results: Any = ("left", "tie", "right"),
+    weight: str | None = None,
+    ranker: str | None = None,
+) -> Rankings:
+    first, second, extras = _column(table, left), _column(table, right), _extras(table, weight, ranker)
+    if outcome is None:
+        return Rankings.from_pairs(first, second, **extras)
+    if len(results) != 3:
+        raise OptionError(f"results names three outcomes: left wins, a tie, right wins. Got {results!r}.")
+    return Rankings.from_pairs(first, second, _column(table, outcome), results=tuple(results), **extras)
+
+
+def _from_orders(table: pa.Table, *, weight: str | None = None, ranker: str | None = None) -> Rankings:
+    own = [name for name in table.column_names if name not in (weight, ranker)]
+    cells = [[_as_integer(value) for value in table.column(name).to_pylist()] for name in own]
+    orders = [[item for item in row if item is not None and item != ""] for row in zip(*cells, strict=True)]
+    return Rankings.from_orderings(orders, **_extras(table, weight, ranker))
+
+
+def _from_ranks(table: pa.Table, *, weight: str | None = None, ranker: str | None = None) -> Rankings:
+    own = [name for name in table.column_names if name not in (weight, ranker)]
+    try:
+        ranks = np.array([table.column(name).to_numpy().astype(np.float64) for name in own]).T
+    except (ValueError, TypeError) as error:
+        raise DataError(f"The columns of ranks must be numbers: {error}") from error
+    return Rankings.from_ranks(ranks, names=own, **_extras(table, weight, ranker))
+
+
+def _as_integer(value: Any) -> Any:
+    """An integer that a column with gaps has turned into a float, as the integer it was."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+FORMATS: dict[str, Callable[..., Rankings]] = {
+    "long": Rankings.from_table,
+    "pairs": _from_pairs,
+    "orders": _from_orders,
+    "ranks": _from_ranks,
+}

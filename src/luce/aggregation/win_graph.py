@@ -1,0 +1,279 @@
+"""The win graph: an edge from i to j where i was placed above j, in about as many edges as there are rows."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from luce.aggregation.ranking_arrays import flat_pools
+from luce.arrays import Integers, frozen
+from luce.compiled import compiled
+
+if TYPE_CHECKING:
+    from luce.aggregation.rankings import Rankings
+
+
+def graph(sources: Any, targets: Any, n_nodes: int) -> Any:
+    """The graph of these edges as a CSR array; an edge that comes several times stays so.
+
+    SciPy's own conversion would sort the edges of each node, which takes several times as long.
+    """
+    starts, sorted_targets = _rows(np.asarray(sources, np.int32), np.asarray(targets, np.int32), n_nodes)
+    return sparse.csr_array((np.ones(len(sorted_targets), bool), sorted_targets, starts), shape=(n_nodes, n_nodes))
+
+
+@compiled
+def _rows(sources, targets, n_nodes):
+    starts = np.zeros(n_nodes + 1, np.int32)
+    for source in sources:
+        starts[source + 1] += 1
+    for node in range(n_nodes):
+        starts[node + 1] += starts[node]
+    free, placed = starts[:-1].copy(), np.empty(len(sources), np.int32)
+    for edge in range(len(sources)):
+        placed[free[sources[edge]]] = targets[edge]
+        free[sources[edge]] += 1
+    return starts, placed
+
+
+def topological_order(edges: Any) -> Integers:
+    """The nodes in topological order (Kahn, 1962), without those on a cycle or after one.
+
+    >>> topological_order(graph([2, 0], [0, 1], 3))
+    array([2, 0, 1])
+    """
+    return _topological_order(edges.indptr, edges.indices)
+
+
+@compiled
+def _topological_order(starts, targets):
+    n_nodes = len(starts) - 1
+    waiting = np.zeros(n_nodes, np.int64)
+    for target in targets:
+        waiting[target] += 1
+    order = np.empty(n_nodes, np.int64)
+    filled = 0
+    for node in range(n_nodes):
+        if waiting[node] == 0:
+            order[filled] = node
+            filled += 1
+    done = 0
+    while done < filled:
+        node = order[done]
+        done += 1
+        for edge in range(starts[node], starts[node + 1]):
+            target = targets[edge]
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                order[filled] = target
+                filled += 1
+    return order[:filled]
+
+
+class WinGraph(NamedTuple):
+    """A CSR graph of the items, then helper nodes; one item reaches another in it if and only if a chain of wins does.
+
+    Attributes:
+        edges: CSR array (n_nodes, n_nodes).
+        wins: bool (n_items,), whether the item was placed above another; `losses`: below.
+    """
+
+    edges: Any
+    wins: NDArray[np.bool_]
+    losses: NDArray[np.bool_]
+
+
+def win_graph(rankings: "Rankings", ties: bool) -> WinGraph:
+    """The win graph of the rankings of positive weight; with `ties` a tie counts as a win and a loss of each.
+
+    A level is joined to the next alone: the chain of levels gives the rest. Two levels of several items meet in a
+    helper node, so that they cost as many edges as they have items. A pool is reached through a tree of helper nodes.
+    """
+    wins, losses = np.zeros(rankings.n_items, bool), np.zeros(rankings.n_items, bool)
+    counted = frozen(rankings.weights > 0)
+    given = (rankings.offsets, rankings.items, rankings.places, rankings.open_end, counted, ties)
+    nothing = np.empty(0, np.int32)
+    n_edges, n_nodes = _level_edges(*given, nothing, nothing, wins, losses)
+    ends = np.empty((2, n_edges), np.int32)
+    _level_edges(*given, ends[0], ends[1], wins, losses)
+    in_pools = np.flatnonzero(counted & (rankings.pool >= 0))
+    if in_pools.size:
+        in_pools = in_pools[np.argsort(rankings.pool[in_pools], kind="stable")]
+        rows = (rankings.offsets, rankings.items, rankings.places, rankings.pool)
+        sources, targets, n_nodes = pool_edges(
+            frozen(in_pools), *rows, *flat_pools(rankings.pools), n_nodes, wins, losses
+        )
+        ends = np.concatenate([ends, [sources, targets]], axis=1)
+    return WinGraph(graph(ends[0], ends[1], n_nodes), wins, losses)
+
+
+@compiled
+def _level_edges(offsets, items, places, open_end, counted, ties, sources, targets, wins, losses):
+    """Write the edges between consecutive levels, or without arrays for them count them and the nodes."""
+    writing = len(sources) > 0
+    at, n_nodes = 0, len(wins)
+    for q in range(len(offsets) - 1):
+        above, start, end = offsets[q], offsets[q], offsets[q + 1]
+        while counted[q] and start < end:
+            stop = start + 1
+            while stop < end and places[stop] == places[start]:
+                stop += 1
+            for row in range(above, start):
+                wins[items[row]] = True
+            for row in range(start, stop):
+                losses[items[row]] |= start > above
+            helper = -1
+            if start - above > 1 and stop - start > 1:
+                helper = n_nodes
+                n_nodes += 1
+            at = _join(items, above, start, start, stop, helper, at, sources, targets, writing)
+            if ties and stop - start > 1 and not (open_end[q] and stop == end):
+                at = _ring(items, start, stop, at, sources, targets, writing)
+                for row in range(start, stop):
+                    wins[items[row]] = losses[items[row]] = True
+            above, start = start, stop
+    return at, n_nodes
+
+
+@compiled
+def _join(items, above, above_end, start, stop, helper, at, sources, targets, writing):
+    """Edges from each item of the level above to each of the level below, through the helper where there is one."""
+    if helper < 0:
+        for i in range(above, above_end):
+            for j in range(start, stop):
+                if writing:
+                    sources[at], targets[at] = items[i], items[j]
+                at += 1
+        return at
+    for i in range(above, above_end):
+        if writing:
+            sources[at], targets[at] = items[i], helper
+        at += 1
+    for j in range(start, stop):
+        if writing:
+            sources[at], targets[at] = helper, items[j]
+        at += 1
+    return at
+
+
+@compiled
+def _ring(items, start, stop, at, sources, targets, writing):
+    """Edges in a ring through the items of a level, so that each reaches each."""
+    for row in range(start, stop):
+        if writing:
+            sources[at], targets[at] = items[row], items[row + 1 if row + 1 < stop else start]
+        at += 1
+    return at
+
+
+@compiled
+def pool_edges(in_pools, offsets, items, places, pool, pool_items, pool_offsets, n_nodes, wins, losses):
+    """Edges from each ranking to all items of its pool that it does not name, in few edges however large the pool.
+
+    The items of a pool are the leaves of a binary tree of helper nodes, whose edges lead down. What a ranking of k
+    items does not name are k + 1 intervals of the pool, each the leaves below O(log n) nodes. Rankings of the same pool
+    that end with the same item reach together all but what every one of them names, so they are merged first.
+
+    in_pools: indices of the rankings with a pool, those of a pool together. Returns sources and targets of the edges,
+    and the number of nodes.
+    """
+    n_items = len(wins)
+    sources, targets, at = np.empty(1024, np.int32), np.empty(1024, np.int32), 0
+    position = np.empty(n_items, np.int64)  # of an item in the pool at hand
+    times_named = np.zeros(n_items, np.int64)
+    stamp = np.full(n_items, -1, np.int64)  # the last ranking that names the item
+    ending = np.full(n_items, -1, np.int64)  # the first ranking of the pool that ends with the item
+    in_all = np.zeros(len(items), np.bool_)  # of the rows of that ranking: named by all that end with the item
+    begin = 0
+    while begin < len(in_pools):
+        number = pool[in_pools[begin]]
+        own = pool_items[pool_offsets[number] : pool_offsets[number + 1]]
+        base = n_nodes - 1  # node i of the tree, from 1, has the number base + i
+        n_nodes += len(own) - 1
+        sources, targets = _enlarged(sources, targets, at + 2 * len(own))
+        at = _tree(own, base, sources, targets, at)
+        position[own] = np.arange(len(own))
+        ending[own] = -1
+        times_named[own] = 0
+        stop = begin
+        while stop < len(in_pools) and pool[in_pools[stop]] == number:
+            q = in_pools[stop]
+            start, end = offsets[q], offsets[q + 1]
+            for row in range(start, end):
+                stamp[items[row]] = q
+                times_named[items[row]] += 1
+                wins[items[row]] = True
+            last = items[end - 1]
+            if end - start > 1 and places[end - 2] == places[end - 1]:
+                least = at + 2 * (end - start + 1) * _height(len(own)) + end - start
+                sources, targets = _enlarged(sources, targets, least)
+                for row in range(start, end):
+                    if places[row] == places[end - 1]:
+                        sources[at], targets[at] = items[row], n_nodes
+                        at += 1
+                at = _all_but(n_nodes, position[items[start:end]], own, base, sources, targets, at)
+                n_nodes += 1
+            elif ending[last] < 0:
+                ending[last] = q
+                in_all[start:end] = True
+            else:
+                for row in range(offsets[ending[last]], offsets[ending[last] + 1]):
+                    in_all[row] &= stamp[items[row]] == q
+            stop += 1
+        for item in own:
+            losses[item] |= times_named[item] < stop - begin
+            if ending[item] >= 0:
+                start, end = offsets[ending[item]], offsets[ending[item] + 1]
+                named = position[items[start:end][in_all[start:end]]]
+                sources, targets = _enlarged(sources, targets, at + 2 * (len(named) + 1) * _height(len(own)))
+                at = _all_but(item, named, own, base, sources, targets, at)
+        begin = stop
+    return sources[:at], targets[:at], n_nodes
+
+
+@compiled
+def _height(n_leaves):
+    return np.int64(np.ceil(np.log2(n_leaves))) + 1
+
+
+@compiled
+def _enlarged(sources, targets, least):
+    if least <= len(sources):
+        return sources, targets
+    size = max(least, 2 * len(sources))
+    more_sources, more_targets = np.empty(size, np.int32), np.empty(size, np.int32)
+    more_sources[: len(sources)], more_targets[: len(targets)] = sources, targets
+    return more_sources, more_targets
+
+
+@compiled
+def _tree(own, base, sources, targets, at):
+    for node in range(1, len(own)):
+        for child in (2 * node, 2 * node + 1):
+            sources[at] = base + node
+            targets[at] = base + child if child < len(own) else own[child - len(own)]
+            at += 1
+    return at
+
+
+@compiled
+def _all_but(source, named, own, base, sources, targets, at):
+    """Edges from the source to nodes that cover the pool but for the named positions."""
+    named = np.sort(named)
+    n = len(own)
+    for gap in range(len(named) + 1):
+        low = n + (named[gap - 1] + 1 if gap else 0)
+        high = n + (named[gap] if gap < len(named) else n)
+        while low < high:
+            if low & 1:
+                sources[at], targets[at] = source, base + low if low < n else own[low - n]
+                at += 1
+                low += 1
+            if high & 1:
+                high -= 1
+                sources[at], targets[at] = source, base + high if high < n else own[high - n]
+                at += 1
+            low //= 2
+            high //= 2
+    return at
