@@ -195,5 +195,5 @@ READERS = {
     "model": Reader(trained.model_files, runs_nothing(trained.read_model), aware=archives.ARCHIVE),
     "checkpoint": Reader(trained.checkpoint_files, runs_nothing(trained.read_checkpoint), aware=archives.ARCHIVE),
     "kept results": Reader(trained.cell_files, runs_nothing(trained.read_cell), aware=archives.ARCHIVE),
-    "study": Reader(trained.study_files, trained.read_study, TEXT, aware=(archives.json_line,)),
+    "study": Reader(trained.study_files, trained.read_study),
 }

@@ -33,16 +33,16 @@ def test_the_best_model_a_page_and_figures(place):
     words = ["judged.txt", *QUICK, "--trials", 6, "--option", "tol=1e-8", "--vary", "num_leaves=3:6"]
     found = json.loads(call(*words, "--metric", "ndcg@5", "--json").stdout)
     best = max((trial for trial in found["trials"] if trial["state"] == "complete"), key=lambda trial: trial["value"])
-    assert found["best"]["settings"] == best["settings"] and found["best"]["value"] == best["value"]
+    assert found["best"]["params"] == best["params"] and found["best"]["value"] == best["value"]
     assert found["metric"] == "ndcg@5" and len(found["trials"]) == 6
-    assert {3, 4, 5, 6} >= {trial["settings"]["num_leaves"] for trial in found["trials"]}
+    assert {3, 4, 5, 6} >= {trial["params"]["num_leaves"] for trial in found["trials"]}
     ranker = luce.load("best.luce")
     assert ranker.metric == "ndcg@5"
-    assert ranker.n_estimators == found["best"]["n_estimators"] == round(np.mean(best["iterations"]))
-    assert ranker.num_leaves == best["settings"]["num_leaves"] and ranker.objective.options["tol"] == 1e-8
+    assert ranker.n_estimators == found["best"]["n_estimators"] == round(np.mean(best["best_iterations"]))
+    assert ranker.num_leaves == best["params"]["num_leaves"] and ranker.objective.options["tol"] == 1e-8
     page = (place / "tuning.html").read_text()
     assert f"number {best['number']} has the best ndcg@5: {best['value']:.4f}" in re.sub(r"\s+", " ", page)
-    assert page.count("<svg") == 1 + bool(found["importance"]) + len(best["settings"])
+    assert page.count("<svg") == 1 + bool(found["importance"]) + len(best["params"])
     assert "min_<wbr>child_<wbr>samples" in page and "To repeat it" in page
     assert "http" not in page.split("Versions")[0].replace("http-equiv", "")
 
@@ -62,7 +62,7 @@ def test_validation_lists_and_another_model(place):
     luce.write(web_search(12, n_features=5, mean_length=12, seed=1).dataset, "vali.txt")
     words = ["--model", "linear", "--objective", "listmle", "--set", "max-iter=5", "--trials", 3, "--threads", 1]
     found = json.loads(call("judged.txt", "--validation", "vali.txt", *words, "--json").stdout)
-    assert set(found["best"]["settings"]) == {"reg_lambda", "depth"}
+    assert set(found["best"]["params"]) == {"reg_lambda", "depth"}
     best = luce.load("best.luce")
     assert best.score(luce.read("vali.txt")) == pytest.approx(found["best"]["value"], abs=1e-12)
     assert "stopped by the validation data" in (place / "tuning.html").read_text()
@@ -73,7 +73,7 @@ def test_tagged_rows():
     words = ["--model", "labels", "--set", "epochs=2", "--set", "device=cpu", "--vary", "hidden_layer_sizes=4/8,4"]
     found = json.loads(call("tagged.txt", *words, "--folds", 2, "--trials", 2, "--threads", 1, "--json").stdout)
     assert found["metric"] == "precision@5" and {
-        tuple(t["settings"]["hidden_layer_sizes"]) for t in found["trials"]
+        tuple(t["params"]["hidden_layer_sizes"]) for t in found["trials"]
     } <= {
         (4,),
         (8, 4),

@@ -104,9 +104,9 @@ def tune(
         with progress("Tuning") as told:
 
             def tell(step: Any) -> None:
-                told(step.share, step.words)
-                if step.ended is not None and step.ended.error:
-                    say(f"trial {step.ended.number} failed: {step.ended.error}", "Note")
+                told(step.fraction, step.message)
+                if step.trial is not None and step.trial.error:
+                    say(f"trial {step.trial.number} failed: {step.trial.error}", "Note")
 
             budget: dict[str, Any] = {"trials": trials, "minutes": minutes, "pruning": pruning, "folds": folds}
             try:
@@ -158,14 +158,14 @@ def _tell(found: Any, output: Path, kept: Path, json: bool) -> None:
 
     if json:
         summary = {"model": str(output), "storage": str(kept), "metric": found.metric}
-        best = {"trial": found.best.number, "value": found.best.value, "settings": found.best.settings}
+        best = {"trial": found.best.number, "value": found.best.value, "params": found.best.params}
         rounds = {found.best_ranker.limit: found.best_ranker.get_params(deep=False)[found.best_ranker.limit]}
         trials = [trial._asdict() for trial in found.trials]
         show_json({**summary, "best": best | rounds, "importance": found.importance, "trials": trials})
         return
     names = list(found.importance) or list(found.space)
     rows = [
-        [trial.number, f"{trial.value:.4f}", *(text_of(trial.settings[name]) for name in names)]
+        [trial.number, f"{trial.value:.4f}", *(text_of(trial.params[name]) for name in names)]
         for trial in found.ranked[:SHOWN]
     ]
     show_table("The best trials", ["trial", found.metric, *names], rows, numeric=0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.experiments.tuning_trials import Tuned
+from luce.experiments.trials import Tuned
 from luce.objectives.ranges import Choice, text_of
 from luce.report.layout import page_of, write_page
 from luce.report.multiples import HEIGHT, small
@@ -39,7 +39,7 @@ def write_tuning(
             "tuned": tuned,
             "pictures": pictures,
             "counts": {state: sum(t.state == state for t in tuned.trials) for state in ("pruned", "failed")},
-            "rows": [(trial, [_cell(trial.settings[name]) for name in tuned.space]) for trial in tuned.ranked[:SHOWN]],
+            "rows": [(trial, [_cell(trial.params[name]) for name in tuned.space]) for trial in tuned.ranked[:SHOWN]],
             "failed": [trial for trial in tuned.trials if trial.state == "failed"],
         },
     }
@@ -64,9 +64,9 @@ def summary_of(tuned: Tuned) -> str:
 
 
 def _chosen(tuned: Tuned) -> list[dict[str, str]]:
-    first = tuned.trials[0].settings
+    first = tuned.trials[0].params
     return [
-        {"name": name, "tried": str(tried), "given": _cell(first[name]), "best": _cell(tuned.best.settings[name])}
+        {"name": name, "tried": str(tried), "given": _cell(first[name]), "best": _cell(tuned.best.params[name])}
         for name, tried in tuned.space.items()
     ]
 
@@ -78,8 +78,8 @@ def _rounds(tuned: Tuned) -> str:
         return (
             f"The model was stopped by the validation data: {ranker.round_name} {ranker.best_iteration_} is its best."
         )
-    rounds = count(tuned.best.rounds, ranker.round_name)
-    best = ", ".join(f"{iteration:,}" for iteration in tuned.best.iterations)
+    rounds = count(tuned.best.mean_iteration, ranker.round_name)
+    best = ", ".join(f"{iteration:,}" for iteration in tuned.best.best_iterations)
     return f"The model was fitted on all of the data in {rounds}: the mean of what was best on the folds, {best}."
 
 
@@ -149,9 +149,9 @@ def slice_picture(tuned: Tuned, name: str) -> Picture:
     values = np.array([trial.value for trial in complete])
     if isinstance(tried, Choice):
         words = [text_of(value) for value in tried.values]
-        places = np.array([words.index(text_of(trial.settings[name])) for trial in complete], dtype=np.float64)
+        places = np.array([words.index(text_of(trial.params[name])) for trial in complete], dtype=np.float64)
     else:
-        places = np.array([trial.settings[name] for trial in complete], dtype=np.float64)
+        places = np.array([trial.params[name] for trial in complete], dtype=np.float64)
     at = next(i for i, trial in enumerate(complete) if trial.number == tuned.best.number)
 
     def draw(canvas: Any) -> None:
@@ -168,7 +168,7 @@ def slice_picture(tuned: Tuned, name: str) -> Picture:
         if not isinstance(tried, Choice) and tried.log:
             _plain_ticks(axes, tried)
 
-    told = f"{tuned.metric} by {name}: best {decimal(values[at])} at {_cell(tuned.best.settings[name])}."
+    told = f"{tuned.metric} by {name}: best {decimal(values[at])} at {_cell(tuned.best.params[name])}."
     return picture(f"slice-{name}", told, HEIGHT, draw, SMALL)
 
 
