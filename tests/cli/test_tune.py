@@ -2,13 +2,15 @@
 
 import json
 import re
+import sys
+import warnings
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import luce
-from luce.cli import app
+from luce.cli import app, main
 from luce.cli.tune import _ranges
 from luce.data.synthetic import tagged_documents, web_search
 from luce.objectives.ranges import Choice, Range
@@ -52,7 +54,7 @@ def test_the_same_command_goes_on(place):
     assert "Report: a[b].html" in first.stderr
     assert "trial  ndcg@10" in first.stdout and (place / "model.luce.study").exists()
     found = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--json")
-    assert "Going on with the trials in model.luce.study" in found.stderr
+    assert "Resuming with the trials in model.luce.study" in found.stderr
     assert len(json.loads(found.stdout)["trials"]) == 3
     error = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--seed", 1, code=1)
     assert "model.luce.study holds another study: its random_state was 0, now it is 1." in error
@@ -80,7 +82,8 @@ def test_tagged_rows():
     }
 
 
-def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch):
+def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch, capsys):
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which main sets for good
     told, fit = [], luce.LinearRanker.fit
 
     def until_the_fourth(self, *given, **more):
@@ -89,15 +92,21 @@ def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch):
             raise KeyboardInterrupt
         return fit(self, *given, **more)
 
+    def interrupted(*words):
+        monkeypatch.setattr(sys, "argv", ["luce", "tune", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 130
+        return capsys.readouterr().err
+
     monkeypatch.setattr(luce.LinearRanker, "fit", until_the_fourth)
     words = ["judged.txt", "--model", "linear", "--folds", 2, "--trials", 5, "--threads", 1]
-    result = call(*words, code=130)
-    assert "Interrupted after 1 trial." in result.stderr and luce.load("best.luce").n_features_in_ == 5
+    assert "Interrupted after 1 trial." in interrupted(*words) and luce.load("best.luce").n_features_in_ == 5
     told.extend([None] * 4)
     assert "Of 5 trials" in call(*words).stderr
     (place / "best.luce.study").unlink()
     told[:] = [None] * 3
-    assert "before there was a model" in call(*words, code=130).stderr
+    assert "before there was a model" in interrupted(*words)
 
 
 def test_a_trial_that_fails_is_told(monkeypatch):

@@ -19,7 +19,7 @@ from luce.cli.exposure import exposure
 from luce.cli.inspect import inspect
 from luce.cli.output import say
 from luce.cli.rank import rank
-from luce.cli.records import metrics, objectives, presets
+from luce.cli.listing import metrics, objectives, presets
 from luce.cli.signals import exit_status, interrupt_on_sigterm
 from luce.cli.tradeoff import tradeoff
 from luce.cli.train import train

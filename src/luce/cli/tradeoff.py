@@ -56,9 +56,10 @@ def tradeoff(
     Example: luce tradeoff judged.parquet --read group=seller --fairness merit-gap@10 --set epochs=60 --seeds 3
     """
     from luce.data import split
+    from luce.rankers import RANKERS
 
     _check(relevance, fairness, model)
-    settings = TRAINING[model] | settings_of(setting, [model])[model]
+    settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
     train, held_out = split(read_data(data, read), (1 - HELD_OUT, HELD_OUT), seed)
     _check_merit(train, held_out, fairness)
     goals, values = [], []

@@ -1,4 +1,4 @@
-"""How much memory this process has and had, as its system tells it; NaN where the system does not."""
+"""The resident memory of this process, now and at its peak, as the system reports it; NaN where it does not."""
 
 import sys
 from contextlib import suppress
@@ -10,7 +10,7 @@ STATUS = Path("/proc/self/status")
 
 def present_bytes() -> float:
     """What is resident now; where only the peak is told, that."""
-    return _told("VmRSS") if STATUS.exists() else _most()
+    return _status("VmRSS") if STATUS.exists() else _max_rss()
 
 
 def peak_bytes() -> float:
@@ -19,7 +19,7 @@ def peak_bytes() -> float:
     >>> 1e6 < peak_bytes() < 1e12 or peak_bytes() != peak_bytes()
     True
     """
-    return _told("VmHWM") if STATUS.exists() else _most()
+    return _status("VmHWM") if STATUS.exists() else _max_rss()
 
 
 def forget_peak() -> None:
@@ -28,14 +28,14 @@ def forget_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _told(name: str) -> float:
+def _status(name: str) -> float:
     for line in STATUS.read_text().splitlines():
         if line.startswith(f"{name}:"):
             return 1024.0 * int(line.split()[1])
     return float("nan")
 
 
-def _most() -> float:
+def _max_rss() -> float:
     try:
         import resource
     except ImportError:  # Windows

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from luce.cli.compared import is_results
+from luce.cli.compare_output import is_results
 from luce.cli.options import pairs
 from luce.cli.output import say
 from luce.cli.reading import read_data
