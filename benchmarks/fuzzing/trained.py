@@ -126,5 +126,8 @@ def study_files() -> dict[str, bytes]:
 def read_study(path: Path) -> None:
     found = tune(path)
     assert np.isfinite(found.best.value)
-    [(trial.number, trial.state, dict(trial.params), trial.mean_iteration, f"{trial.seconds:.1f}") for trial in found.trials]
+    [
+        (trial.number, trial.state, dict(trial.params), trial.mean_iteration, f"{trial.seconds:.1f}")
+        for trial in found.trials
+    ]
     assert all(0 <= share <= 1 for share in found.importance.values())

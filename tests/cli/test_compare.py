@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 import luce
 from luce.cli import app
-from luce.cli.compare_output import print_comparison, write_results
 from luce.cli.compare_folds import folds_of
+from luce.cli.compare_output import print_comparison, write_results
 from luce.data.synthetic import web_search
-from luce.experiments.fits import Cost
+from luce.experiments.cost import Cost
 from luce.experiments.peers import PEERS
 from luce.metrics import Comparison
 from luce.report import Report, write_report

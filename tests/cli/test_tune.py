@@ -74,9 +74,7 @@ def test_tagged_rows():
     luce.write_tagged(tagged_documents(60, n_words=20, n_labels=8), "tagged.txt")
     words = ["--model", "labels", "--set", "epochs=2", "--set", "device=cpu", "--vary", "hidden_layer_sizes=4/8,4"]
     found = json.loads(call("tagged.txt", *words, "--folds", 2, "--trials", 2, "--threads", 1, "--json").stdout)
-    assert found["metric"] == "precision@5" and {
-        tuple(t["params"]["hidden_layer_sizes"]) for t in found["trials"]
-    } <= {
+    assert found["metric"] == "precision@5" and {tuple(t["params"]["hidden_layer_sizes"]) for t in found["trials"]} <= {
         (4,),
         (8, 4),
     }

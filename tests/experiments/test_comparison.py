@@ -18,8 +18,8 @@ from luce.data.synthetic import web_search
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.experiments import workers
 from luce.experiments.comparison import compare_rankers, seconds_left
+from luce.experiments.cost import forget_peak, peak_bytes, present_bytes
 from luce.experiments.fingerprint import fingerprint
-from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
 from luce.metrics import compare
 from luce.rankers.storage import open_model, save_model
 

@@ -293,7 +293,8 @@ def callback(progress):
     if progress.message.startswith("trial 3 of") and progress.trial is None:
         os.kill(os.getpid(), signal.SIGKILL)
 data = web_search(40, n_features=6, mean_length=14, seed=3).dataset
-luce.tune(luce.LinearRanker("listnet", n_jobs=1, max_iter=8), data, trials=4, folds=2, storage=sys.argv[1], callback=callback)
+ranker = luce.LinearRanker("listnet", n_jobs=1, max_iter=8)
+luce.tune(ranker, data, trials=4, folds=2, storage=sys.argv[1], callback=callback)
 """
 
 
@@ -350,7 +351,9 @@ def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
     assert failed and all(trial.error.endswith("is too much") and np.isnan(trial.value) for trial in failed)
     assert [trial for trial in ended if trial] == list(found.trials)
     assert len(found.trials) == 8 and found.best.params["reg_lambda"] <= 1
-    assert outcome(tune(Touchy("listnet", n_jobs=1), LISTS, **more)) == outcome(found), "failed trials are not tried again"
+    assert outcome(tune(Touchy("listnet", n_jobs=1), LISTS, **more)) == outcome(found), (
+        "failed trials are not tried again"
+    )
 
 
 def test_where_all_fail_the_reason_is_given():

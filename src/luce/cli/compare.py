@@ -204,8 +204,8 @@ def _write(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
 
 def _packages(methods: dict[str, Any]) -> dict[str, str]:
     """The versions of what the methods are built on beside Luce: their processes imported it, not this one."""
-    from luce.experiments.fits import packages_of
     from luce.experiments.cache import version_of
+    from luce.experiments.fits import packages_of
 
     packages = dict.fromkeys(package for method in methods.values() for package in packages_of(method))
     versions = ", ".join(f"{package} {version_of(package)}" for package in packages)

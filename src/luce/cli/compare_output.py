@@ -28,7 +28,7 @@ def print_comparison(found: Any, title: str) -> None:
 
 
 def _row(found: Any, name: str, first: str, others: list[str], wide: bool) -> list[str | Text]:
-    from luce.report.wording import amount, duration
+    from luce.report.formatting import amount, duration
 
     result, cost = found.results[name], found.costs[name]
     low, high = result.intervals[first]

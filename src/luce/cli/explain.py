@@ -137,7 +137,7 @@ def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int,
 
 
 def _importance_table(rows: list[dict[str, Any]], metric: str, trees: bool) -> Any:
-    from luce.report.wording import decimal, number
+    from luce.report.formatting import decimal, number
 
     heads = ["feature", f"{metric} lost", "± error"]
     columns: dict[str, Any] = {metric: decimal, f"{metric} error": decimal}
@@ -173,7 +173,7 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
 
 def _list_table(found: Any) -> Any:
     """Items down, the features that move them most across."""
-    from luce.report.wording import decimal, number, short
+    from luce.report.formatting import decimal, number, short
 
     columns = found.by_feature(COLUMNS)
     heads = ["rank", "item", "score", "grade", *(short(name) for name, _ in columns)]

@@ -72,7 +72,7 @@ def exposure(
 
 
 def _print(tables: dict[str, Any], results: Any) -> None:
-    from luce.report.wording import decimal, number, share
+    from luce.report.formatting import decimal, number, share
 
     columns = "items", "share of items", "of merit", "of attention", "± error", "attention / merit", "exposure an item"
     for by, shares in tables.items():
@@ -95,7 +95,7 @@ def _print(tables: dict[str, Any], results: Any) -> None:
 
 def _finding(shares: list[Any], by: str) -> str:
     """The row whose attention is farthest from its merit, in a sentence."""
-    from luce.report.wording import share
+    from luce.report.formatting import share
 
     worst = max(shares, key=lambda row: abs(row.of_attention - row.of_merit))
     less = "less" if worst.of_attention < worst.of_merit else "more"

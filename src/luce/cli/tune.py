@@ -87,7 +87,7 @@ def tune(
     """
     from luce.experiments.tuning import tune as search
     from luce.experiments.tuning_space import space_of
-    from luce.report.wording import count
+    from luce.report.formatting import count
 
     fixed = pairs(setting, "--set") | ({} if metric is None else {"metric": metric})
     ranker = make_ranker(model, objective, option, fixed, seed, threads)

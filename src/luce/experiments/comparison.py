@@ -18,8 +18,8 @@ from luce.data.splits import Fold
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.experiments.cache import ResultCache, StoredFold, cache_key, shared_folder
 from luce.experiments.comparison_result import RankerComparison, summarize
+from luce.experiments.cost import peak_bytes
 from luce.experiments.fits import FitResult
-from luce.experiments.memory import peak_bytes
 from luce.experiments.workers import FitJob, run_isolated, run_jobs
 from luce.metrics import evaluate, parse_metrics
 from luce.rankers.settings import is_integer

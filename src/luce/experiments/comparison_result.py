@@ -10,7 +10,8 @@ import pyarrow as pa
 from luce.arrays import Floats
 from luce.data import Dataset
 from luce.errors import DataError
-from luce.experiments.fits import Cost, FitResult
+from luce.experiments.cost import Cost
+from luce.experiments.fits import FitResult
 from luce.metrics import Comparison, Results, compare, evaluate
 from luce.metrics.resampling import bootstrap_intervals
 from luce.rankers.importance import Importance

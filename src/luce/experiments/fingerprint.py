@@ -12,7 +12,7 @@ from luce.data.ragged import Dataset
 
 
 def fingerprint(data: Dataset | TaggedData) -> str:
-    """The start of a SHA-256 hash of the arrays; names of queries and documents, which nothing learns from, are left out.
+    """The start of a SHA-256 hash of the arrays; ids of queries and documents, which nothing learns from, are left out.
 
     >>> a, b = (Dataset([[0.5], [x]], [1, 0], [0, 2]) for x in (0.1, 0.2))
     >>> fingerprint(a) == fingerprint(a.take([0])), fingerprint(a) == fingerprint(b)

@@ -12,17 +12,9 @@ from sklearn.base import clone
 from luce.arrays import Floats
 from luce.data.splits import Fold
 from luce.errors import DataError
-from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
+from luce.experiments.cost import Cost, forget_peak, peak_bytes, present_bytes
 from luce.rankers.importance import Importance
 from luce.rankers.linear import LinearRanker
-
-
-class Cost(NamedTuple):
-    """Seconds of a fit and of a prediction, and peak memory above the data alone; NaN where it was not measured."""
-
-    fit_seconds: float
-    predict_seconds: float = math.nan
-    peak_bytes: float = math.nan
 
 
 class FitResult(NamedTuple):

@@ -1,4 +1,4 @@
-"""The search space of a tuning: what is varied and over which ranges, checked before any work, and as Optuna takes it."""
+"""The space of a tuning: what is varied and over which ranges, checked before any work, and Optuna's form of it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

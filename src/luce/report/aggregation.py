@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from luce.rankers.items.likelihood import TIE_MODELS
-from luce.report.layout import page_of, write_page
-from luce.report.repeat import versions
+from luce.report.formatting import decimal, plain
+from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import decimal, plain
 
 SHOWN = 20
 """Items of the win matrix, the best ones."""
@@ -30,7 +29,7 @@ def write_aggregation(
             "text": str(model.rankings_.connectivity(ties=model.ties in TIE_MODELS)),
             "facts": _facts(model),
         },
-        "repeat": {"command": command, "settings": settings, "versions": versions()},
+        "repeat": repeat_section(command, settings),
     }
     return write_page(path, page_of(title, summary, sections))
 

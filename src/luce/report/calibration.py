@@ -8,10 +8,10 @@ from scipy.optimize import brentq
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.data.ragged import Dataset
 from luce.report.contents import Report
-from luce.report.leader import scored
-from luce.report.multiples import HEIGHT, small
+from luce.report.curves import HEIGHT, small
+from luce.report.formatting import number, plain, share
+from luce.report.results import scored
 from luce.report.svg import ACCENT, MUTED, SMALL, Picture, picture
-from luce.report.wording import number, plain, share
 
 BINS = 8
 """Each of equally much chance."""

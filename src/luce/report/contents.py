@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from luce.arrays import Floats, numbers
 from luce.data.ragged import Dataset
 from luce.errors import OptionError
-from luce.experiments.fits import Cost as Cost
+from luce.experiments.cost import Cost as Cost
 from luce.metrics import Comparison, Results
 
 if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none

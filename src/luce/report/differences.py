@@ -6,10 +6,9 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.report.contents import Report
-from luce.report.leader import Leader, goodness, leading
-from luce.report.results import higher_is_better
+from luce.report.formatting import count, decimal, short
+from luce.report.results import Leader, goodness, higher_is_better, leading
 from luce.report.svg import ACCENT, INK, LOSS, MUTED, Picture, picture
-from luce.report.wording import count, decimal, short
 
 SHOWN, POINTS = 5, 400
 """Lists told of at either end, and bars of the picture; more lists are thinned out."""

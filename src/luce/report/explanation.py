@@ -10,17 +10,17 @@ import numpy as np
 from luce.arrays import Floats
 from luce.data.ragged import Dataset
 from luce.metrics import METRICS
-from luce.report.layout import page_of, write_page
-from luce.report.repeat import versions
+from luce.report.contents import Report
+from luce.report.formatting import LETTERS, decimal, number, plain, short
+from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import LETTERS, decimal, number, plain, short
 
 if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
     from luce.rankers.explanation import Explainable
     from luce.rankers.importance import Importance
 
-FEATURES, PARTS = 20, 6
-"""Features of a picture of importance or of a table, and of one item, the others put together."""
+FEATURES, SECTION_FEATURES, ITEM_FEATURES = 20, 12, 6
+"""Features of a picture of importance or of a table, of a picture of the report, and of one item; others are summed."""
 
 
 class Part(NamedTuple):
@@ -41,7 +41,7 @@ class Explained(NamedTuple):
     label: float
     parts: list[Part]
 
-    def shown(self, most: int = PARTS) -> list[Part]:
+    def shown(self, most: int = ITEM_FEATURES) -> list[Part]:
         """The largest parts, up or down, and what the others come to."""
         largest = sorted(self.parts, key=lambda part: -abs(part.contribution))
         if len(largest) <= most + 1:
@@ -106,7 +106,7 @@ def write_explanation(
     settings: Mapping[str, Any],
 ) -> Path:
     """Write one self-contained HTML page about a list or about the worth of features, and give back its path."""
-    sections: dict[str, Any] = {"repeat": {"command": command, "settings": settings, "versions": versions()}}
+    sections: dict[str, Any] = {"repeat": repeat_section(command, settings)}
     if isinstance(found, ExplainedList):
         reach = max((abs(part.contribution) for item in found.items for part in item.shown()), default=0.0)
         pictures = [item_picture(item, reach) for item in found.items]
@@ -205,3 +205,23 @@ def _features_down(axes: Any, names: Sequence[str]) -> None:
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(axis="x")
     axes.locator_params(axis="x", nbins=5)
+
+
+def features(report: Report) -> dict[str, Any] | None:
+    """A picture for each ranker, its most important features first."""
+    known = {name: found for name, found in report.importances.items() if len(found.names)}
+    if not known:
+        return None
+    pictures = [
+        importance_picture(found, f"importance-{place}", short(name, 40), SECTION_FEATURES)
+        for place, (name, found) in enumerate(known.items())
+    ]
+    measures = list(dict.fromkeys(found.measure for found in known.values()))
+    lost = ", ".join(measure for measure in measures if measure.partition("@")[0] in METRICS)
+    notes = [] if not lost else [
+        f"What is lost of {plain(lost, 80)} when the values of a feature are shuffled and the others stay; a feature "
+        "that others can stand in for loses little."
+    ]  # fmt: skip
+    if not {"gain", "split"}.isdisjoint(measures):
+        notes.append("Gain and splits tell what the trees learned from.")
+    return {"heading": "What the features are worth", "pictures": pictures, "note": " ".join(notes)}

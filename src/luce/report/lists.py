@@ -8,7 +8,7 @@ from luce.arrays import Floats, Integers
 from luce.data.ragged import Dataset
 from luce.report.contents import Report
 from luce.report.differences import Chosen, chosen_lists
-from luce.report.leader import Leader, leading
+from luce.report.results import Leader, leading
 
 DEPTH, LOWER, FEATURES = 10, 5, 4
 """Items from the top of a list, relevant ones from further down, and features of each."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from luce.errors import load_package
-from luce.report.wording import plain
+from luce.report.formatting import plain
 
 # Matplotlib draws in stand-in colours; the page's style sheet owns the real ones, one set for light, one for dark.
 INK, MUTED, LINE, ACCENT, LOSS = "#010101", "#010102", "#010103", "#010104", "#010105"

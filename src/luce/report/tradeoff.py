@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.report.layout import page_of, write_page
-from luce.report.repeat import versions
+from luce.report.formatting import decimal, plain
+from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import decimal, plain
 
 
 class Point(NamedTuple):
@@ -39,7 +38,7 @@ def write_tradeoff(
     section = {"points": points, "relevance": relevance, "fairness": fairness}
     sections: dict[str, Any] = {
         "frontier": {**section, "pictures": [frontier_picture(points, relevance, fairness)]},
-        "repeat": {"command": command, "settings": settings, "versions": versions()},
+        "repeat": repeat_section(command, settings),
     }
     return write_page(path, page_of(title, summary, sections))
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from luce.experiments.trials import Tuned
 from luce.objectives.ranges import Choice, text_of
-from luce.report.layout import page_of, write_page
-from luce.report.multiples import HEIGHT, small
-from luce.report.repeat import versions
+from luce.report.curves import HEIGHT, small
+from luce.report.formatting import count, decimal, number, plain, share
+from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, SMALL, Picture, picture
-from luce.report.wording import count, decimal, number, plain, share
 
 SHOWN, SLICED = 10, 6
 """Trials of the table, the best ones; settings with a picture of their own, the most important ones."""
@@ -45,8 +44,10 @@ def write_tuning(
     }
     if len(complete) > 1:
         slices = [slice_picture(tuned, name) for name in order[:SLICED]]
-        sections["slices"] = {"metric": tuned.metric, "pictures": slices, "small": True, "all": len(order) <= SLICED}
-    sections["repeat"] = {"command": command, "settings": settings, "versions": versions()}
+        note = f"The {tuned.metric} of each complete trial by one of its settings, the best trial dark."
+        note += "" if len(order) <= SLICED else " The most important settings are shown."
+        sections["slices"] = {"heading": "By setting", "pictures": slices, "small": True, "note": note}
+    sections["repeat"] = repeat_section(command, settings)
     return write_page(path, page_of(title, summary_of(tuned), sections))
 
 

@@ -1,4 +1,4 @@
-"""PEERS, the one table of other libraries' rankers: fitted on the same lists, stopped by the same figure."""
+"""PEERS, the one table of other libraries' rankers: fitted on the same lists, stopped by the same metric."""
 
 from importlib.util import find_spec
 from typing import Any
