@@ -12,7 +12,7 @@ from luce.rankers.importance import Importance
 from luce.report import Report
 from luce.report.curves import depth
 from luce.report.differences import changes, chosen_lists, differences
-from luce.report.exposure import attention, merit
+from luce.report.exposure import attention, attention_section
 from luce.report.lists import lists as lists_section
 from luce.report.lists import together
 from luce.report.results import leading
@@ -177,7 +177,7 @@ def test_lists_that_nothing_scored(page, report, data):
     words = {name: getattr(given, name) for name in ("dataset", "results", "comparisons")}
     made = page(**words, scores={**given.scores, "good": hole})
     assert f"list-{worst}" in [each["id"] for each in made.all("article")]
-    assert "depth" in made.sections and "merit" in made.sections
+    assert "depth" in made.sections and "attention" in made.sections
 
 
 def test_depth_is_what_evaluate_says(report, data):
@@ -209,13 +209,13 @@ def test_a_measure_of_the_users_own_has_no_depth(page, results):
 
 
 def test_exposure_of_the_leader_beside_the_rival(report, data, monkeypatch):
-    found = merit(report(base=9, good=0.1))
-    assert (found["name"], found["rival"], found["drawn"]) == ("good", "base", None)
+    found = attention_section(report(base=9, good=0.1))
+    assert (found["name"], found["rival"], found["sampled"]) == ("good", "base", None)
     (highest, base) = found["tables"]["Grade"][-1]
     assert highest.of_attention > base > 0 and len(found["pictures"]) == 2
     monkeypatch.setattr("luce.report.exposure.ITEMS", data.n_rows // 2)
-    fewer = merit(report(base=9, good=0.1))
-    assert fewer["drawn"] == 10, "every third list: half of the rows and no more"
+    fewer = attention_section(report(base=9, good=0.1))
+    assert fewer["sampled"] == 10, "every third list: half of the rows and no more"
 
 
 def test_differences_by_rounding_are_no_wins():
@@ -237,4 +237,6 @@ def test_merit_has_the_gain_of_the_results(report, data):
     linear = evaluate(given.scores["good"], data, "ndcg@10", gain="linear", n_bootstrap=0)
     object.__setattr__(given, "results", {"good": linear})
     expected = attention(given.scores["good"], data, gain="linear").by_grade
-    assert [row.of_merit for row, _ in merit(given)["tables"]["Grade"]] == [row.of_merit for row in expected]
+    assert [row.of_merit for row, _ in attention_section(given)["tables"]["Grade"]] == [
+        row.of_merit for row in expected
+    ]

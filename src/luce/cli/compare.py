@@ -9,7 +9,7 @@ import typer
 from luce.cli.compare_folds import folds_of
 from luce.cli.compare_methods import methods_of
 from luce.cli.compare_output import is_results, print_comparison, summary_of, write_results
-from luce.cli.options import Empty, Gain, Json, Metrics, Reading, Seed, Threads, empty_value
+from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Threads, empty_value
 from luce.cli.output import beside, check_written, command_line, progress, say, show_json
 from luce.cli.rankers import Settings
 from luce.errors import DataError, OptionError, load_package
@@ -44,7 +44,6 @@ Seeds = Annotated[int, typer.Option(min=1, help="How many seeds; the values of a
 Baseline = Annotated[
     str | None, typer.Option(metavar="METHOD", help="Row that the others are tested against (default: the first).")
 ]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 Table = Annotated[
     Path | None,
     typer.Option(
@@ -158,22 +157,12 @@ class _Progress:
     last: Any = None
 
     def __call__(self, progress: Any) -> None:
+        from luce.report.formatting import duration
+
         self.last = progress
-        left = "" if isnan(progress.seconds_left) else f"about {wait_time(progress.seconds_left)} left, "
+        left = "" if isnan(progress.seconds_left) else f"about {duration(progress.seconds_left)} left, "
         message = f"fit {progress.done + 1} of {progress.total}, {left}{progress.ranker}"
         self.bar(progress.done / progress.total, message)
-
-
-def wait_time(seconds: float) -> str:
-    """A time to wait, rounded.
-
-    >>> wait_time(8.2), wait_time(100), wait_time(4000)
-    ('10 s', '2 min', '1 h 7 min')
-    """
-    if seconds < 55:
-        return f"{max(5, 5 * round(seconds / 5))} s"
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _write(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:

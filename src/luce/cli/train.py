@@ -19,7 +19,7 @@ Output = Annotated[
         "--output", "-o", metavar="MODEL", help="Model file to write. (default: model.luce; of rank 1, 2, … none)"
     ),
 ]
-Validation = Annotated[Path | None, typer.Option(help="Judged lists that decide when to stop and what to keep.")]
+Validation = Annotated[Path | None, typer.Option(help="Judged lists for early stopping.")]
 Model = Annotated[str | None, typer.Option(help="Kind of ranker: linear (default), neural, trees or labels.")]
 Objective = Annotated[
     str | None,
@@ -171,7 +171,7 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path) -> Non
         ranker.save(output)
         say(f"Interrupted. The best model so far, {ranker.round_name} {ranker.best_iteration_}, is in {output}.")
     except NotFittedError:
-        say("Interrupted before there was a model to keep.")
+        say("Interrupted before there was a model to save.")
     if checkpoint.exists():
         say(f"To resume from {checkpoint}: the same command with --resume.")
 

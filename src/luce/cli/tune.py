@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
+from luce.cli.options import Data, Json, Page, Reading, Seed, Threads, pairs
 from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_table
 from luce.cli.rankers import defaults, make_ranker
 from luce.cli.reading import read_for
@@ -15,7 +15,7 @@ from luce.files import alone
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Validation = Annotated[
-    Path | None, typer.Option(help="Judged lists that stop and judge each trial, instead of folds of DATA.")
+    Path | None, typer.Option(help="Judged lists that stop and score each trial, instead of folds of DATA.")
 ]
 Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each judges a fit on the others.")]
 Model = Annotated[str, typer.Option(help="Kind of ranker: linear, neural, trees or labels.")]
@@ -43,7 +43,6 @@ Pruning = Annotated[bool, typer.Option(help="Give up trials that are in the wors
 Storage = Annotated[
     Path | None, typer.Option(metavar="FILE", help="SQLite file for the trials; by default MODEL.study.")
 ]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
 SHOWN = 5
 

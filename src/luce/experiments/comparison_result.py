@@ -133,8 +133,8 @@ def _tests(results: Mapping[str, Results], baseline: str | None) -> dict[str, tu
 
 def _cost(costs: Sequence[Cost]) -> Cost:
     memory = [cost.peak_bytes for cost in costs if not np.isnan(cost.peak_bytes)]
-    times = (float(np.median([cost[i] for cost in costs])) for i in (0, 1))
-    return Cost(*times, max(memory, default=np.nan))
+    fit_seconds, predict_seconds = np.median([cost[:2] for cost in costs], axis=0).tolist()
+    return Cost(fit_seconds, predict_seconds, max(memory, default=np.nan))
 
 
 def _table(

@@ -19,7 +19,7 @@ class Cost(NamedTuple):
 
 
 def present_bytes() -> float:
-    """What is resident now; where only the peak is told, that."""
+    """What is resident now; where the system reports the peak alone, that."""
     return _status("VmRSS") if STATUS.exists() else _max_rss()
 
 

@@ -111,16 +111,16 @@ def scale(rows: Sequence[LearningCurve]) -> tuple[float, float] | None:
 
 def _curve(name: str, row: LearningCurve, limits: tuple[float, float] | None) -> Picture:
     finite = np.flatnonzero(np.isfinite(row.values))
-    kept = np.union1d(finite[:: -(-len(finite) // POINTS)], [row.best, finite[-1]])
+    shown = np.union1d(finite[:: -(-len(finite) // POINTS)], [row.best, finite[-1]])
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
         axes.axvline(row.iterations[row.best], color=MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
-        axes.plot(row.iterations[kept], row.values[kept], "-", color=ACCENT, linewidth=1.5)
+        axes.plot(row.iterations[shown], row.values[shown], "-", color=ACCENT, linewidth=1.5)
         axes.plot(row.iterations[row.best], row.values[row.best], "o", color=INK, markersize=4.5)
         if limits is not None:
             axes.set_ylim(*limits)
-        if len(kept) == 1:
+        if len(shown) == 1:
             axes.set_xlim(row.iterations[row.best] - 1, row.iterations[row.best] + 1)
         axes.xaxis.get_major_locator().set_params(integer=True, nbins=4)
         small(axes, row.ranker if row.metric != "loss" else f"{row.ranker}: loss")

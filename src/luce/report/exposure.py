@@ -136,15 +136,13 @@ def write_exposure(
     settings: Mapping[str, Any],
 ) -> Path:
     """Write one self-contained HTML page about the attention that a policy gives, and give back its path."""
-    tables = {"Grade": found.by_grade, "Group": found.by_group}
-    pictures = [shares_picture(f"shares-{name.lower()}", name, rows) for name, rows in tables.items() if rows]
     level = f"{number(100 * results.confidence)} %"
     measured = {
         metric: f"{decimal(mean)} ({decimal(results.intervals[metric][0])} to {decimal(results.intervals[metric][1])})"
         for metric, mean in results.means.items()
     }
     sections: dict[str, Any] = {
-        "attention": {"tables": {name: rows for name, rows in tables.items() if rows}, "pictures": pictures},
+        "attention": _section({"": found}),
         "unfairness": {
             "heading": "How unfair that is",
             "facts": measured,
@@ -187,45 +185,42 @@ def shares_picture(name: str, of: str, rows: Sequence[Share], heading: str | Non
     )
 
 
-def merit(report: Report) -> dict[str, Any] | None:
-    """Shares by grade and by group under the leader's scores, pictures of them, and the rival's shares beside them."""
+def attention_section(report: Report) -> dict[str, Any] | None:
+    """Shares by grade and by group under the leader's scores, and the rival's beside them."""
     leader = leading(report)
     names = [name for name in (leader.name, leader.rival) if name in report.scores] if leader is not None else []
+    samples = {str(name): _sample(*scored(report, str(name))) for name in names}
     try:
-        found = {str(name): _attention(report, str(name)) for name in names}
+        found = {name: attention(*each, gain=report.results[name].gain) for name, each in samples.items()}
     except DataError:  # no merit anywhere, or grades whose gains no number holds
         return None
     if not found:
         return None
-    (first, (shares, n_lists)), *others = found.items()
-    tables = {"Grade": shares.by_grade, "Group": shares.by_group}
-    return {
-        "name": first,
-        "rival": others[0][0] if others else None,
-        "n_lists": shares.n_lists,
-        "drawn": n_lists if n_lists < report.dataset.n_lists else None,
-        "tables": {of: _beside(rows, others[0][1][0] if others else None, of) for of, rows in tables.items() if rows},
-        "pictures": [
-            shares_picture(f"merit-{of}-{place}", of, rows, name)
-            for of in ("grade", "group")
-            for place, (name, (each, _)) in enumerate(found.items())
-            for rows in [getattr(each, f"by_{of}")]
-            if rows
-        ],
-    }
+    n_lists = next(iter(samples.values()))[1].n_lists
+    return _section(found) | {"sampled": n_lists if n_lists < report.dataset.n_lists else None}
 
 
-def _attention(report: Report, name: str) -> tuple[Any, int]:
-    """The shares that the scores of one ranker give, and the number of lists looked at."""
-    dataset, scores = scored(report, name)
+def _section(found: Mapping[str, Attention]) -> dict[str, Any]:
+    """Tables and pictures of the first ranker's shares, with the second's beside them where there is one."""
+    (name, first), *others = found.items()
+    pictures = [
+        shares_picture(f"shares-{of}-{place}", of, rows, ranker or None)
+        for of in ("grade", "group")
+        for place, (ranker, each) in enumerate(found.items())
+        if (rows := getattr(each, f"by_{of}"))
+    ]
+    tables = {}
+    for of in ("Grade", "Group"):
+        rows, rival = (getattr(each, f"by_{of.lower()}") for each in (first, others[0][1] if others else first))
+        known = {row.name: row.of_attention for row in rival} if others else {}
+        if rows:
+            tables[of] = [(row, known.get(row.name, np.nan)) for row in rows]
+    rival_name = others[0][0] if others else None
+    return {"name": name, "rival": rival_name, "n_lists": first.n_lists, "tables": tables, "pictures": pictures}
+
+
+def _sample(dataset: Dataset, scores: Floats) -> tuple[Floats, Dataset]:
+    """Lists with about `ITEMS` items in all, evenly from the whole dataset."""
     step = max(1, -(-dataset.n_rows // ITEMS))
-    if step > 1:
-        inside = np.repeat(np.arange(dataset.n_lists) % step == 0, dataset.sizes)
-        dataset, scores = dataset.take(np.arange(0, dataset.n_lists, step)), scores[inside]
-    return attention(scores, dataset, gain=report.results[name].gain), dataset.n_lists
-
-
-def _beside(rows: list[Share], other: Any, of: str) -> list[tuple[Share, float]]:
-    """Each share with the rival's share of attention, NaN where it has none."""
-    known = {} if other is None else {row.name: row.of_attention for row in getattr(other, f"by_{of.lower()}")}
-    return [(row, known.get(row.name, np.nan)) for row in rows]
+    inside = np.repeat(np.arange(dataset.n_lists) % step == 0, dataset.sizes)
+    return (scores, dataset) if step == 1 else (scores[inside], dataset.take(np.arange(0, dataset.n_lists, step)))

@@ -40,14 +40,14 @@ def page_of(title: str, summary: str, sections: Mapping[str, Any], contents: Map
     `contents` is a line for each section in a table of contents; a page that has one can also sort and open.
     """
     templates = environment()
-    words = {
+    context = {
         "title": title,
         "summary": summary,
         "sections": sections,
         "contents": contents,
         "script": _script(templates),
     }
-    text: str = templates.get_template("page.html.j2").render(words)
+    text: str = templates.get_template("page.html.j2").render(context)
     return text
 
 

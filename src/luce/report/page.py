@@ -11,7 +11,7 @@ from luce.report.curves import depth, learning
 from luce.report.data_card import data_card
 from luce.report.differences import differences
 from luce.report.explanation import features
-from luce.report.exposure import merit
+from luce.report.exposure import attention_section
 from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.lists import lists
 from luce.report.results import results
@@ -31,7 +31,7 @@ SECTIONS: dict[str, Section] = {
     "differences": Section("Wins and losses", differences),
     "lists": Section("Lists to look at", lists),
     "calibration": Section("Calibration", calibration),
-    "merit": Section("Exposure and merit", merit),
+    "attention": Section("Exposure and merit", attention_section),
     "features": Section("Features", features),
     "data": Section("Data", data_card),
     "repeat": Section("To repeat it", lambda report: repeat_section(report.command, report.settings)),

@@ -19,7 +19,7 @@ SURE = 0.05
 """A difference with a smaller p-value, after the correction, is more than chance."""
 
 COSTS = {"Fit": "fit_seconds", "Rank": "predict_seconds", "Memory": "peak_bytes"}
-"""The columns of what a ranker took, each the field of `Cost` that it shows."""
+"""The columns of what a ranker costs, each the field of `Cost` that it shows."""
 
 
 class Whisker(NamedTuple):
@@ -47,7 +47,7 @@ def results(report: Report) -> dict[str, Any] | None:
         "verdicts": verdicts,
         "marked": any(verdicts.get(metric) for metric in metrics),
         "costs": {title: field for title, field in COSTS.items() if _known(report, field)},
-        "taken": {ranker: report.costs.get(ranker, Cost(math.nan)) for ranker in report.results},
+        "cost_of": {ranker: report.costs.get(ranker, Cost(math.nan)) for ranker in report.results},
         "rows": {ranker: [columns[metric][place] for metric in metrics] for place, ranker in enumerate(report.results)},
         "counted": [_counted(every, metric) for metric in metrics],
         "level": level,
@@ -185,9 +185,9 @@ def scored(report: Report, ranker: str) -> tuple[Dataset, Floats]:
     if not bad.any():
         return dataset, scores
     before = np.concatenate([[0], np.cumsum(bad)])
-    kept = np.flatnonzero(before[dataset.offsets[1:]] == before[dataset.offsets[:-1]])
-    inside = np.repeat(np.isin(np.arange(dataset.n_lists), kept), dataset.sizes)
-    return dataset.take(kept), scores[inside]
+    complete = np.flatnonzero(before[dataset.offsets[1:]] == before[dataset.offsets[:-1]])
+    inside = np.repeat(np.isin(np.arange(dataset.n_lists), complete), dataset.sizes)
+    return dataset.take(complete), scores[inside]
 
 
 def family(metric: str) -> str:

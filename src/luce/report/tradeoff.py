@@ -16,7 +16,7 @@ class Point(NamedTuple):
     """One mix on the frontier: the share of fairness in it, its formula, and means over lists with their errors."""
 
     mix: float
-    goal: str
+    objective: str
     relevance: float
     relevance_error: float
     unfairness: float
@@ -54,9 +54,9 @@ def frontier_picture(points: Sequence[Point], relevance: str, fairness: str) -> 
             spread = {"xerr": 2 * point.unfairness_error, "yerr": 2 * point.relevance_error}
             axes.errorbar(point.unfairness, point.relevance, **spread, color=MUTED, linewidth=0.8)
         axes.plot(x, y, "o", color=ACCENT, markersize=6)
-        for at, words, way in ((0, "relevance alone", 1), (-1, "fairness alone", -1)):
+        for at, label, way in ((0, "relevance alone", 1), (-1, "fairness alone", -1)):
             where = {"xytext": (0, 10 * way), "textcoords": "offset points", "ha": "center", "color": INK}
-            axes.annotate(words, (x[at], y[at]), va="bottom" if way > 0 else "top", **where)
+            axes.annotate(label, (x[at], y[at]), va="bottom" if way > 0 else "top", **where)
         axes.margins(0.18)
         axes.grid()
         axes.set_xlabel(f"{plain(fairness, 24)}, lower is fairer")

@@ -1,4 +1,4 @@
-"""The page of a tuning: the settings that were chosen, what trials came to, and which settings matter."""
+"""The page of a tuning: the best settings, the trials, and which settings matter."""
 
 import os
 from collections.abc import Mapping
@@ -9,8 +9,10 @@ import numpy as np
 
 from luce.experiments.trials import Tuned
 from luce.objectives.ranges import Choice, text_of
+from luce.rankers.importance import Importance
 from luce.report.curves import HEIGHT, small
-from luce.report.formatting import count, decimal, number, plain, share
+from luce.report.explanation import importance_picture
+from luce.report.formatting import count, decimal, number, plain
 from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, SMALL, Picture, picture
 
@@ -30,7 +32,9 @@ def write_tuning(
     complete = [trial for trial in tuned.trials if trial.state == "complete"]
     pictures = [history_picture(tuned)]
     if tuned.importance:
-        pictures.append(importance_picture(tuned))
+        shares = np.array(list(tuned.importance.values()))
+        found = Importance(f"share of the differences in {tuned.metric}", tuple(tuned.importance), shares)
+        pictures.append(importance_picture(found, "importance", "Which settings matter"))
     order = [*tuned.importance, *(name for name in tuned.space if name not in tuned.importance)]
     sections: dict[str, Any] = {
         "chosen": {"tuned": tuned, "rows": _chosen(tuned), "rounds": _rounds(tuned)},
@@ -112,8 +116,8 @@ def history_picture(tuned: Tuned) -> Picture:
         axes.locator_params(axis="y", nbins=5)
 
     spoken = f"from {decimal(values[0])} to the best, {decimal(best.value)}, in trial {best.number}"
-    told = f"{tuned.metric} of {count(len(complete), 'complete trial')}: {spoken}; {len(gone)} pruned or failed."
-    return picture("trials", told, 210, draw)
+    caption = f"{tuned.metric} of {count(len(complete), 'complete trial')}: {spoken}; {len(gone)} pruned or failed."
+    return picture("trials", caption, 210, draw)
 
 
 def _limits(values: Any) -> tuple[float, float]:
@@ -121,26 +125,6 @@ def _limits(values: Any) -> tuple[float, float]:
     low, high = float(np.quantile(values, 0.1)) if len(values) > 10 else float(values.min()), float(values.max())
     room = 0.12 * (high - low) or 0.01
     return low - room, high + room
-
-
-def importance_picture(tuned: Tuned) -> Picture:
-    """A bar for each setting, most important first."""
-    names, values = list(tuned.importance), np.array(list(tuned.importance.values()))
-
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        drawn = axes.barh(np.arange(len(values)), values, height=0.62, color=ACCENT)
-        axes.bar_label(drawn, [share(value) for value in values], padding=4, color=MUTED, fontsize=10)
-        axes.set_yticks(range(len(names)), [plain(name, 24) for name in names])
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlim(0, 1.2 * values.max())
-        axes.set_xticks([])
-        axes.spines.bottom.set_visible(False)
-        axes.set_title("Which settings matter", weight="bold")
-
-    spoken = ", ".join(f"{name} {share(value)}" for name, value in tuned.importance.items())
-    told = f"The share of the differences in {tuned.metric} that each setting explains: {spoken}."
-    return picture("importance", told, 50 + 22 * len(names), draw)
 
 
 def slice_picture(tuned: Tuned, name: str) -> Picture:
@@ -169,8 +153,8 @@ def slice_picture(tuned: Tuned, name: str) -> Picture:
         if not isinstance(tried, Choice) and tried.log:
             _plain_ticks(axes, tried)
 
-    told = f"{tuned.metric} by {name}: best {decimal(values[at])} at {_cell(tuned.best.params[name])}."
-    return picture(f"slice-{name}", told, HEIGHT, draw, SMALL)
+    caption = f"{tuned.metric} by {name}: best {decimal(values[at])} at {_cell(tuned.best.params[name])}."
+    return picture(f"slice-{name}", caption, HEIGHT, draw, SMALL)
 
 
 def _plain_ticks(axes: Any, tried: Any) -> None:

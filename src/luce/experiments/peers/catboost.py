@@ -60,9 +60,9 @@ class CatBoostYetiRank(Peer):
         return self._booster.predict(self._pool(dataset), **settings)
 
     def _worths(self) -> Any:
-        kept = self._booster.copy()
-        kept.shrink(self.best_iteration_)
-        return kept.get_feature_importance(type="PredictionValuesChange")
+        best = self._booster.copy()
+        best.shrink(self.best_iteration_)
+        return best.get_feature_importance(type="PredictionValuesChange")
 
 
 class CatBoostSoftMax(CatBoostYetiRank):

@@ -81,7 +81,7 @@ class Peer(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, dataset: Dataset, *, validation: Dataset | None = None) -> Self:
-        """Learn from judged lists; items without a label are left out, and without validation lists all rounds kept."""
+        """Learn from judged lists; items without a label are left out, without validation lists all rounds are used."""
         self._check_settings()
         dataset = dataset.observed()
         _check(dataset, type(self).__name__, self.any_label)
@@ -112,7 +112,7 @@ class Peer(BaseEstimator):
 
     @abstractmethod
     def _scores(self, dataset: Dataset) -> Any:
-        """The scores by the rounds that are kept."""
+        """The scores by the best rounds."""
 
     @abstractmethod
     def _worths(self) -> Any:
