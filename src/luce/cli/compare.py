@@ -22,7 +22,7 @@ Parts = Annotated[
         help="A file to cut into folds; parts, or their folder; a folder with train, vali and test; or with Fold1, …",
     ),
 ]
-Held = Annotated[Path | None, typer.Option(help="With --test: lists that decide when to stop (default: a fifth).")]
+Held = Annotated[Path | None, typer.Option(help="With --test: lists for early stopping (default: a fifth of DATA).")]
 Tested = Annotated[Path | None, typer.Option(help="Lists to test on; DATA is then the file of training lists.")]
 Folds = Annotated[int | None, typer.Option(min=2, help="How many folds a file is cut into (default: 5).")]
 Models = Annotated[
@@ -53,7 +53,8 @@ Table = Annotated[
     ),
 ]
 Together = Annotated[
-    bool, typer.Option("--one-process", help="All methods in this process: quick to start, no memory measured.")
+    bool,
+    typer.Option("--one-process", help="Run all methods in this process: starts faster, but memory is not measured."),
 ]
 
 

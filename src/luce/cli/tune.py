@@ -1,4 +1,4 @@
-"""`luce tune`: settings searched with Optuna, and the model of the best of them."""
+"""`luce tune`: hyperparameters searched with Optuna, and the model of the best."""
 
 from functools import partial
 from pathlib import Path
@@ -17,28 +17,30 @@ Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="M
 Validation = Annotated[
     Path | None, typer.Option(help="Judged lists that stop and score each trial, instead of folds of DATA.")
 ]
-Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each judges a fit on the others.")]
+Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each scores a fit on the others.")]
 Model = Annotated[str, typer.Option(help="Kind of ranker: linear, neural, trees or labels.")]
 Objective = Annotated[
     str | None,
     typer.Option("--objective", help="Objective; `luce objectives` lists them. By default that of `luce train`."),
 ]
 Options = Annotated[
-    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective that stays so.")
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective to keep fixed, e.g. depth=10."),
 ]
 Fixed = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker that stays so.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker to keep fixed, e.g. n_estimators=500."),
 ]
 Vary = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY=RANGE",
-        help="Another range of a setting or an option: num_leaves=4:64:log, hidden_layer_sizes=64/64,32.",
+        help="Range to search instead of the default one: num_leaves=4:64:log, hidden_layer_sizes=64/64,32.",
     ),
 ]
-Metric = Annotated[str | None, typer.Option(help="What is to be best; by default ndcg@10, of labels precision@5.")]
+Metric = Annotated[str | None, typer.Option(help="Metric to optimize; by default ndcg@10, of labels precision@5.")]
 Trials = Annotated[int, typer.Option(min=1, help="Trials in all, with those of earlier runs.")]
-Minutes = Annotated[float | None, typer.Option(help="End the search after so many minutes of this run.")]
+Minutes = Annotated[float | None, typer.Option(help="End the search after so many minutes.")]
 Pruning = Annotated[bool, typer.Option(help="Give up trials that are in the worst quarter.")]
 Storage = Annotated[
     Path | None, typer.Option(metavar="FILE", help="SQLite file for the trials; by default MODEL.study.")
@@ -70,10 +72,10 @@ def tune(
 ) -> None:
     """Search settings of a ranker by cross-validation, and write the model of the best.
 
-    The first trial has the default settings. Each is fitted on all folds but one, in turn, and stopped by that one.
+    The first trial has the default settings. Each fits all folds but one, in turn, with early stopping by that one.
 
     The best settings are then fitted on all lists, for the mean of the best iterations of the folds.
-    With --validation they are fitted on DATA and stopped by it.
+    With --validation they are fitted on DATA, with early stopping by it.
 
     Trials are saved in MODEL.study, an Optuna database: after a crash, or to add trials, the same command resumes.
     Ctrl-C or SIGTERM writes the best model so far.

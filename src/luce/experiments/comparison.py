@@ -57,7 +57,7 @@ def compare_rankers(
 
     Parameters
     ----------
-    rankers : dict of str to Ranker or Peer
+    rankers : dict of str to Ranker or PeerRanker
         By name, not fitted; they stay as they are. Peers come from `luce.experiments.peers.peer`.
     data : Dataset or iterable of (train, validation or None, test)
         A dataset, to be cut by list; or folds, as `luce.data.rotations` makes them of parts.

@@ -10,11 +10,11 @@ import numpy as np
 
 from luce.arrays import list_of_row
 from luce.data import Dataset
-from luce.experiments.peers.peer import Peer, ValidationCurve, dense
+from luce.experiments.peers.peer import PeerRanker, ValidationCurve, dense
 from luce.threads import thread_count
 
 
-class CatBoostYetiRank(Peer):
+class CatBoostYetiRank(PeerRanker):
     """CatBoost's YetiRank with symmetric trees, as it grows them by default, of the depth nearest to the leaves."""
 
     packages = ("catboost",)

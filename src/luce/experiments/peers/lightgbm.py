@@ -7,12 +7,12 @@ import numpy as np
 from scipy import sparse
 
 from luce.data import Dataset
-from luce.experiments.peers.peer import Peer, ValidationCurve
+from luce.experiments.peers.peer import PeerRanker, ValidationCurve
 from luce.rankers.trees.engine import lightgbm
 from luce.threads import thread_count
 
 
-class LightGBMLambdaRank(Peer):
+class LightGBMLambdaRank(PeerRanker):
     """LightGBM's lambdarank; what is not a setting here is as LightGBM has it."""
 
     packages = ("lightgbm",)

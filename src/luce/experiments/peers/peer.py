@@ -19,7 +19,7 @@ from luce.rankers.ranker import highest_grade
 from luce.rankers.settings import COMMON, POSITIVE, Rule, check_settings, whole
 
 
-class Peer(BaseEstimator):
+class PeerRanker(BaseEstimator):
     """A ranker of another library, with early stopping by a metric as Luce computes it.
 
     Parameters

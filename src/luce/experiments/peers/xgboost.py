@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from luce.data import Dataset
-from luce.experiments.peers.peer import Peer, ValidationCurve, dense
+from luce.experiments.peers.peer import PeerRanker, ValidationCurve, dense
 from luce.threads import thread_count
 
 
-class XGBoostNdcg(Peer):
+class XGBoostNdcg(PeerRanker):
     """XGBoost's rank:ndcg with trees that grow leaf by leaf, as LightGBM's do."""
 
     packages = ("xgboost",)
