@@ -30,7 +30,7 @@ import numpy as np
 
 from luce.data import Dataset, concatenate, parts, read, rotations, split
 from luce.data.splits import Fold
-from luce.experiments.kept import version_of
+from luce.experiments.cache import version_of
 from luce.experiments.peers import PEERS, is_installed, peer
 from luce.files import replacing
 from luce.metrics import measure

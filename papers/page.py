@@ -6,9 +6,8 @@ from typing import Any
 
 import jinja2
 
-from luce.report.layout import environment, write_page
-from luce.report.repeat import versions
-from luce.report.wording import count
+from luce.report.formatting import count
+from luce.report.layout import environment, versions, write_page
 from papers.outcome import VERDICTS, Outcome
 
 

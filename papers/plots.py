@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from luce.report.formatting import decimal, number, plain
 from luce.report.svg import INK, MUTED, SERIES, Picture, picture
-from luce.report.wording import decimal, number, plain
 
 LOOKS = tuple(zip((*SERIES, INK, MUTED), "os^Dvx", ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1))), strict=True))
 """Colour, marker and dashes of the first, second, … method: told apart in grey as well."""

@@ -152,12 +152,4 @@ def stored(chance: random.Random, content: bytes) -> bytes:
     return put_together(header, numbers)
 
 
-def json_line(chance: random.Random, file: bytes) -> bytes:
-    """A line of a file of JSON lines that lies."""
-    lines = file.splitlines(keepends=True)
-    at = chance.randrange(len(lines))
-    lines[at] = json.dumps(lie(chance, json.loads(lines[at]))).encode() + b"\n"
-    return b"".join(lines)
-
-
 ARCHIVE = (manifest, manifest, manifest, metadata, text, tensors, tensors, stored)

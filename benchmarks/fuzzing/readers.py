@@ -194,6 +194,6 @@ READERS = {
     "item names": Reader(lambda: {"names.csv": b"item,name\na,Anna\nb,Berta\n"}, read_names, TEXT),
     "model": Reader(trained.model_files, runs_nothing(trained.read_model), aware=archives.ARCHIVE),
     "checkpoint": Reader(trained.checkpoint_files, runs_nothing(trained.read_checkpoint), aware=archives.ARCHIVE),
-    "kept results": Reader(trained.cell_files, runs_nothing(trained.read_cell), aware=archives.ARCHIVE),
-    "study": Reader(trained.study_files, trained.read_study, TEXT, aware=(archives.json_line,)),
+    "cached results": Reader(trained.result_files, runs_nothing(trained.read_result), aware=archives.ARCHIVE),
+    "study": Reader(trained.study_files, trained.read_study),
 }

@@ -1,6 +1,7 @@
 """Small valid files that a training, a comparison or a tuning leaves behind, and how each is read again."""
 
 import functools
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -80,30 +81,32 @@ def _check_scores(scores: Any) -> None:
     assert scores.shape == (LISTS.n_rows,) and np.isfinite(scores).all()
 
 
-KEY: dict[str, Any] = {"kind": "linear", "settings": {"reg_lambda": 1.0}, "threads": 1, "data": ["a", None, "b"]}
+KEY: dict[str, Any] = {"kind": "linear", "params": {"reg_lambda": 1.0}, "threads": 1, "data": ["a", None, "b"]}
 
 
-def cell_files() -> dict[str, bytes]:
+def result_files() -> dict[str, bytes]:
     from luce.data.splits import Fold
-    from luce.experiments.cells import run_cell
-    from luce.experiments.kept import save_cell
+    from luce.experiments.cache import ResultCache
+    from luce.experiments.fits import run_fit
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "cell"
-        files = {}
+        cache, files = ResultCache(Path(folder)), {}
         for name in ("lbfgs", "boosting"):
-            save_cell(path, KEY, run_cell(TRAININGS[name], Fold(LISTS, LISTS, LISTS), seed=0, alone=False))
-            files[f"{name}.cell"] = path.read_bytes()
+            cache.save(KEY, run_fit(TRAININGS[name], Fold(LISTS, LISTS, LISTS), seed=0, isolated=False))
+            files[f"{name}.fit"] = cache.path(KEY).read_bytes()
         return files
 
 
-def read_cell(path: Path) -> None:
-    from luce.experiments.kept import load_cell
+def read_result(path: Path) -> None:
+    from luce.experiments.cache import ResultCache
 
-    cell = load_cell(path, KEY, LISTS.n_rows)
-    _check_scores(cell.scores)
-    if cell.importance is not None:
-        cell.importance.table().to_pylist()
+    with tempfile.TemporaryDirectory() as folder:
+        cache = ResultCache(Path(folder))
+        shutil.copy(path, cache.path(KEY))
+        result = cache.load(KEY, LISTS.n_rows)
+    _check_scores(result.scores)
+    if result.importance is not None:
+        result.importance.table().to_pylist()
 
 
 def tune(path: Path) -> Any:
@@ -123,5 +126,8 @@ def study_files() -> dict[str, bytes]:
 def read_study(path: Path) -> None:
     found = tune(path)
     assert np.isfinite(found.best.value)
-    [(trial.number, trial.state, dict(trial.settings), trial.rounds, f"{trial.seconds:.1f}") for trial in found.trials]
+    [
+        (trial.number, trial.state, dict(trial.params), trial.mean_iteration, f"{trial.seconds:.1f}")
+        for trial in found.trials
+    ]
     assert all(0 <= share <= 1 for share in found.importance.values())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
-from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
+from luce.experiments.cost import forget_peak, peak_bytes, present_bytes
 from luce.objectives import Objective, objective
 from luce.optimizers.gradient_descent import Arrays, descend
 from luce.optimizers.learning_curve import LearningCurve

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.report.multiples import lines
+from luce.report.curves import lines
 from luce.report.svg import Picture
 from papers.datasets import DATASETS, find
 from papers.outcome import Outcome

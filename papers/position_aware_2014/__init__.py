@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats
-from luce.report.multiples import lines
+from luce.report.curves import lines
 from luce.report.svg import Picture
 from papers.datasets import find_folds
 from papers.outcome import Claim, Outcome, Table

@@ -307,7 +307,7 @@ def test_what_cannot_be_written_is_told_before_the_work_and_data_stay(folder, tm
 
 def test_a_folder_that_is_not_ours_is_told(folder, tmp_path, monkeypatch, capsys):
     (tmp_path / "file").touch()
-    assert "cannot be made: File exists" in call("demo", "--directory", tmp_path / "file", fails=True)
+    assert "cannot be created: File exists" in call("demo", "--directory", tmp_path / "file", fails=True)
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
     for words in (["train", folder / "train.txt"], ["convert", folder / "train.txt"]):
         word = ["-o"] if words[0] == "train" else []
@@ -332,7 +332,7 @@ def test_progress_shows_only_when_it_takes_long(capsys, monkeypatch):
     with progress("Quick") as report:
         report(0.5, "half")
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr("luce.cli.output.PATIENCE", -1.0)
+    monkeypatch.setattr("luce.cli.output.PROGRESS_DELAY", -1.0)
     with progress("Slow") as report:
         report(0.5, "half")
     assert "Slow: 50% half" in capsys.readouterr().err

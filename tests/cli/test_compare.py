@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import luce
 from luce.cli import app
-from luce.cli.compared import print_comparison, write_results
-from luce.cli.splits import folds_of
+from luce.cli.compare_folds import folds_of
+from luce.cli.compare_output import print_comparison, write_results
 from luce.data.synthetic import web_search
 from luce.experiments.cost import Cost
 from luce.experiments.peers import PEERS
@@ -94,7 +94,7 @@ def test_what_is_there_is_not_written_over_and_results_are_no_data(made, tmp_pat
     assert found_in(".", *words)["results"] == found_in(".", *words)["results"]
     result = call("S1.txt", "--folds", 2, "--objectives", "listnet", "--report", "a[b].html", *QUICK)
     assert "none is left for validation" in result.stderr
-    assert "Report: a[b].html\nResults: a[b].parquet\nFinished fits: a[b].cells" in result.stderr
+    assert "Report: a[b].html\nResults: a[b].parquet\nCached fits: a[b].cache" in result.stderr
 
 
 def test_given_splits_are_taken_as_they_are(made, tmp_path):
@@ -273,19 +273,19 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(made, tmp_path):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests may have turned it off
     run = subprocess.Popen(words, **pipes, preexec_fn=heard)
-    kept = tmp_path / "comparison.cells"
-    while run.poll() is None and len(list(kept.glob("*.cell"))) < 3:
+    cache = tmp_path / "comparison.cache"
+    while run.poll() is None and len(list(cache.glob("*.fit"))) < 3:
         time.sleep(0.05)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal sends it, to all
     _, said = run.communicate(timeout=60)
     assert run.returncode == 130
-    done = len(list(kept.iterdir()))
+    done = len(list(cache.iterdir()))
     assert 3 <= done < 240
-    assert f"of 240 fits are done and kept in {kept.name}. To go on: the same command." in said
+    assert f"of 240 fits are done and cached in {cache.name}. To resume: the same command." in said
     assert not (tmp_path / "comparison.html").exists()
     short = call(tmp_path / "many.txt", "--folds", 3, "--threads", 1, "--objectives", "listmle", "--one-process")
     assert "linear listmle" in short.stdout
-    assert len(list(kept.iterdir())) == max(done, 3)
+    assert len(list(cache.iterdir())) == max(done, 3)
 
 
 def test_lists_held_out_for_validation_are_not_trained_on(made):

@@ -78,12 +78,14 @@ def test_what_put_the_items_of_a_list_there(place, tmp_path, kind):
     for item, row in zip(found["items"], order, strict=True):
         assert item["score"] == pytest.approx(scores[row]) and item["label"] == data.labels[rows][row]
         assert item["document"] == data.document_ids[rows.start + row].as_py()
-        assert [part["contribution"] for part in item["parts"]] == pytest.approx((why - why.mean(axis=0))[row].tolist())
+        assert [each["contribution"] for each in item["contributions"]] == pytest.approx(
+            (why - why.mean(axis=0))[row].tolist()
+        )
         assert item["document"] in text and f"{scores[row]:.4f}".replace("-", "−") in text
     with open("list.csv") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == 3 * 8 and float(lines[8]["contribution"]) == pytest.approx(
-        found["items"][1]["parts"][0]["contribution"]
+        found["items"][1]["contributions"][0]["contribution"]
     )
     assert (tmp_path / "why.html").read_text().count("<svg") == 3
     query = data.query_ids[17].as_py()
@@ -105,7 +107,10 @@ def test_a_list_of_one_item(place, tmp_path):
         (["trees.luce", "--list", -1], "its lists are 0 to 29"),
         (["trees.luce", "--query", "q"], "There is no query 'q' in .*Its 30 queries begin: 1, 2, 3, 4, 5"),
         (["trees.luce", "--query", "1", "--list", 1], "give one of them"),
-        (["neural.luce", "--list", 3], "A neural model does not tell .* trees and linear models do. Without --list"),
+        (
+            ["neural.luce", "--list", 3],
+            "A neural model cannot be explained .* linear models can. Without --list",
+        ),
         (["labels.luce"], "ranks the labels of rows"),
         (["linear.luce", "--metric", "ndgc"], "There is no metric 'ndgc'"),
     ],

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import luce
 from luce.cli import app
 from luce.cli.rankers import make_ranker
-from luce.cli.tradeoff import _points, utility_of
+from luce.cli.tradeoff import _points, formula_of
 from luce.metrics.exposure import exposures_of, merits_of
 from luce.report.exposure import attention
 
@@ -120,7 +120,7 @@ def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
     found = json.loads(call(*words, "--json", "--csv", "frontier.csv"))
     points = found["points"]
     assert [point["mix"] for point in points] == pytest.approx([0, 1 / 3, 2 / 3, 1])
-    assert points[0]["utility"] == "1*ndcg@4" and points[3]["utility"] == f"-{1 / found['unit']:.6g}*parity-gap@4"
+    assert points[0]["objective"] == "1*ndcg@4" and points[3]["objective"] == f"-{1 / found['unit']:.6g}*parity-gap@4"
     for name in ("relevance", "unfairness"):
         for one, next_one in pairwise(points):
             noise = np.hypot(one[f"{name}_error"], next_one[f"{name}_error"])
@@ -130,7 +130,7 @@ def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
     with open("frontier.csv") as file:
         assert [float(row["relevance"]) for row in csv.DictReader(file)] == [point["relevance"] for point in points]
     page = (tmp_path / "tradeoff.html").read_text()
-    assert page.count("<svg") == 1 and "What fairness costs" in page and points[1]["utility"] in page
+    assert page.count("<svg") == 1 and "What fairness costs" in page and points[1]["objective"] in page
 
 
 def test_tradeoff_of_a_linear_ranker_and_several_seeds(place, monkeypatch):
@@ -149,8 +149,8 @@ def test_tradeoff_of_a_linear_ranker_and_several_seeds(place, monkeypatch):
 
 
 def test_the_formula_of_a_mix():
-    assert utility_of(0.0, 3.0, "dcg@5", "disparity") == "1*dcg@5"
-    assert utility_of(0.5, 0.25, "dcg@5", "disparity") == "0.5*dcg@5 - 2*disparity"
+    assert formula_of(0.0, 3.0, "dcg@5", "disparity") == "1*dcg@5"
+    assert formula_of(0.5, 0.25, "dcg@5", "disparity") == "0.5*dcg@5 - 2*disparity"
 
 
 @pytest.mark.parametrize(

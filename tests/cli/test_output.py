@@ -20,7 +20,7 @@ SHOWN = "\\u001b[31mred\\u0007 \\u009b1m \\u202e \\u2066 \\u2069 \\u007f [bold]x
 
 
 def test_control_characters_are_shown_and_brackets_are_no_markup(capsys, monkeypatch):
-    monkeypatch.setattr("luce.cli.output.PATIENCE", -1.0)
+    monkeypatch.setattr("luce.cli.output.PROGRESS_DELAY", -1.0)
     say(NAME)
     say(NAME, NAME)
     with progress(NAME) as report:

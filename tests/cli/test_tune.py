@@ -2,13 +2,15 @@
 
 import json
 import re
+import sys
+import warnings
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import luce
-from luce.cli import app
+from luce.cli import app, main
 from luce.cli.tune import _ranges
 from luce.data.synthetic import tagged_documents, web_search
 from luce.options import Choice, Range
@@ -33,16 +35,16 @@ def test_the_best_model_a_page_and_figures(place):
     words = ["judged.txt", *QUICK, "--trials", 6, "--option", "tol=1e-8", "--vary", "num_leaves=3:6"]
     found = json.loads(call(*words, "--metric", "ndcg@5", "--json").stdout)
     best = max((trial for trial in found["trials"] if trial["state"] == "complete"), key=lambda trial: trial["value"])
-    assert found["best"]["settings"] == best["settings"] and found["best"]["value"] == best["value"]
+    assert found["best"]["params"] == best["params"] and found["best"]["value"] == best["value"]
     assert found["metric"] == "ndcg@5" and len(found["trials"]) == 6
-    assert {3, 4, 5, 6} >= {trial["settings"]["num_leaves"] for trial in found["trials"]}
+    assert {3, 4, 5, 6} >= {trial["params"]["num_leaves"] for trial in found["trials"]}
     ranker = luce.load("best.luce")
     assert ranker.metric == "ndcg@5"
-    assert ranker.n_estimators == found["best"]["n_estimators"] == round(np.mean(best["iterations"]))
-    assert ranker.num_leaves == best["settings"]["num_leaves"] and ranker.objective.options["tol"] == 1e-8
+    assert ranker.n_estimators == found["best"]["n_estimators"] == round(np.mean(best["best_iterations"]))
+    assert ranker.num_leaves == best["params"]["num_leaves"] and ranker.objective.options["tol"] == 1e-8
     page = (place / "tuning.html").read_text()
     assert f"number {best['number']} has the best ndcg@5: {best['value']:.4f}" in re.sub(r"\s+", " ", page)
-    assert page.count("<svg") == 1 + bool(found["importance"]) + len(best["settings"])
+    assert page.count("<svg") == 1 + bool(found["importance"]) + len(best["params"])
     assert "min_<wbr>child_<wbr>samples" in page and "To repeat it" in page
     assert "http" not in page.split("Versions")[0].replace("http-equiv", "")
 
@@ -52,7 +54,7 @@ def test_the_same_command_goes_on(place):
     assert "Report: a[b].html" in first.stderr
     assert "trial  ndcg@10" in first.stdout and (place / "model.luce.study").exists()
     found = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--json")
-    assert "Going on with the trials in model.luce.study" in found.stderr
+    assert "Resuming with the trials in model.luce.study" in found.stderr
     assert len(json.loads(found.stdout)["trials"]) == 3
     error = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--seed", 1, code=1)
     assert "model.luce.study holds another study: its random_state was 0, now it is 1." in error
@@ -62,7 +64,7 @@ def test_validation_lists_and_another_model(place):
     luce.write(web_search(12, n_features=5, mean_length=12, seed=1).dataset, "vali.txt")
     words = ["--model", "linear", "--objective", "listmle", "--set", "max-iter=5", "--trials", 3, "--threads", 1]
     found = json.loads(call("judged.txt", "--validation", "vali.txt", *words, "--json").stdout)
-    assert set(found["best"]["settings"]) == {"reg_lambda", "depth"}
+    assert set(found["best"]["params"]) == {"reg_lambda", "depth"}
     best = luce.load("best.luce")
     assert best.score(luce.read("vali.txt")) == pytest.approx(found["best"]["value"], abs=1e-12)
     assert "stopped by the validation data" in (place / "tuning.html").read_text()
@@ -72,15 +74,14 @@ def test_tagged_rows():
     luce.write_tagged(tagged_documents(60, n_words=20, n_labels=8), "tagged.txt")
     words = ["--model", "labels", "--set", "epochs=2", "--set", "device=cpu", "--vary", "hidden_layer_sizes=4/8,4"]
     found = json.loads(call("tagged.txt", *words, "--folds", 2, "--trials", 2, "--threads", 1, "--json").stdout)
-    assert found["metric"] == "precision@5" and {
-        tuple(t["settings"]["hidden_layer_sizes"]) for t in found["trials"]
-    } <= {
+    assert found["metric"] == "precision@5" and {tuple(t["params"]["hidden_layer_sizes"]) for t in found["trials"]} <= {
         (4,),
         (8, 4),
     }
 
 
-def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch):
+def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch, capsys):
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which main sets for good
     told, fit = [], luce.LinearRanker.fit
 
     def until_the_fourth(self, *given, **more):
@@ -89,15 +90,21 @@ def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch):
             raise KeyboardInterrupt
         return fit(self, *given, **more)
 
+    def interrupted(*words):
+        monkeypatch.setattr(sys, "argv", ["luce", "tune", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 130
+        return capsys.readouterr().err
+
     monkeypatch.setattr(luce.LinearRanker, "fit", until_the_fourth)
     words = ["judged.txt", "--model", "linear", "--folds", 2, "--trials", 5, "--threads", 1]
-    result = call(*words, code=130)
-    assert "Interrupted after 1 trial." in result.stderr and luce.load("best.luce").n_features_in_ == 5
+    assert "Interrupted after 1 trial." in interrupted(*words) and luce.load("best.luce").n_features_in_ == 5
     told.extend([None] * 4)
     assert "Of 5 trials" in call(*words).stderr
     (place / "best.luce.study").unlink()
     told[:] = [None] * 3
-    assert "before there was a model" in call(*words, code=130).stderr
+    assert "before there was a model" in interrupted(*words)
 
 
 def test_a_trial_that_fails_is_told(monkeypatch):

@@ -1,5 +1,6 @@
-"""Comparisons: the figures are those of fits by hand, finished cells are kept, and a failure is one row's alone."""
+"""Comparisons: the values are those of fits by hand, results are cached, and a failure is one row's alone."""
 
+import itertools
 import json
 import multiprocessing
 import pickle
@@ -16,10 +17,9 @@ from luce.data import Dataset, concatenate, parts, rotations
 from luce.data.synthetic import web_search
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.experiments import workers
-from luce.experiments.comparison import compare_rankers
-from luce.experiments.kept import fingerprint
-from luce.experiments.memory import forget_peak, peak_bytes, present_bytes
-from luce.experiments.schedule import Schedule
+from luce.experiments.comparison import compare_rankers, seconds_left
+from luce.experiments.cost import forget_peak, peak_bytes, present_bytes
+from luce.experiments.fingerprint import fingerprint
 from luce.metrics import compare
 from luce.rankers.storage import open_model, save_model
 
@@ -39,13 +39,13 @@ def rankers():
 @pytest.fixture
 def fits(monkeypatch):
     """How often something is fitted."""
-    done, run = [], workers.run_cell
+    done, run = [], workers.run_fit
 
     def counted(estimator, fold, seed, **settings):
         done.append((repr(estimator), seed))
         return run(estimator, fold, seed, **settings)
 
-    monkeypatch.setattr(workers, "run_cell", counted)
+    monkeypatch.setattr(workers, "run_fit", counted)
     return done
 
 
@@ -81,7 +81,7 @@ def test_folds_may_be_given_and_lists_keep_their_names(data, rankers):
     own = clone(rankers["a"]).fit(train, validation=validation).predict(test)
     np.testing.assert_array_equal(found.scores["a"], own)
     assert found.results["a"].query_ids.equals(test.query_ids)
-    assert found.judged.document_ids == test.document_ids
+    assert found.test_data.document_ids == test.document_ids
     with pytest.raises(DataError, match="at least one fold"):
         compare_rankers(rankers, [])
     for wrong in ([train, test], [(train, test)], [(train, validation, None)]):
@@ -99,7 +99,7 @@ def test_values_of_a_list_are_averaged_over_seeds(data, rankers):
     assert found.spreads["a"]["ndcg@5"] == pytest.approx(by_seed.std(ddof=1))
     assert found.results["a"].means["ndcg@5"] == pytest.approx(by_seed.mean())
     by_list = one.groupby("query", sort=False)["value"].mean()
-    expected = dict(zip(found.judged.query_ids.to_pylist(), found.results["a"].values["ndcg@5"], strict=True))
+    expected = dict(zip(found.test_data.query_ids.to_pylist(), found.results["a"].values["ndcg@5"], strict=True))
     assert by_list.to_dict() == pytest.approx(expected, nan_ok=True)
     assert np.isnan(compare_rankers(rankers, data, METRICS, folds=3).spreads["a"]["ndcg@5"])
 
@@ -117,67 +117,67 @@ def test_the_long_table_holds_everything_once(data, rankers):
     assert medians.to_dict() == pytest.approx({name: cost.fit_seconds for name, cost in found.costs.items()})
 
 
-def test_finished_cells_are_kept_and_only_what_changed_is_done_anew(data, rankers, fits, tmp_path):
-    first = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
+def test_results_are_cached_and_only_what_changed_is_fitted_again(data, rankers, fits, tmp_path):
+    first = compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path)
     assert len(fits) == 6
     assert len(list(tmp_path.iterdir())) == 6  # and no copy of the data is left
-    alike(first, compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path))
-    again = compare_rankers(rankers, data, "err,ndcg", folds=3, keep=tmp_path)
+    alike(first, compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path))
+    again = compare_rankers(rankers, data, "err,ndcg", folds=3, cache_dir=tmp_path)
     assert len(fits) == 6
     assert (again.costs, again.histories) == (first.costs, first.histories)
     np.testing.assert_array_equal(again.importances["b"].values, first.importances["b"].values)
     compare_rankers(
-        rankers | {"b": luce.LinearRanker("listnet", reg_lambda=6.0, n_jobs=1)}, data, folds=3, keep=tmp_path
+        rankers | {"b": luce.LinearRanker("listnet", reg_lambda=6.0, n_jobs=1)}, data, folds=3, cache_dir=tmp_path
     )
     assert [name for name, _ in fits[6:]] == [repr(luce.LinearRanker("listnet", reg_lambda=6.0, n_jobs=1))] * 3
-    compare_rankers(rankers, data, folds=3, seeds=2, keep=tmp_path)
+    compare_rankers(rankers, data, folds=3, seeds=2, cache_dir=tmp_path)
     assert [seed for _, seed in fits[9:]] == [1] * 6
     other = Dataset(data.features, np.where(np.arange(data.n_rows) == 0, 4, data.labels), data.offsets)
-    compare_rankers(rankers, other, folds=3, keep=tmp_path)
+    compare_rankers(rankers, other, folds=3, cache_dir=tmp_path)
     assert len(fits) == 15 + 6
-    compare_rankers({"a": luce.LinearRanker("listmle", n_jobs=2)}, data, folds=3, keep=tmp_path)
+    compare_rankers({"a": luce.LinearRanker("listmle", n_jobs=2)}, data, folds=3, cache_dir=tmp_path)
     assert len(fits) == 21 + 3  # it takes another time
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "other key", "other rows", "not a number", "not a name"])
-def test_a_damaged_cell_is_done_anew_with_a_word(data, rankers, fits, tmp_path, damage):
-    first = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
-    cells = sorted(tmp_path.iterdir())
-    manifest, arrays = open_model(cells[0], ("cell",))
+def test_a_damaged_result_is_computed_again_with_a_warning(data, rankers, fits, tmp_path, damage):
+    first = compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path)
+    files = sorted(tmp_path.iterdir())
+    manifest, arrays = open_model(files[0], ("fit",))
     if damage in ("cut", "empty"):
-        cells[0].write_bytes(cells[0].read_bytes()[: 100 if damage == "cut" else 0])
+        files[0].write_bytes(files[0].read_bytes()[: 100 if damage == "cut" else 0])
     elif damage == "other key":
         lists = manifest["key"]["data"]
-        twin = next(cell for cell in cells[1:] if open_model(cell, ("cell",))[0]["key"]["data"] == lists)
-        cells[0].write_bytes(twin.read_bytes())  # of the other ranker on the same lists
+        twin = next(file for file in files[1:] if open_model(file, ("fit",))[0]["key"]["data"] == lists)
+        files[0].write_bytes(twin.read_bytes())  # of the other ranker on the same lists
     elif damage == "not a name":
         names = [10**30, *manifest["importance"]["names"][1:]]
-        save_model(cells[0], manifest | {"importance": manifest["importance"] | {"names": names}}, arrays)
+        save_model(files[0], manifest | {"importance": manifest["importance"] | {"names": names}}, arrays)
     else:
         scores = arrays["scores"][1:] if damage == "other rows" else arrays["scores"] * np.nan
-        save_model(cells[0], manifest, arrays | {"scores": scores})
-    with pytest.warns(LuceWarning, match="A kept cell of . is done anew"):
-        alike(first, compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path))
+        save_model(files[0], manifest, arrays | {"scores": scores})
+    with pytest.warns(LuceWarning, match="A cached result of . is computed again"):
+        alike(first, compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path))
     assert len(fits) == 7
-    compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
+    compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path)
     assert len(fits) == 7
 
 
 def test_an_interrupted_comparison_goes_on(data, rankers, fits, tmp_path, monkeypatch):
     unbroken = compare_rankers(rankers, data, METRICS, folds=3)
-    run = workers.run_cell
+    run = workers.run_fit
 
     def interrupted(*arguments, **settings):
         if len(fits) == 6 + 4:
             raise KeyboardInterrupt
         return run(*arguments, **settings)
 
-    monkeypatch.setattr(workers, "run_cell", interrupted)
+    monkeypatch.setattr(workers, "run_fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
-    assert len(list(tmp_path.glob("*.cell"))) == len(list(tmp_path.iterdir())) == 4
-    monkeypatch.setattr(workers, "run_cell", run)
-    alike(unbroken, compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path))
+        compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path)
+    assert len(list(tmp_path.glob("*.fit"))) == len(list(tmp_path.iterdir())) == 4
+    monkeypatch.setattr(workers, "run_fit", run)
+    alike(unbroken, compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path))
     assert len(fits) == 12
 
 
@@ -234,34 +234,34 @@ def test_copies_of_the_data_go_with_the_last_that_uses_them(data, rankers, tmp_p
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        compare_rankers(rankers, broken(), keep=tmp_path / "broken")
+        compare_rankers(rankers, broken(), cache_dir=tmp_path / "broken")
     assert not list(tmp_path.iterdir())
     (tmp_path / "data-of-a-run-that-was-killed.luce-data").touch()
     inside = []
 
     def meanwhile(news):
         if not inside:
-            inside.append(compare_rankers({"b": rankers["b"]}, data, METRICS, folds=3, keep=tmp_path))
+            inside.append(compare_rankers({"b": rankers["b"]}, data, METRICS, folds=3, cache_dir=tmp_path))
 
-    found = compare_rankers({"a": rankers["a"]}, data, METRICS, folds=3, keep=tmp_path, callback=meanwhile)
+    found = compare_rankers({"a": rankers["a"]}, data, METRICS, folds=3, cache_dir=tmp_path, callback=meanwhile)
     assert (list(found.results), list(inside[0].results)) == (["a"], ["b"])
-    assert len(list(tmp_path.glob("*.cell"))) == len(list(tmp_path.iterdir())) == 6
+    assert len(list(tmp_path.glob("*.fit"))) == len(list(tmp_path.iterdir())) == 6
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match=r"cannot be kept in .*file"):
-        compare_rankers(rankers, data, folds=3, keep=tmp_path / "file")
+    with pytest.raises(DataError, match=r"cannot be cached in .*file"):
+        compare_rankers(rankers, data, folds=3, cache_dir=tmp_path / "file")
 
 
-def test_warnings_are_told_once_with_the_name(data):
+def test_warnings_are_given_once_with_the_name(data):
     flat = Dataset(np.ones_like(data.features), data.labels, data.offsets)
-    with pytest.warns(LuceWarning) as told:
+    with pytest.warns(LuceWarning) as caught:
         compare_rankers({"trees": luce.TreeRanker(n_estimators=3, n_jobs=1)}, flat, folds=3)
-    texts = [str(warning.message) for warning in told]
+    texts = [str(warning.message) for warning in caught]
     assert len(set(texts)) == len(texts)
     assert all(text.startswith("trees: No tree can split") for text in texts)
 
 
-def test_processes_of_their_own_give_the_same_and_a_killed_one_is_told(data, rankers, tmp_path):
-    here = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path)
+def test_processes_of_their_own_give_the_same_and_a_killed_one_is_reported(data, rankers, tmp_path):
+    here = compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path)
     seen, others = [], multiprocessing.active_children()
 
     def kill(news):
@@ -271,25 +271,25 @@ def test_processes_of_their_own_give_the_same_and_a_killed_one_is_told(data, ran
                 status = Path(f"/proc/{child.pid}/status").read_text()
                 blocked = int(status.partition("SigBlk:")[2].split()[0], 16) >> (signal.SIGINT - 1) & 1
                 assert blocked or not child.is_alive()
-            if news.method == "b":
+            if news.ranker == "b":
                 child.kill()
 
-    # Kept cells whose memory is not known are done anew where it can be measured.
-    apart = compare_rankers(rankers, data, METRICS, folds=3, keep=tmp_path, apart=True, callback=kill)
-    np.testing.assert_array_equal(here.scores["a"], apart.scores["a"])
-    assert list(apart.results) == ["a"]
-    assert "SIGKILL" in apart.failures["b"] and "memory" in apart.failures["b"]
+    # Cached results whose memory is not known are computed again where it can be measured.
+    isolated = compare_rankers(rankers, data, METRICS, folds=3, cache_dir=tmp_path, isolate=True, callback=kill)
+    np.testing.assert_array_equal(here.scores["a"], isolated.scores["a"])
+    assert list(isolated.results) == ["a"]
+    assert "SIGKILL" in isolated.failures["b"] and "memory" in isolated.failures["b"]
     assert np.isnan(here.costs["a"].peak_bytes)
     assert {news.total for news in seen} == {6}
     assert max(news.done for news in seen) == 3
     if sys.platform in ("linux", "darwin"):
-        assert 1e6 < apart.costs["a"].peak_bytes < 1e9
+        assert 1e6 < isolated.costs["a"].peak_bytes < 1e9
 
 
-def test_a_process_that_ends_without_a_word_is_told(data, rankers, monkeypatch):
-    monkeypatch.setattr(workers, "_child", slice)  # takes the three arguments and does nothing
+def test_a_process_that_ends_without_a_message_is_reported(data, rankers, monkeypatch):
+    monkeypatch.setattr(workers, "_child", itertools.chain)  # takes the arguments and does nothing
     with pytest.raises(DataError, match="a: Its process ended too early, with status 0"):
-        compare_rankers({"a": rankers["a"]}, data, METRICS, folds=3, apart=True)
+        compare_rankers({"a": rankers["a"]}, data, METRICS, folds=3, isolate=True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is resident now, and forgets a peak")
@@ -304,20 +304,16 @@ def test_the_peak_is_what_was_held_since_it_was_forgotten():
     assert peak_bytes() - present_bytes() < more.nbytes
 
 
-def test_time_left_is_that_of_the_methods_own_cells():
-    told = []
-    schedule = Schedule({"quick": 2, "slow": 3}, told.append)
-    schedule.tell("quick")
-    assert np.isnan(told[-1].seconds_left)
-    schedule.finished("quick", 1.0)
-    assert schedule.left() == 1 + 3 * 1
-    schedule.finished("slow", 11.0)
-    assert schedule.left() == 1 + 2 * 11
-    schedule.tell("slow")
-    assert (told[-1].done, told[-1].total, told[-1].share) == (2, 5, 0.4)
-    assert 22 < told[-1].seconds_left <= 23
-    schedule.failed("slow")
-    assert schedule.left() == 1
+def test_time_left_is_that_of_the_rankers_own_fits(data, rankers, tmp_path):
+    totals, seen = {"quick": 2, "slow": 3}, []
+    assert np.isnan(seconds_left({"quick": [], "slow": []}, totals))
+    assert seconds_left({"quick": [1.0], "slow": []}, totals) == 1 + 3 * 1
+    assert seconds_left({"quick": [1.0], "slow": [11.0]}, totals) == 1 + 2 * 11
+    assert seconds_left({"quick": [1.0], "slow": [11.0]}, totals | {"slow": 1}) == 1
+    compare_rankers({"a": rankers["a"]}, data, folds=3, cache_dir=tmp_path)
+    compare_rankers(rankers, data, folds=3, cache_dir=tmp_path, callback=seen.append)
+    assert [(news.done, news.total, news.ranker) for news in seen] == [(3, 6, "b")]
+    assert 0 < seen[0].seconds_left < 60
 
 
 def test_a_fingerprint_sees_all_that_is_learned_from():

@@ -1,9 +1,13 @@
 """Tuning: declared ranges that hold, trials that repeat, studies that go on, failures that are told, a best that is."""
 
-import json
+import contextlib
 import os
 import pickle
 import re
+import signal
+import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import optuna
@@ -13,8 +17,8 @@ from sklearn.base import clone
 import luce
 from luce.data.splits import parts
 from luce.data.synthetic import tagged_documents, web_search
+from luce.experiments.cross_validation import CrossValidation
 from luce.experiments.tuning import tune
-from luce.experiments.tuning_judge import SPAN, Judge, falls_behind
 from luce.experiments.tuning_space import space_of
 from luce.objectives import OBJECTIVES
 from luce.options import Choice, Range
@@ -43,8 +47,8 @@ def linear(**more):
     return luce.LinearRanker("listnet", n_jobs=1, **{"max_iter": 8, **more})
 
 
-def told(found):
-    return [(trial.state, trial.settings, trial.figures) for trial in found.trials]
+def outcome(found):
+    return [(trial.state, trial.params, trial.fold_scores) for trial in found.trials]
 
 
 SEARCH_SPACE = [
@@ -138,30 +142,30 @@ def test_the_value_is_the_mean_over_folds_and_the_model_is_fitted_on_all_lists()
     found = tune(ranker, LISTS, trials=3, folds=4, seed=5)
     held_out = parts(LISTS, 4, seed=5)
     for trial in found.trials:
-        for part, figure, iteration in zip(held_out, trial.figures, trial.iterations, strict=True):
+        for part, figure, iteration in zip(held_out, trial.fold_scores, trial.best_iterations, strict=True):
             rest = np.flatnonzero(~np.isin(LISTS.query_ids.to_pylist(), part.query_ids.to_pylist()))
-            fitted = clone(ranker).set_params(**trial.settings).fit(LISTS.take(rest), validation=part)
+            fitted = clone(ranker).set_params(**trial.params).fit(LISTS.take(rest), validation=part)
             assert figure == pytest.approx(luce.evaluate(fitted.predict(part), part, "ndcg@10").means["ndcg@10"])
             assert iteration == fitted.best_iteration_
-        assert trial.value == pytest.approx(np.mean(trial.figures))
+        assert trial.value == pytest.approx(np.mean(trial.fold_scores))
     best = max(found.trials, key=lambda trial: trial.value)
     assert found.best == best and found.ranked[0] == best
-    rounds = round(np.mean(best.iterations))
-    again = clone(ranker).set_params(**best.settings, n_estimators=rounds).fit(LISTS)
+    rounds = round(np.mean(best.best_iterations))
+    again = clone(ranker).set_params(**best.params, n_estimators=rounds).fit(LISTS)
     assert (found.best_ranker.predict(LISTS) == again.predict(LISTS)).all()
 
 
 def test_with_validation_the_model_is_the_one_that_was_judged():
     train, validation = LISTS.take(np.arange(30)), LISTS.take(np.arange(30, 40))
     found = tune(luce.TreeRanker(n_estimators=10, n_jobs=1), train, validation=validation, trials=3)
-    assert len(found.best.figures) == 1
+    assert len(found.best.fold_scores) == 1
     assert found.best_ranker.score(validation) == found.best.value
     assert found.best_ranker.history_[0].keys() >= {"validation"}
 
 
 def test_a_poor_start_is_mended():
     found = tune(luce.TreeRanker(num_leaves=3, n_estimators=8, learning_rate=0.02, n_jobs=1), LISTS, trials=12, folds=2)
-    assert found.trials[0].settings["num_leaves"] == 3 and found.trials[0].settings["learning_rate"] == 0.02
+    assert found.trials[0].params["num_leaves"] == 3 and found.trials[0].params["learning_rate"] == 0.02
     assert found.best.value > found.trials[0].value + 0.01
     assert found.importance and sum(found.importance.values()) == pytest.approx(1)
     table = found.table()
@@ -177,8 +181,8 @@ def test_lower_may_be_better():
 
 def test_the_same_seed_gives_the_same_trials_and_another_gives_others():
     first, again, other = (tune(linear(), LISTS, trials=5, folds=2, seed=seed) for seed in (1, 1, 2))
-    assert told(first) == told(again)
-    assert [t.settings for t in first.trials[1:]] != [t.settings for t in other.trials[1:]]
+    assert outcome(first) == outcome(again)
+    assert [t.params for t in first.trials[1:]] != [t.params for t in other.trials[1:]]
 
 
 class Killed(BaseException):
@@ -189,7 +193,7 @@ def stop_at(number, error):
     """A callback that raises once in the middle of a trial."""
 
     def callback(progress):
-        if progress.words.startswith(f"trial {number} of") and progress.ended is None:
+        if progress.message.startswith(f"trial {number} of") and progress.trial is None:
             raise error
 
     return callback
@@ -202,16 +206,12 @@ def test_a_study_goes_on_after_a_crash_as_if_there_had_been_none(tmp_path, monke
         tune(ranker, LISTS, trials=9, storage=path, callback=stop_at(1, Killed), **more)
     with pytest.raises(Killed):
         tune(ranker, LISTS, trials=9, storage=path, callback=stop_at(7, Killed), **more)
-    with open(path, "ab") as journal:
-        journal.write(b'{"op_code": 6, "trial_')  # the crash came in the middle of a line
-    (tmp_path / "night.study.lock").touch()
     monkeypatch.setattr(pickle, "loads", lambda *_: pytest.fail("a study is unpickled"))
     resumed = tune(ranker, LISTS, trials=9, storage=path, **more)
-    assert told(resumed) == told(tune(ranker, LISTS, trials=9, **more))
+    assert outcome(resumed) == outcome(tune(ranker, LISTS, trials=9, **more))
     assert len({trial.number for trial in resumed.trials}) == 9
-    assert told(tune(ranker, LISTS, trials=9, storage=path, **more)) == told(resumed)
+    assert outcome(tune(ranker, LISTS, trials=9, storage=path, **more)) == outcome(resumed)
     assert len(tune(ranker, LISTS, trials=10, storage=path, **more).trials) == 10
-    assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
 @pytest.mark.parametrize(
@@ -245,11 +245,13 @@ def test_threads_may_change_when_a_study_goes_on(tmp_path):
 
 def test_files_that_hold_no_study_are_refused(tmp_path):
     (tmp_path / "words").write_text("not a study\n")
-    (tmp_path / "other").write_text('{"op_code": 4, "study_id": 7}\n')
-    own = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / "own")))
-    study = optuna.create_study(storage=own, study_name="luce", direction="maximize")
-    study.tell(study.ask(), 1.0)
-    for name, error in {"words": "not hold a whole study", "other": "whole study", "own": "none of ours"}.items():
+    edit(tmp_path / "other", "CREATE TABLE songs (title TEXT)")
+    for file, name in {"own": "luce", "named": "mine"}.items():
+        study = optuna.create_study(storage=f"sqlite:///{tmp_path / file}", study_name=name, direction="maximize")
+        study.tell(study.ask(), 1.0)
+    foreign = "an Optuna study that Luce did not write"
+    errors = {"words": "complete study", "other": "database of something else", "own": foreign, "named": foreign}
+    for name, error in errors.items():
         before = (tmp_path / name).read_bytes()
         with pytest.raises(luce.DataError, match=error):
             tune(linear(), LISTS, trials=1, storage=tmp_path / name)
@@ -258,35 +260,59 @@ def test_files_that_hold_no_study_are_refused(tmp_path):
         tune(linear(), LISTS, trials=1, storage=tmp_path / "nowhere" / "study")
 
 
+def edit(path, statement):
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
 @pytest.mark.parametrize(
-    ("old", "new"),
+    "statement",
     [
-        ('"op_code":0', '"op_code":77'),
-        ('"seconds":', '"seconds":[],"x":'),
-        ('"values":[', '"values":["x",'),
-        ('"iterations":[', '"iterations":["x",'),
-        ('"figures":', '"figures":7,"x":'),
-        ('"param_value_internal":', '"param_value_internal":1e9,"x":'),
+        "UPDATE trial_values SET value = 'x'",
+        "UPDATE trial_params SET param_value = 1e9",
+        "DROP TABLE trial_params",
+        "UPDATE trial_user_attributes SET value_json = '[]' WHERE key = 'seconds'",
+        "UPDATE trial_user_attributes SET value_json = '7' WHERE key = 'fold_scores'",
+        """UPDATE trial_user_attributes SET value_json = '["x"]' WHERE key = 'best_iterations'""",
+        "UPDATE trial_user_attributes SET value_json = '[]' WHERE key = 'best_iterations'",
     ],
 )
-def test_a_study_that_was_changed_is_refused(tmp_path, old, new):
+def test_a_study_that_was_changed_is_refused(tmp_path, statement):
     path = tmp_path / "one.study"
     tune(linear(), LISTS, trials=1, folds=2, storage=path)
-    text = path.read_text()
-    lines = [json.dumps(json.loads(line), separators=(",", ":")) for line in text.splitlines()]
-    changed = [json.loads(line.replace(old, new)) for line in lines]
-    assert [json.dumps(line, separators=(",", ":")) for line in changed] != lines
-    path.write_text("".join(json.dumps(line) + "\n" for line in changed))
-    with pytest.raises(luce.DataError, match=r"one.study does not hold a whole study: .*Name another file"):
+    edit(path, statement)
+    with pytest.raises(luce.DataError, match=r"one.study does not hold a complete study: .*Name another file"):
         tune(linear(), LISTS, trials=1, folds=2, storage=path)
 
 
-def test_a_blank_line_after_a_study_is_refused(tmp_path):
+@pytest.mark.parametrize("damage", [lambda old: old[: len(old) // 2], lambda old: b"\0" * 100 + old[100:]])
+def test_a_damaged_study_is_refused(tmp_path, damage):
     path = tmp_path / "one.study"
     tune(linear(), LISTS, trials=1, folds=2, storage=path)
-    path.write_bytes(path.read_bytes() + b"\n")
-    with pytest.raises(luce.DataError, match=r"one.study does not hold a whole study"):
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(luce.DataError, match=r"one.study does not hold a complete study"):
         tune(linear(), LISTS, trials=2, folds=2, storage=path)
+
+
+KILLED = """
+import os, signal, sys, luce
+from luce.data.synthetic import web_search
+def callback(progress):
+    if progress.message.startswith("trial 3 of") and progress.trial is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+data = web_search(40, n_features=6, mean_length=14, seed=3).dataset
+ranker = luce.LinearRanker("listnet", n_jobs=1, max_iter=8)
+luce.tune(ranker, data, trials=4, folds=2, storage=sys.argv[1], callback=callback)
+"""
+
+
+@pytest.mark.multiprocess
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_study_is_resumed_after_kill_9(tmp_path):
+    path = tmp_path / "one.study"
+    assert subprocess.run([sys.executable, "-c", KILLED, path]).returncode == -signal.SIGKILL
+    resumed = tune(linear(), LISTS, trials=4, folds=2, storage=path)
+    assert outcome(resumed) == outcome(tune(linear(), LISTS, trials=4, folds=2))
 
 
 def test_two_tunings_do_not_share_a_study(tmp_path):
@@ -328,34 +354,23 @@ class Touchy(luce.LinearRanker):
 def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
     ended = []
     more = {"trials": 8, "folds": 2, "storage": tmp_path / "s"}
-    found = tune(Touchy("listnet", n_jobs=1), LISTS, **more, callback=lambda step: ended.append(step.ended))
+    found = tune(Touchy("listnet", n_jobs=1), LISTS, **more, callback=lambda step: ended.append(step.trial))
     failed = [trial for trial in found.trials if trial.state == "failed"]
     assert failed and all(trial.error.endswith("is too much") and np.isnan(trial.value) for trial in failed)
     assert [trial for trial in ended if trial] == list(found.trials)
-    assert len(found.trials) == 8 and found.best.settings["reg_lambda"] <= 1
-    assert told(tune(Touchy("listnet", n_jobs=1), LISTS, **more)) == told(found), "failed trials are not tried again"
+    assert len(found.trials) == 8 and found.best.params["reg_lambda"] <= 1
+    assert outcome(tune(Touchy("listnet", n_jobs=1), LISTS, **more)) == outcome(found), (
+        "failed trials are not tried again"
+    )
 
 
 def test_where_all_fail_the_reason_is_given():
     with pytest.raises(
-        luce.OptionError, match=r"The first 3 trials failed, the last of them so: reg_lambda = .* is too much"
+        luce.OptionError, match=r"The first 3 trials failed, the last of them with: reg_lambda = .* is too much"
     ):
         tune(
             Touchy("listnet", reg_lambda=2.0, n_jobs=1), LISTS, trials=9, folds=2, vary={"reg_lambda": Range(1.5, 9.0)}
         )
-
-
-def test_what_falls_behind():
-    others = [{SPAN - 1: value, 2 * SPAN - 1: 10 * value} for value in (0.1, 0.2, 0.3, 0.4, 0.5)]
-    assert [falls_behind(value, SPAN - 1, others, True) for value in (0.15, 0.2, 0.9)] == [True, False, False]
-    assert [falls_behind(value, SPAN - 1, others, False) for value in (0.15, 0.4, 0.45)] == [False, False, True]
-    assert [falls_behind(value, 2 * SPAN - 1, others, True) for value in (1.5, 2.0)] == [True, False]
-    assert not falls_behind(0.0, SPAN - 1, others[:4], True), "too few to tell"
-    pruned = [{SPAN - 1: 0.9}] * 5
-    assert not falls_behind(0.0, 2 * SPAN - 1, pruned, True), "none of them came so far"
-    assert not falls_behind(0.0, 2, [{1: 0.9}] * 5, True), "none of them came so far in the same fold"
-    quick = [{1: 0.5, SPAN - 1: 0.5}] * 5
-    assert falls_behind(0.4, 3, quick, True), "a fit that had ended keeps what it had reached"
 
 
 def test_trials_that_fall_behind_are_given_up():
@@ -364,7 +379,7 @@ def test_trials_that_fall_behind_are_given_up():
     states = [trial.state for trial in pruned.trials]
     assert "pruned" in states[5:] and set(states[:5]) == {"complete"}
     assert {trial.state for trial in whole.trials} == {"complete"}
-    assert all(np.isnan(trial.value) and not trial.figures for trial in pruned.trials if trial.state == "pruned")
+    assert all(np.isnan(trial.value) and not trial.fold_scores for trial in pruned.trials if trial.state == "pruned")
 
 
 def test_a_single_fit_is_given_up_by_its_iterations():
@@ -380,9 +395,9 @@ def test_networks_are_tuned(kind):
     ranker = made(kind)
     found = tune(ranker, data_of(ranker), trials=3, folds=2)
     assert {trial.state for trial in found.trials} == {"complete"}
-    assert all(isinstance(trial.settings["hidden_layer_sizes"], tuple) for trial in found.trials)
-    assert found.best_ranker.hidden_layer_sizes == found.best.settings["hidden_layer_sizes"]
-    assert found.best_ranker.epochs == found.best.rounds
+    assert all(isinstance(trial.params["hidden_layer_sizes"], tuple) for trial in found.trials)
+    assert found.best_ranker.hidden_layer_sizes == found.best.params["hidden_layer_sizes"]
+    assert found.best_ranker.epochs == found.best.mean_iteration
 
 
 def test_optuna_is_left_as_it_was(capfd):
@@ -394,7 +409,7 @@ def test_optuna_is_left_as_it_was(capfd):
 
 def test_a_trial_is_judged_by_the_best_of_its_iterations_so_far():
     ranker = linear(optimizer="gradient-descent", learning_rate=30.0, max_iter=12)
-    judge, reports = Judge(ranker, LISTS.take(np.arange(25)), LISTS.take(np.arange(25, 40)), 2, 0), []
-    judge.figures({}, lambda *report: reports.append(report))
-    values = [value for _, _, value, ended in reports if not ended]
+    scorer, steps = CrossValidation(ranker, LISTS.take(np.arange(25)), LISTS.take(np.arange(25, 40)), 2, 0), []
+    scorer.scores({}, lambda *step: steps.append(step))
+    values = [value for _, fraction, value in steps if fraction < 1]
     assert len(values) == 12 and values == sorted(values)

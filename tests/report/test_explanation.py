@@ -6,7 +6,14 @@ import pytest
 import luce
 from luce.rankers.importance import Importance
 from luce.report import SECTIONS, Report, explanation
-from luce.report.explanation import Explained, ExplainedList, Part, explained_list, importance_rows, write_explanation
+from luce.report.explanation import (
+    Contribution,
+    ExplainedItem,
+    ExplainedList,
+    explained_list,
+    importance_rows,
+    write_explanation,
+)
 
 WORDS = {"title": "T", "summary": "S", "command": "luce explain", "settings": {}}
 
@@ -36,30 +43,32 @@ def test_the_top_of_a_list(data, found):
     assert [item.document for item in found.items] == [f"row {row}" for row in rows[:3]]
     for place, item in enumerate(found.items):
         assert item.rank == place + 1 and item.label == data.labels[item.row]
-        assert found.mean + sum(part.contribution for part in item.parts) == pytest.approx(item.score)
-        assert [part.value for part in item.parts] == data.features[item.row].tolist()
+        assert found.mean + sum(each.contribution for each in item.contributions) == pytest.approx(item.score)
+        assert [each.value for each in item.contributions] == data.features[item.row].tolist()
 
 
 def test_small_parts_are_put_together():
-    parts = [Part(str(i), 1.0, value) for i, value in enumerate([0.1, -5.0, 3.0, 0.2, -0.4])]
-    item = Explained(1, "d", 0, 0.0, 1.0, parts)
-    assert [part.feature for part in item.shown(2)] == ["1", "2", "3 others"]
+    contributions = [Contribution(str(i), 1.0, value) for i, value in enumerate([0.1, -5.0, 3.0, 0.2, -0.4])]
+    item = ExplainedItem(1, "d", 0, 0.0, 1.0, contributions)
+    assert [each.feature for each in item.shown(2)] == ["1", "2", "3 others"]
     assert item.shown(2)[-1].contribution == pytest.approx(-0.1)
-    assert [part.feature for part in item.shown(4)] == ["1", "2", "4", "3", "0"]
-    other = Explained(2, "e", 1, 0.0, 0.0, [part._replace(contribution=10.0 * (part.feature == "4")) for part in parts])
+    assert [each.feature for each in item.shown(4)] == ["1", "2", "4", "3", "0"]
+    other = ExplainedItem(
+        2, "e", 1, 0.0, 0.0, [each._replace(contribution=10.0 * (each.feature == "4")) for each in contributions]
+    )
     rows = ExplainedList(0, "q", 2, 0.0, [item, other]).by_feature(2)
     assert [name for name, _ in rows] == ["4", "1", "3 others"]
-    assert [part.contribution for part in rows[0][1]] == [-0.4, 10.0]
-    assert [part.contribution for part in rows[2][1]] == pytest.approx([3.3, 0.0])
+    assert [each.contribution for each in rows[0][1]] == [-0.4, 10.0]
+    assert [each.contribution for each in rows[2][1]] == pytest.approx([3.3, 0.0])
     assert len(ExplainedList(0, "q", 2, 0.0, [item, other]).by_feature(4)) == 5
 
 
 def test_a_value_of_a_feature_that_a_transform_made_is_not_told(data):
     ranker = luce.LinearRanker(transforms=("fill", "second-order"), n_jobs=1).fit(data)
-    parts = explained_list(ranker, data, 0, top=1).items[0].parts
-    assert len(parts) > 11
-    assert not np.isnan([part.value for part in parts[1:11]]).any()
-    assert np.isnan([part.value for part in parts[11:]]).all()
+    contributions = explained_list(ranker, data, 0, top=1).items[0].contributions
+    assert len(contributions) > 11
+    assert not np.isnan([each.value for each in contributions[1:11]]).any()
+    assert np.isnan([each.value for each in contributions[11:]]).all()
 
 
 def test_the_page_of_a_list(found, tmp_path):
@@ -100,7 +109,7 @@ def test_pictures_keep_to_the_page(found):
 
 
 def test_nothing_to_tell_apart_is_drawn_too():
-    still = Explained(1, "d", 0, 0.0, np.nan, [Part("a", np.nan, 0.0)])
+    still = ExplainedItem(1, "d", 0, 0.0, np.nan, [Contribution("a", np.nan, 0.0)])
     assert "grade –" in explanation.item_picture(still, 0.0).description
 
 
@@ -117,8 +126,8 @@ def test_the_features_of_several_rankers_in_a_report(contents):
         "first, ndcg@10 lost, most important first",
         "second, Gain of its splits, most important first",
     ]
-    assert section["shuffled"] == ["ndcg@10"] and section["trees"]
+    assert "lost of ndcg@10 when" in section["note"] and "what the trees learned from" in section["note"]
     weights = Importance("size of the weight", ("a",), np.array([1.0]))
     section = SECTIONS["features"].gather(Report(**contents, importances={"linear": weights}))
-    assert section["shuffled"] == [] and not section["trees"]
+    assert not section["note"]
     assert "linear, size of the weight, most" in section["pictures"][0].description

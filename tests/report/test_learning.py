@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from luce.errors import OptionError
-from luce.report.multiples import Curve, scale
+from luce.report.curves import LearningCurve, scale
 
 NAN, INF = math.nan, math.inf
 
@@ -16,8 +16,8 @@ def test_the_best_iteration_is_that_of_the_validation_metric(page):
     made = page(histories={"a": history}, validation_metric="ndcg@10")
     assert "ran to iteration 2; ndcg@10 was best at iteration 1: 0.7000" in made.sections["learning"]
     assert made.pictures[:2] == [
-        "ndcg@10 by iteration: from 0.1000 at iteration 0 to 0.7000 at iteration 2; best iteration 1.",
-        "loss by iteration: from 3.0000 at iteration 0 to 1.0000 at iteration 2; best iteration 1.",
+        "a: best ndcg@10 0.7000 at iteration 1, the last of 3 is 0.7000.",
+        "a: best loss 2.0000 at iteration 1, the last of 3 is 1.0000.",
     ]
     lower = page(histories={"a": history}, validation_metric="arp").sections["learning"]
     assert "arp was best at iteration 0: 0.1000" in lower
@@ -27,7 +27,7 @@ def test_loss_decides_where_nothing_was_validated(page):
     history = [{"iteration": 10 * i, "loss": loss} for i, loss in enumerate([INF, 2.0, 2.5, NAN])]
     made = page(histories={"a": history})
     assert "ran to iteration 30; loss was best at iteration 10: 2.0000" in made.sections["learning"]
-    assert len([text for text in made.pictures if "best iteration" in text]) == 1
+    assert len([text for text in made.pictures if ": best " in text]) == 1
 
 
 def test_validation_measured_now_and_then(page):
@@ -63,7 +63,7 @@ def test_history_without_an_iteration_is_refused(page):
 @pytest.mark.parametrize("metric, sign", [("ndcg@10", 1), ("arp", -1)])
 def test_the_scale_of_small_pictures_holds_the_best_of_each(metric, sign):
     iterations, steps = np.arange(40.0), np.log1p(np.arange(40.0))
-    rows = [Curve(name, metric, iterations, sign * factor * steps, 39) for name, factor in (("a", 1), ("b", 2))]
+    rows = [LearningCurve(name, metric, iterations, sign * factor * steps, 39) for name, factor in (("a", 1), ("b", 2))]
     low, high = scale(rows)
     for row in rows:
         assert low < row.values[row.best] < high, "the last is the best"

@@ -10,13 +10,12 @@ from luce.errors import OptionError
 from luce.metrics import compare, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Report
-from luce.report.depth import depth
+from luce.report.curves import depth
 from luce.report.differences import changes, chosen_lists, differences
-from luce.report.exposure import attention
-from luce.report.leader import leading
+from luce.report.exposure import attention, attention_section
 from luce.report.lists import lists as lists_section
 from luce.report.lists import together
-from luce.report.merit import merit
+from luce.report.results import leading
 
 NAN = np.nan
 
@@ -178,15 +177,15 @@ def test_lists_that_nothing_scored(page, report, data):
     words = {name: getattr(given, name) for name in ("dataset", "results", "comparisons")}
     made = page(**words, scores={**given.scores, "good": hole})
     assert f"list-{worst}" in [each["id"] for each in made.all("article")]
-    assert "depth" in made.sections and "merit" in made.sections
+    assert "depth" in made.sections and "attention" in made.sections
 
 
 def test_depth_is_what_evaluate_says(report, data):
     given = report(base=2, good=1)
     found = depth(given)
-    assert found["metric"] == "ndcg" and found["columns"] == [1, 3, 5, 10, 20]
+    assert found["metric"] == "ndcg" and len(found["means"]["good"]) == 20
     expected = evaluate(given.scores["good"], data, "ndcg@1, ndcg@3, ndcg@5, ndcg@10, ndcg@20", n_bootstrap=0)
-    assert found["rows"]["good"] == pytest.approx(list(expected.means.values()))
+    assert found["means"]["good"][[0, 2, 4, 9, 19]] == pytest.approx(list(expected.means.values()))
     assert len(found["pictures"]) == 1 and not found["small"]
     many = depth(report(**{f"r{i}": 1 + i for i in range(5)}))
     assert len(many["pictures"]) == 5 and many["small"]
@@ -199,7 +198,7 @@ def test_depth_counts_lists_as_the_results_do(data):
     results = {"a": evaluate(scores, some, "ndcg@2", empty=0, n_bootstrap=0)}
     words = {"title": "T", "summary": "S", "command": "C", "dataset": some}
     found = depth(Report(**words, results=results, scores={"a": scores}))
-    assert found["columns"] == [1, 3] and found["rows"]["a"][1] == pytest.approx(0.5 / np.log2(3))
+    assert len(found["means"]["a"]) == 3 and found["means"]["a"][2] == pytest.approx(0.5 / np.log2(3))
 
 
 def test_a_measure_of_the_users_own_has_no_depth(page, results):
@@ -210,13 +209,13 @@ def test_a_measure_of_the_users_own_has_no_depth(page, results):
 
 
 def test_exposure_of_the_leader_beside_the_rival(report, data, monkeypatch):
-    found = merit(report(base=9, good=0.1))
-    assert (found["name"], found["rival"], found["drawn"]) == ("good", "base", None)
+    found = attention_section(report(base=9, good=0.1))
+    assert (found["name"], found["rival"], found["sampled"]) == ("good", "base", None)
     (highest, base) = found["tables"]["Grade"][-1]
     assert highest.of_attention > base > 0 and len(found["pictures"]) == 2
-    monkeypatch.setattr("luce.report.merit.ITEMS", data.n_rows // 2)
-    fewer = merit(report(base=9, good=0.1))
-    assert fewer["drawn"] == 10, "every third list: half of the rows and no more"
+    monkeypatch.setattr("luce.report.exposure.ITEMS", data.n_rows // 2)
+    fewer = attention_section(report(base=9, good=0.1))
+    assert fewer["sampled"] == 10, "every third list: half of the rows and no more"
 
 
 def test_differences_by_rounding_are_no_wins():
@@ -230,7 +229,7 @@ def test_depth_has_the_highest_grade_of_the_results(report, data):
     high = evaluate(given.scores["good"], data, "err", max_grade=9, n_bootstrap=0)
     object.__setattr__(given, "results", {"good": high})
     expected = evaluate(given.scores["good"], data, "err@1", max_grade=9, n_bootstrap=0).means["err@1"]
-    assert depth(given)["rows"]["good"][0] == pytest.approx(expected)
+    assert depth(given)["means"]["good"][0] == pytest.approx(expected)
 
 
 def test_merit_has_the_gain_of_the_results(report, data):
@@ -238,4 +237,6 @@ def test_merit_has_the_gain_of_the_results(report, data):
     linear = evaluate(given.scores["good"], data, "ndcg@10", gain="linear", n_bootstrap=0)
     object.__setattr__(given, "results", {"good": linear})
     expected = attention(given.scores["good"], data, gain="linear").by_grade
-    assert [row.of_merit for row, _ in merit(given)["tables"]["Grade"]] == [row.of_merit for row in expected]
+    assert [row.of_merit for row, _ in attention_section(given)["tables"]["Grade"]] == [
+        row.of_merit for row in expected
+    ]

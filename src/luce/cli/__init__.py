@@ -17,9 +17,9 @@ from luce.cli.evaluate import evaluate
 from luce.cli.explain import explain
 from luce.cli.exposure import exposure
 from luce.cli.inspect import inspect
+from luce.cli.listing import metrics, objectives, presets
 from luce.cli.output import say
 from luce.cli.rank import rank
-from luce.cli.records import metrics, objectives, presets
 from luce.cli.signals import exit_status, interrupt_on_sigterm
 from luce.cli.tradeoff import tradeoff
 from luce.cli.train import train

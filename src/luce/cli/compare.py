@@ -1,19 +1,17 @@
 """`luce compare`: rankers, objectives, presets and peers against each other on the same lists."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from luce.cli.compared import failed_rows, is_results, print_comparison, summary_of, write_results
-from luce.cli.methods import methods_of
-from luce.cli.options import Empty, Gain, Json, Metrics, Reading, Seed, Threads, empty_value
+from luce.cli.compare_folds import folds_of
+from luce.cli.compare_methods import methods_of
+from luce.cli.compare_output import is_results, print_comparison, summary_of, write_results
+from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Threads, empty_value
 from luce.cli.output import beside, check_written, command_line, progress, say, show_json
 from luce.cli.rankers import Settings
-from luce.cli.signals import exit_status
-from luce.cli.splits import folds_of
 from luce.errors import DataError, OptionError, load_package
 from luce.files import alone
 
@@ -24,7 +22,7 @@ Parts = Annotated[
         help="A file to cut into folds; parts, or their folder; a folder with train, vali and test; or with Fold1, …",
     ),
 ]
-Held = Annotated[Path | None, typer.Option(help="With --test: lists that decide when to stop (default: a fifth).")]
+Held = Annotated[Path | None, typer.Option(help="With --test: lists for early stopping (default: a fifth of DATA).")]
 Tested = Annotated[Path | None, typer.Option(help="Lists to test on; DATA is then the file of training lists.")]
 Folds = Annotated[int | None, typer.Option(min=2, help="How many folds a file is cut into (default: 5).")]
 Models = Annotated[
@@ -46,7 +44,6 @@ Seeds = Annotated[int, typer.Option(min=1, help="How many seeds; the values of a
 Baseline = Annotated[
     str | None, typer.Option(metavar="METHOD", help="Row that the others are tested against (default: the first).")
 ]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 Table = Annotated[
     Path | None,
     typer.Option(
@@ -56,7 +53,8 @@ Table = Annotated[
     ),
 ]
 Together = Annotated[
-    bool, typer.Option("--one-process", help="All methods in this process: quick to start, no memory measured.")
+    bool,
+    typer.Option("--one-process", help="Run all methods in this process: starts faster, but memory is not measured."),
 ]
 
 
@@ -89,11 +87,11 @@ def compare(
 
     Of parts, each fold trains on all but two, stops by the next and is tested on the last, as LETOR's folds are.
 
-    All keep what is best on the validation lists by one metric; boosted trees all use the same early_stopping_rounds.
+    All keep the iteration that is best on the validation lists by one metric.
 
     A setting given with --set holds for all that know it, e.g. metric=ndcg@5 or num_leaves=15 (peers: 31, trees: 7).
 
-    Finished fits are kept beside the report: after an interruption, or a change, the same command goes on.
+    Finished fits are cached beside the report: after an interruption, or a change, the same command resumes.
 
     Example: luce compare train.txt
 
@@ -111,40 +109,39 @@ def compare(
     results = results or beside(report.with_suffix(""), ".parquet", "comparison")
     _check(methods, baseline, results)
     check_written([report, results], [path for path in (*data, validation, test) if path is not None])
-    turns, words = folds_of(data, validation, test, folds, seed, read)
+    splits, description = folds_of(data, validation, test, folds, seed, read)
     scale: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "n_jobs": threads}
-    kept = beside(report.with_suffix(""), ".cells", "comparison")
+    cache = beside(report.with_suffix(""), ".cache", "comparison")
+    shown = _Progress()
     with alone(report):
-        with _shown(kept) as told:
-            found = compare_rankers(
-                methods,
-                turns,
-                metrics,
-                seeds=seeds,
-                seed=seed,
-                baseline=baseline,
-                keep=kept,
-                apart=not one_process,
-                callback=told,
-                **scale,
-            )
-        title = f"{words}, {found.judged.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
+        try:
+            with progress("Comparing", timed=False) as shown.bar:
+                found = compare_rankers(
+                    methods, splits, metrics, seeds=seeds, seed=seed, baseline=baseline, cache_dir=cache,
+                    isolate=not one_process, callback=shown, **scale,
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            if shown.last is not None:
+                done = f"{shown.last.done} of {shown.last.total} fits are done and cached in {cache}."
+                say(f"Interrupted: {done} To resume: the same command.")
+            raise
+        title = f"{description}, {found.test_data.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
         write_results(found.table, results)
         page = _write(report, title, found, methods)
     if json:
-        show_json(summary_of(found) | {"report": str(page), "results_file": str(results), "kept": str(kept)})
+        show_json(summary_of(found) | {"report": str(page), "results_file": str(results), "cache": str(cache)})
     else:
         print_comparison(found, title)
-    failed_rows(found)
-    files = {"Report": page, "Results": results, "Finished fits": kept}
-    for name, path in files.items():
+    for name, reason in found.failures.items():
+        say(reason, f"{name} failed")
+    for name, path in {"Report": page, "Results": results, "Cached fits": cache}.items():
         say(path, name)
     if found.failures:
         raise typer.Exit(1)
 
 
 def _check(methods: dict[str, Any], baseline: str | None, results: Path) -> None:
-    """All that can be told before the work, so that it is not done in vain."""
+    """What can be checked before the work."""
     load_package("jinja2", "report")
     if results.suffix not in (".parquet", ".json"):
         raise OptionError(f"--results must end in .parquet or .json. Got {results}.")
@@ -154,40 +151,19 @@ def _check(methods: dict[str, Any], baseline: str | None, results: Path) -> None
         raise OptionError(f"--baseline must be one of the rows: {', '.join(methods)}. Got {baseline!r}.")
 
 
-@contextmanager
-def _shown(kept: Path) -> Iterator[Callable[[Any], None]]:
-    """A bar with the time left; an interrupt ends with the word on how to go on."""
+class _Progress:
+    """Shows the progress of a comparison on a bar, and remembers it."""
+
+    bar: Any
     last: Any = None
-    with progress("Comparing", timed=False) as report:
 
-        def told(news: Any) -> None:
-            nonlocal last
-            last = news
-            left = "" if news.seconds_left != news.seconds_left else f"about {in_words(news.seconds_left)} left, "
-            report(news.share, f"fit {news.done + 1} of {news.total}, {left}{news.method}")
+    def __call__(self, progress: Any) -> None:
+        from luce.report.formatting import duration
 
-        try:
-            yield told
-        except KeyboardInterrupt:
-            if last is None:
-                raise
-            interrupted = f"Interrupted: {last.done} of {last.total} fits are done and kept in {kept}."
-        else:
-            return
-    say(f"{interrupted} To go on: the same command.")
-    raise typer.Exit(exit_status())
-
-
-def in_words(seconds: float) -> str:
-    """A time to wait, as one would say it.
-
-    >>> in_words(8.2), in_words(100), in_words(4000)
-    ('10 s', '2 min', '1 h 7 min')
-    """
-    if seconds < 55:
-        return f"{max(5, 5 * round(seconds / 5))} s"
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+        self.last = progress
+        left = "" if isnan(progress.seconds_left) else f"about {duration(progress.seconds_left)} left, "
+        message = f"fit {progress.done + 1} of {progress.total}, {left}{progress.ranker}"
+        self.bar(progress.done / progress.total, message)
 
 
 def _write(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
@@ -204,7 +180,7 @@ def _write(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
         title=f"Rankers compared: {title}",
         summary=f"Over {title}, {best} has the best {first}: {value:.4f}.{_certainty(found.tests.get(first))}{failed}",
         command=command_line(),
-        dataset=found.judged,
+        dataset=found.test_data,
         results=found.results,
         comparisons=found.tests,
         costs=found.costs,
@@ -217,13 +193,13 @@ def _write(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
 
 
 def _packages(methods: dict[str, Any]) -> dict[str, str]:
-    """The versions of what the methods are built on, beside what Luce is: their processes loaded it, not this one."""
-    from luce.experiments.cells import packages_of
-    from luce.experiments.kept import version_of
+    """The versions of what the methods are built on beside Luce: their processes imported it, not this one."""
+    from luce.experiments.cache import version_of
+    from luce.experiments.fits import packages_of
 
     packages = dict.fromkeys(package for method in methods.values() for package in packages_of(method))
-    told = ", ".join(f"{package} {version_of(package)}" for package in packages)
-    return {"packages of the methods": told} if told else {}
+    versions = ", ".join(f"{package} {version_of(package)}" for package in packages)
+    return {"packages of the methods": versions} if versions else {}
 
 
 def _certainty(tests: Any) -> str:

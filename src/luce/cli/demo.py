@@ -1,4 +1,4 @@
-"""`luce demo`: the whole way on made data, from files to a report, in one command."""
+"""`luce demo`: from synthetic data to files, models and a report, in one command."""
 
 import shutil
 import sys
@@ -33,9 +33,9 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"--directory {directory} cannot be made: {error.strerror}. Name another.") from error
-    made = web_search(lists, n_features=40, mean_length=40, seed=seed, missing=0.02)
-    parts = dict(zip(("train", "validation", "test"), split(made.dataset, (0.6, 0.2, 0.2), seed), strict=True))
+        raise OptionError(f"--directory {directory} cannot be created: {error.strerror}. Name another.") from error
+    synthetic = web_search(lists, n_features=40, mean_length=40, seed=seed, missing=0.02)
+    parts = dict(zip(("train", "validation", "test"), split(synthetic.dataset, (0.6, 0.2, 0.2), seed), strict=True))
     for name, part in parts.items():
         write(part, directory / f"{name}.txt")
         say(f"{directory / name}.txt: {part!r}")
@@ -78,7 +78,7 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
 
 
 def _fit(parts: dict[str, Any], seed: int, threads: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The rankers of the demonstration, and what each took."""
+    """The rankers of the demonstration, and the cost of each."""
     from time import perf_counter
 
     from luce.cli.rankers import fit, make_ranker

@@ -22,7 +22,7 @@ Chosen = Annotated[
 ]
 Propensity = Annotated[str, typer.Option(metavar="A,B", help="Of the propensity model, for psp and psndcg of labels.")]
 PerList = Annotated[Path | None, typer.Option(help="CSV file to write with the value of every list.")]
-Page = Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Page to write: figures, curves, lists.")]
+Page = Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Page to write: results, curves, lists.")]
 
 
 def evaluate(

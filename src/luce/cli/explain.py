@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from luce.cli.options import Data, Json, Reading, Seed, Threads
+from luce.cli.options import Data, Json, ModelFile, Page, Reading, Seed, Threads
 from luce.cli.output import (
     check_written,
     command_line,
@@ -19,14 +19,12 @@ from luce.cli.output import (
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Number = Annotated[int | None, typer.Option("--list", help="Explain this list, by number from 0; --query takes an id.")]
 Query = Annotated[str | None, typer.Option(help="Explain the list of this query instead, by its id.")]
 Top = Annotated[int | None, typer.Option(min=1, help="How many to show. (default: 10 items, 20 features)")]
 Chosen = Annotated[str, typer.Option("--metric", help="Metric that features are worth; `luce metrics` lists them.")]
 Repeats = Annotated[int, typer.Option(min=1, help="How often the values of each feature are shuffled.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to, every feature in it.")]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
 COLUMNS = 5
 """Features that get a column in the terminal."""
@@ -44,7 +42,7 @@ class Answer(NamedTuple):
 
 
 def explain(
-    model: Model,
+    model: ModelFile,
     data: Data,
     list_number: Number = None,
     query: Query = None,
@@ -61,7 +59,7 @@ def explain(
     """Show what each feature is worth, or with --list what put the items of one list there: a table and a page.
 
     A feature is worth what the metric loses when its values are shuffled; of trees the gain and number of its splits
-    are told too. In a list, each feature adds something to how far an item is above or below the mean score; that is
+    are shown too. In a list, each feature adds something to how far an item is above or below the mean score; that is
     known of trees and linear models.
 
     Example: luce explain model.luce test.txt
@@ -94,7 +92,7 @@ def explain(
         page = write_explanation(
             report,
             answer.found,
-            title=f"Explained: {model.name} on {data.name}",
+            title=f"ExplainedItem: {model.name} on {data.name}",
             summary=answer.summary,
             command=command_line(),
             settings=answer.settings,
@@ -122,22 +120,22 @@ def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int,
     from luce.rankers.importance import permutation_importance
     from luce.report.explanation import importance_rows
 
-    with progress("Shuffling features") as tell:
-        lost = permutation_importance(ranker, dataset, metric, repeats=repeats, seed=seed, callback=tell)
+    with progress("Shuffling features") as report_progress:
+        lost = permutation_importance(ranker, dataset, metric, repeats=repeats, seed=seed, callback=report_progress)
     trees = isinstance(ranker, TreeRanker)
     found = [lost, *map(ranker.importance, ("gain", "split"))] if trees else [lost]
     rows, best = importance_rows(found), lost.order[0]
     summary = f"No feature is missed when its values are shuffled, by {lost.measure}."
     if lost.values[best] > 0:
-        figure = f"{lost.measure} gets worse by {lost.values[best]:.4f} without {lost.names[best]}"
-        summary = f"{figure}: of {len(lost.names):,} features the one that is missed most."
+        loss = f"{lost.measure} gets worse by {lost.values[best]:.4f} without {lost.names[best]}"
+        summary = f"{loss}: of {len(lost.names):,} features the one that is missed most."
     settings = {"metric": lost.measure, "repeats": str(repeats), "seed": str(seed)}
     facts = {"metric": lost.measure, "repeats": repeats, "features": rows}
     return Answer(found, rows, facts, _importance_table(rows[:top], lost.measure, trees), summary, settings)
 
 
 def _importance_table(rows: list[dict[str, Any]], metric: str, trees: bool) -> Any:
-    from luce.report.wording import decimal, number
+    from luce.report.formatting import decimal, number
 
     heads = ["feature", f"{metric} lost", "± error"]
     columns: dict[str, Any] = {metric: decimal, f"{metric} error": decimal}
@@ -156,30 +154,36 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
 
     if not isinstance(ranker, Explainable):
         raise OptionError(
-            f"A {ranker.kind} model does not tell what each feature adds to a score; trees and linear models do. "
-            "Without --list, luce explain tells what its features are worth."
+            f"A {ranker.kind} model cannot be explained item by item; trees and linear models can. "
+            "Without --list, luce explain shows what its features are worth."
         )
     found = explained_list(ranker, dataset, list_number, top)
-    items = [(item._asdict(), item.parts) for item in found.items]
-    rows = [{k: v for k, v in item.items() if k != "parts"} | part._asdict() for item, parts in items for part in parts]
-    told = [item | {"parts": [part._asdict() for part in parts]} for item, parts in items]
+    items = [(item._asdict(), item.contributions) for item in found.items]
+    rows = [
+        {k: v for k, v in item.items() if k != "contributions"} | each._asdict()
+        for item, contributions in items
+        for each in contributions
+    ]
+    listed = [item | {"contributions": [each._asdict() for each in contributions]} for item, contributions in items]
     first = found.items[0]
-    reasons = [part for part in sorted(first.parts, key=lambda part: -part.contribution)[:2] if part.contribution > 0]
-    words = " and ".join(f"{part.feature} ({part.contribution:+.4f})" for part in reasons)
+    reasons = [
+        each for each in sorted(first.contributions, key=lambda each: -each.contribution)[:2] if each.contribution > 0
+    ]
+    words = " and ".join(f"{each.feature} ({each.contribution:+.4f})" for each in reasons)
     summary = f"{first.document} is the first of {found.size:,} items of query {found.query}"
     summary += f", mostly by {words}." if words else "; no feature sets it apart."
-    return Answer(found, rows, found._asdict() | {"items": told}, _list_table(found), summary, {})
+    return Answer(found, rows, found._asdict() | {"items": listed}, _list_table(found), summary, {})
 
 
 def _list_table(found: Any) -> Any:
     """Items down, the features that move them most across."""
-    from luce.report.wording import decimal, number, short
+    from luce.report.formatting import decimal, number, short
 
     columns = found.by_feature(COLUMNS)
     heads = ["rank", "item", "score", "grade", *(short(name) for name, _ in columns)]
     cells = [
         [str(item.rank), item.document, decimal(item.score), number(item.label)]
-        + [decimal(parts[place].contribution) for _, parts in columns]
+        + [decimal(contributions[place].contribution) for _, contributions in columns]
         for place, item in enumerate(found.items)
     ]
     title = f"Query {found.query} (list {found.number}), {found.size:,} items, mean score {decimal(found.mean)}"

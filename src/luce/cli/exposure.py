@@ -7,17 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.evaluate import ranker_of, scored
-from luce.cli.options import Gain, Json, Reading, Threads
+from luce.cli.options import Data, Gain, Json, Page, Reading, Threads
 from luce.cli.output import check_written, command_line, optional_page, say, show, show_json, show_table, write_csv
 from luce.cli.reading import read_for
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote, or a TREC run.")]
-Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Judged lists: LETOR text, CSV, Parquet, Arrow, .luce-data.")
-]
 Places = Annotated[int, typer.Option(min=1, help="Places that are seen; the first most.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the tables to.")]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
 
 def exposure(
@@ -72,7 +68,7 @@ def exposure(
 
 
 def _print(tables: dict[str, Any], results: Any) -> None:
-    from luce.report.wording import decimal, number, share
+    from luce.report.formatting import decimal, number, share
 
     columns = "items", "share of items", "of merit", "of attention", "± error", "attention / merit", "exposure an item"
     for by, shares in tables.items():
@@ -95,7 +91,7 @@ def _print(tables: dict[str, Any], results: Any) -> None:
 
 def _finding(shares: list[Any], by: str) -> str:
     """The row whose attention is farthest from its merit, in a sentence."""
-    from luce.report.wording import share
+    from luce.report.formatting import share
 
     worst = max(shares, key=lambda row: abs(row.of_attention - row.of_merit))
     less = "less" if worst.of_attention < worst.of_merit else "more"

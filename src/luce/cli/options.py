@@ -18,10 +18,12 @@ Reading = Annotated[
     ),
 ]
 Metrics = Annotated[str, typer.Option(help="Metrics, with commas; `luce metrics` lists them.")]
-Empty = Annotated[str, typer.Option(help="What a list with nothing relevant counts: skip, 0 or 1.")]
+Empty = Annotated[str, typer.Option(help="Value of a list without relevant items: skip, 0 or 1.")]
 Gain = Annotated[str, typer.Option(help="Gain of a grade: exponential (2^y − 1) or linear.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Threads = Annotated[int | None, typer.Option(help="Threads; all cores by default.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+Threads = Annotated[int | None, typer.Option(help="Number of threads; all cores by default.")]
+Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 

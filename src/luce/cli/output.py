@@ -1,4 +1,4 @@
-"""What the commands print: tables and words for people, JSON for programs, progress for whoever waits."""
+"""What the commands print and write: messages, tables, JSON, CSV, and progress."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from rich.text import Text
 from luce.errors import MissingPackageError, OptionError
 from luce.files import check_target, is_stream, replacing
 
-PATIENCE = 2.0
+PROGRESS_DELAY = 2.0
 """Seconds of work before progress is shown."""
 
 
@@ -114,7 +114,7 @@ def check_written(written: Iterable[Path], given: Iterable[Path]) -> None:
 
 
 def beside(path: Path, ending: str, usual: str) -> Path:
-    """A file to keep next to an output; next to the `usual` output where it goes to a device or a pipe.
+    """A file next to an output; next to the `usual` output where it goes to a device or a pipe.
 
     >>> str(beside(Path("models/a.luce"), ".checkpoint", "model.luce"))
     'models/a.luce.checkpoint'
@@ -136,35 +136,35 @@ def optional_page() -> Iterator[None]:
         say(f"The page was not written. {error}", "Note")
 
 
-class Report(Protocol):
-    """Tells how far the work has come: a share from 0 to 1, and words."""
+class OnProgress(Protocol):
+    """Called with the fraction of the work that is done, from 0 to 1, and a message."""
 
-    def __call__(self, share: float, words: str = "") -> None: ...
+    def __call__(self, fraction: float, message: str = "") -> None: ...
 
 
 @contextmanager
-def progress(title: str, timed: bool = True) -> Iterator[Report]:
-    """A bar on standard error once the work has taken two seconds; in a log, some lines.
+def progress(title: str, timed: bool = True) -> Iterator[OnProgress]:
+    """A progress bar on standard error after two seconds of work; in a log, a line now and then.
 
-    `timed`: with the time left as the bar has moved so far, where the words do not tell it.
+    `timed`: with the time left as the bar has moved so far, where the message does not have it.
     """
     console = Console(stderr=True)
-    texts = (TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[words]}"))
+    texts = (TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[message]}"))
     columns = next(texts), BarColumn(40 if timed else 20), next(texts)
     bar = Progress(*columns, *([TimeRemainingColumn()] if timed else []), console=console, transient=True)
-    task = bar.add_task(visible(title), total=1.0, words="")
-    due = time.monotonic() + PATIENCE
+    task = bar.add_task(visible(title), total=1.0, message="")
+    due = time.monotonic() + PROGRESS_DELAY
 
-    def report(share: float, words: str = "") -> None:
+    def report(fraction: float, message: str = "") -> None:
         nonlocal due
-        bar.update(task, completed=share, words=visible(words))
+        bar.update(task, completed=fraction, message=visible(message))
         if time.monotonic() < due or bar.live.is_started:
             return
         if console.is_terminal:
             bar.start()
         else:
-            say(f"{title}: {share:.0%} {words}")
-            due = time.monotonic() + 5 * PATIENCE
+            say(f"{title}: {fraction:.0%} {message}")
+            due = time.monotonic() + 5 * PROGRESS_DELAY
 
     try:
         yield report

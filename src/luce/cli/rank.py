@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Reading, Seed
+from luce.cli.options import Data, ModelFile, Reading, Seed
 from luce.cli.output import check_written, csv_to, say, visible
 from luce.cli.reading import read_for
 from luce.errors import OptionError, unknown_name
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write: .csv, .parquet, .jsonl or .run (TREC).")
 ]
@@ -30,7 +29,7 @@ Temperature = Annotated[
 
 
 def rank(
-    model: Model,
+    model: ModelFile,
     data: Data,
     output: Output = None,
     format: Format = None,

@@ -1,6 +1,7 @@
-"""Rankers as the command line makes them: by kind or preset, with settings checked before any data is read."""
+"""Rankers from the words of the command line: by kind or preset, with settings checked before any data is read."""
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Annotated, Any
 
 import typer
@@ -34,8 +35,8 @@ def make_ranker(
 
     if kind not in RANKERS:
         raise unknown_name("model", kind, RANKERS)
-    goal = objective_of(objective or RANKERS[kind]().objective, **pairs(options, "--option"))
-    return _made(kind, {"objective": goal}, settings, seed, threads)
+    chosen = objective_of(objective or defaults(RANKERS[kind])["objective"], **pairs(options, "--option"))
+    return _build(kind, {"objective": chosen}, settings, seed, threads)
 
 
 def make_preset(
@@ -45,16 +46,16 @@ def make_preset(
     from luce.objectives import objective as objective_of
     from luce.rankers.presets import preset_of
 
-    chosen = preset_of(name).parameters()
-    goal = objective_of(chosen["objective"], **pairs(options, "--option"))
-    return _made(preset_of(name).model, {**chosen, "objective": goal}, settings, seed, threads)
+    params = preset_of(name).parameters()
+    objective = objective_of(params["objective"], **pairs(options, "--option"))
+    return _build(preset_of(name).model, {**params, "objective": objective}, settings, seed, threads)
 
 
-def _made(kind: str, base: dict[str, Any], settings: dict[str, Any], seed: int, threads: int | None) -> Any:
+def _build(kind: str, base: dict[str, Any], settings: dict[str, Any], seed: int, threads: int | None) -> Any:
     from luce.errors import unknown_name
     from luce.rankers import RANKERS
 
-    known = known_settings(kind)
+    known = known_settings(RANKERS[kind])
     for name in settings:
         if name not in known:
             raise unknown_name(f"setting of the {kind} ranker", name, known)
@@ -66,22 +67,22 @@ def _made(kind: str, base: dict[str, Any], settings: dict[str, Any], seed: int, 
     return RANKERS[kind](**{**base, **settings, **several, "random_state": seed, "n_jobs": threads})
 
 
-def known_settings(kind: str) -> dict[str, Any]:
-    """What `--set` may change of a kind of ranker, with the default values."""
-    from luce.rankers import RANKERS
+def defaults(estimator: type) -> dict[str, Any]:
+    """The parameters of a kind of ranker with their default values."""
+    return {name: parameter.default for name, parameter in signature(estimator).parameters.items()}
 
+
+def known_settings(estimator: type) -> dict[str, Any]:
+    """The parameters that `--set` may change, with their default values."""
     others = ("objective", "random_state", "n_jobs", "module")
-    return {name: value for name, value in RANKERS[kind]().get_params().items() if name not in others}
+    return {name: value for name, value in defaults(estimator).items() if name not in others}
 
 
-def settings_of(
-    given: list[str] | None, kinds: list[str], others: Mapping[str, Mapping[str, Any]] | None = None
-) -> dict[str, dict[str, Any]]:
-    """Of each kind the settings that it knows, and of others than ours; one that none of them knows is an error."""
+def settings_of(given: list[str] | None, estimators: Mapping[str, type]) -> dict[str, dict[str, Any]]:
+    """Of each kind of ranker or peer the settings that it knows; one that none of them knows is an error."""
     from luce.errors import unknown_name
 
-    settings = pairs(given, "--set")
-    known: dict[str, Mapping[str, Any]] = {kind: known_settings(kind) for kind in kinds} | dict(others or {})
+    settings, known = pairs(given, "--set"), {kind: known_settings(each) for kind, each in estimators.items()}
     for name in settings:
         if not any(name in table for table in known.values()):
             raise unknown_name("setting of these rankers", name, {name for table in known.values() for name in table})
@@ -89,18 +90,18 @@ def settings_of(
 
 
 def fit(ranker: Any, dataset: Any, validation: Any, title: str, checkpoint: Any = None, **more: Any) -> None:
-    """Fit with a bar that tells iteration, loss, the validation figure and the time left."""
+    """Fit with a progress bar that shows the iteration, the loss and the validation score."""
     with progress(title) as report:
-        figure = ""
+        score = ""
 
-        def after(step: dict[str, float]) -> None:
-            nonlocal figure
+        def callback(step: dict[str, float]) -> None:
+            nonlocal score
             if "validation" in step:
-                figure = f", {ranker.metric} {step['validation']:.4f}"
-            words = f"{ranker.iteration_name} {step['iteration']:.4g}, loss {step['loss']:.4g}{figure}"
-            report(step["iteration"] / ranker.iteration_limit, words)
+                score = f", {ranker.metric} {step['validation']:.4f}"
+            message = f"{ranker.iteration_name} {step['iteration']:.4g}, loss {step['loss']:.4g}{score}"
+            report(step["iteration"] / ranker.iteration_limit, message)
 
-        ranker.fit(dataset, validation=validation, callback=after, checkpoint=checkpoint, **more)
+        ranker.fit(dataset, validation=validation, callback=callback, checkpoint=checkpoint, **more)
 
 
 def names_in(given: str, option: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Gain, Json, Reading, Seed, Threads
+from luce.cli.options import Data, Gain, Json, Page, Reading, Seed, Threads
 from luce.cli.output import command_line, optional_page, progress, say, show_json, show_table, write_csv
 from luce.cli.rankers import Settings, make_ranker, settings_of
 from luce.cli.reading import read_data
@@ -19,7 +19,6 @@ Fairness = Annotated[str, typer.Option(help="What is to be low: disparity, parit
 Model = Annotated[str, typer.Option(help="Kind of ranker: neural or linear.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Trainings of each mix, from different first weights and draws.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the frontier to.")]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
 TRAINING: dict[str, dict[str, Any]] = {
     "neural": {"epochs": 30, "learning_rate": 0.01},
@@ -56,27 +55,28 @@ def tradeoff(
     Example: luce tradeoff judged.parquet --read group=seller --fairness merit-gap@10 --set epochs=60 --seeds 3
     """
     from luce.data import split
+    from luce.rankers import RANKERS
 
     _check(relevance, fairness, model)
-    settings = TRAINING[model] | settings_of(setting, [model])[model]
+    settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
     train, held_out = split(read_data(data, read), (1 - HELD_OUT, HELD_OUT), seed)
     _check_merit(train, held_out, fairness)
-    utilities, values = [], []
+    formulas, values = [], []
     mixes = [step / (steps - 1) for step in range(steps)]
-    with progress("Training") as told:
+    with progress("Training") as report_progress:
         unit = 1.0
         for step, mix in enumerate(mixes):
-            utilities.append(utility_of(mix, unit, relevance, fairness))
+            formulas.append(formula_of(mix, unit, relevance, fairness))
             found = []
             for number in range(seeds):
-                told((step + number / seeds) / steps, utilities[-1])
-                options = [f"utility={utilities[-1]}", f"gain={gain}"]
+                report_progress((step + number / seeds) / steps, formulas[-1])
+                options = [f"utility={formulas[-1]}", f"gain={gain}"]
                 ranker = make_ranker(model, "fair-policy", options, settings, seed + number, threads).fit(train)
                 found.append(_measured(ranker.predict(held_out), held_out, relevance, fairness, gain, threads))
                 if step == number == 0:
                     unit = _unit(_measured(ranker.predict(train), train, relevance, fairness, gain, threads)[1])
             values.append([sum(each) / seeds for each in zip(*found, strict=True)])
-    points = _points(mixes, utilities, values)
+    points = _points(mixes, formulas, values)
     rows = [point._asdict() for point in points]
     if csv is not None:
         write_csv(rows, csv)
@@ -89,10 +89,10 @@ def tradeoff(
         _write(report, points, relevance, fairness, data, {"ranker": repr(ranker), "unit of fairness": f"{unit:.6g}"})
 
 
-def utility_of(mix: float, unit: float, relevance: str, fairness: str) -> str:
+def formula_of(mix: float, unit: float, relevance: str, fairness: str) -> str:
     """The formula of a mix; the unit is what counts as one of fairness.
 
-    >>> utility_of(0.25, 2.0, "ndcg@10", "disparity@10"), utility_of(1.0, 2.0, "ndcg@10", "disparity@10")
+    >>> formula_of(0.25, 2.0, "ndcg@10", "disparity@10"), formula_of(1.0, 2.0, "ndcg@10", "disparity@10")
     ('0.75*ndcg@10 - 0.125*disparity@10', '-0.5*disparity@10')
     """
     parts = [f"{1 - mix:.6g}*{relevance}"] if mix < 1 else []
@@ -123,9 +123,9 @@ def _check_merit(train: Any, held_out: Any, fairness: str) -> None:
     from luce.metrics import metric
     from luce.metrics.exposure import check_groups
 
-    for part, words in ((train, "training"), (held_out, "held-out")):
+    for part, role in ((train, "training"), (held_out, "held-out")):
         if not (part.labels > 0).any():
-            raise DataError(f"There is no merit in the {words} lists, {part!r}: no label is above 0.")
+            raise DataError(f"There is no merit in the {role} lists, {part!r}: no label is above 0.")
     check_groups(metric(fairness), train.group_numbers())
 
 
@@ -139,11 +139,11 @@ def _measured(
     from luce.objectives import objective
 
     labels, offsets = dataset.labels, dataset.offsets
-    chosen = objective("pl-rank-2", metric=relevance, gain=gain, samples=SAMPLES)
-    good = -chosen.value_and_gradient(scores, labels, offsets, n_jobs=threads).loss
+    expected = objective("pl-rank-3", metric=relevance, gain=gain, samples=SAMPLES)
+    good = -expected.value_and_gradient(scores, labels, offsets, n_jobs=threads).loss
     settings: dict[str, Any] = {"gain": gain, "groups": dataset.group_numbers(), "n_jobs": threads}
     (unfair,) = measure(scores, labels, offsets, fairness, **settings).values()
-    return np.where(chosen.has_signal(labels, offsets), good, np.nan), unfair
+    return np.where(expected.has_signal(labels, offsets), good, np.nan), unfair
 
 
 def _unit(unfairness: Any) -> float:
@@ -154,8 +154,8 @@ def _unit(unfairness: Any) -> float:
     return mean if mean > 0 else 1.0
 
 
-def _points(mixes: list[float], utilities: list[str], values: list[Any]) -> list[Any]:
-    """Means over lists. Their errors are those of differences between mixes: how lists differ as such is taken off."""
+def _points(mixes: list[float], formulas: list[str], values: list[Any]) -> list[Any]:
+    """Means over lists. Their errors are those of differences between mixes: differences between lists are removed."""
     import numpy as np
 
     from luce.report.tradeoff import Point
@@ -169,7 +169,7 @@ def _points(mixes: list[float], utilities: list[str], values: list[Any]) -> list
         within = table - table.mean(axis=0)
         spread = within.std(axis=1) * np.sqrt(len(mixes) / (len(mixes) - 1))
         columns += [table.mean(axis=1), spread / np.sqrt(max(table.shape[1] - 1, 1))]
-    return [Point(*row) for row in zip(mixes, utilities, *(column.tolist() for column in columns), strict=True)]
+    return [Point(*row) for row in zip(mixes, formulas, *(column.tolist() for column in columns), strict=True)]
 
 
 def _print(points: list[Any], relevance: str, fairness: str, title: str) -> None:

@@ -10,7 +10,6 @@ from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
 from luce.cli.output import beside, check_written, say, show_json
 from luce.cli.rankers import Settings, fit, make_preset, make_ranker
 from luce.cli.reading import read_for
-from luce.cli.signals import exit_status
 from luce.errors import OptionError
 from luce.files import alone
 
@@ -20,9 +19,9 @@ Output = Annotated[
         "--output", "-o", metavar="MODEL", help="Model file to write. (default: model.luce; of rank 1, 2, … none)"
     ),
 ]
-Validation = Annotated[Path | None, typer.Option(help="Judged lists that decide when to stop and what to keep.")]
+Validation = Annotated[Path | None, typer.Option(help="Judged lists for early stopping.")]
 Model = Annotated[str | None, typer.Option(help="Kind of ranker: linear (default), neural, trees or labels.")]
-Goal = Annotated[
+Objective = Annotated[
     str | None,
     typer.Option(
         "--objective",
@@ -39,14 +38,14 @@ Presets = Annotated[
         help="System of a paper instead: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
     ),
 ]
-Background = Annotated[
+InitModel = Annotated[
     Path | None, typer.Option("--init", metavar="MODEL", help="Tree model to start from; its trees are kept.")
 ]
 Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
-Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also after so many steps.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted training.")]
+Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also a checkpoint after so many steps.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint of an interrupted training.")]
 
-Together = Annotated[
+MachinesOption = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT,…", help="Train trees on several machines, each with a shard of the lists as DATA."
@@ -61,15 +60,15 @@ def train(
     output: Output = None,
     validation: Validation = None,
     model: Model = None,
-    objective: Goal = None,
+    objective: Objective = None,
     option: Options = None,
     preset: Presets = None,
     setting: Settings = None,
-    init: Background = None,
+    init: InitModel = None,
     checkpoint_minutes: Minutes = 10.0,
     checkpoint_steps: Steps = None,
     resume: Resume = False,
-    machines: Together = None,
+    machines: MachinesOption = None,
     rank: Rank = None,
     timeout: Timeout = 60.0,
     seed: Seed = 0,
@@ -79,7 +78,7 @@ def train(
 ) -> None:
     """Fit a ranker to judged lists, or the labels model to tagged rows, and write its model file.
 
-    Long work is kept in MODEL.checkpoint: after a crash, --resume ends in the same model as an unbroken run.
+    Long work is saved in MODEL.checkpoint: after a crash, --resume ends in the same model as an unbroken run.
 
     Ctrl-C or SIGTERM writes the best model so far.
 
@@ -101,23 +100,23 @@ def train(
     together, is_first = _machines(ranker, machines, rank, timeout), not rank
     output = output or (Path("model.luce") if is_first else None)
     check_written([output] if output else [], [data] if validation is None else [data, validation])
-    kept = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
-    checkpoint = Checkpoint(kept, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
+    checkpoint_path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
+    checkpoint = Checkpoint(checkpoint_path, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
     with nullcontext() if output is None else alone(output):
         try:
             with together as joined:
-                more = _background(ranker, init) | ({} if joined is None else {"machines": joined})
+                more = _init_model(ranker, init) | ({} if joined is None else {"machines": joined})
                 dataset = read_for(ranker, data, read)
                 held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
                 fit(ranker, dataset, held_out, f"Training {preset or ranker.objective}", checkpoint, **more)
         except KeyboardInterrupt:
-            _interrupted(ranker, output, kept)
-            raise typer.Exit(exit_status()) from None
+            _save_interrupted(ranker, output, checkpoint_path)
+            raise
         if output is not None:
             ranker.save(output)
         if is_first:
             checkpoint.remove()
-    _tell(ranker, output, validation, json)
+    _print_summary(ranker, output, validation, json)
 
 
 def _ranker(
@@ -154,7 +153,7 @@ def _machines(ranker: Any, given: str | None, rank: int | None, timeout: float) 
     return Machines(given, rank, timeout=timeout)
 
 
-def _background(ranker: Any, init: Path | None) -> dict[str, Any]:
+def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
     """The tree model to start from, where one was named."""
     if init is None:
         return {}
@@ -165,7 +164,7 @@ def _background(ranker: Any, init: Path | None) -> dict[str, Any]:
     return {"init_model": load(init)}
 
 
-def _interrupted(ranker: Any, output: Path | None, kept: Path) -> None:
+def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path) -> None:
     from sklearn.exceptions import NotFittedError
 
     if output is None:
@@ -174,12 +173,12 @@ def _interrupted(ranker: Any, output: Path | None, kept: Path) -> None:
         ranker.save(output)
         say(f"Interrupted. The best model so far, {ranker.iteration_name} {ranker.best_iteration_}, is in {output}.")
     except NotFittedError:
-        say("Interrupted before there was a model to keep.")
-    if kept.exists():
-        say(f"To go on from {kept}: the same command with --resume.")
+        say("Interrupted before there was a model to save.")
+    if checkpoint.exists():
+        say(f"To resume from {checkpoint}: the same command with --resume.")
 
 
-def _tell(ranker: Any, output: Path | None, validation: Path | None, json: bool) -> None:
+def _print_summary(ranker: Any, output: Path | None, validation: Path | None, json: bool) -> None:
     last = ranker.history_[-1] if ranker.history_ else {}
     best = next((step for step in ranker.history_ if step["iteration"] == ranker.best_iteration_), last)
     name = None if output is None else str(output)
@@ -188,5 +187,5 @@ def _tell(ranker: Any, output: Path | None, validation: Path | None, json: bool)
     if json:
         show_json(summary)
         return
-    figure = "" if validation is None else f", {ranker.metric} {summary['validation']:.4f} on {validation}"
-    say(f"{name or 'Trained'}: {len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}{figure}")
+    score = "" if validation is None else f", {ranker.metric} {summary['validation']:.4f} on {validation}"
+    say(f"{name or 'Trained'}: {len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}{score}")

@@ -1,49 +1,50 @@
-"""`luce tune`: settings searched with Optuna, and the model of the best of them."""
+"""`luce tune`: hyperparameters searched with Optuna, and the model of the best."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
+from luce.cli.options import Data, Json, Page, Reading, Seed, Threads, pairs
 from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_table
-from luce.cli.rankers import make_ranker
+from luce.cli.rankers import defaults, make_ranker
 from luce.cli.reading import read_for
-from luce.cli.signals import exit_status
 from luce.errors import OptionError, load_package
 from luce.files import alone
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Validation = Annotated[
-    Path | None, typer.Option(help="Judged lists that stop and judge each trial, instead of folds of DATA.")
+    Path | None, typer.Option(help="Judged lists that stop and score each trial, instead of folds of DATA.")
 ]
-Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each judges a fit on the others.")]
+Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each scores a fit on the others.")]
 Model = Annotated[str, typer.Option(help="Kind of ranker: linear, neural, trees or labels.")]
-Goal = Annotated[
+Objective = Annotated[
     str | None,
     typer.Option("--objective", help="Objective; `luce objectives` lists them. By default that of `luce train`."),
 ]
 Options = Annotated[
-    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective that stays so.")
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective to keep fixed, e.g. depth=10."),
 ]
 Fixed = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker that stays so.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker to keep fixed, e.g. n_estimators=500."),
 ]
 Vary = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY=RANGE",
-        help="Another range of a setting or an option: num_leaves=4:64:log, hidden_layer_sizes=64/64,32.",
+        help="Range to search instead of the default one: num_leaves=4:64:log, hidden_layer_sizes=64/64,32.",
     ),
 ]
-Metric = Annotated[str | None, typer.Option(help="What is to be best; by default ndcg@10, of labels precision@5.")]
+Metric = Annotated[str | None, typer.Option(help="Metric to optimize; by default ndcg@10, of labels precision@5.")]
 Trials = Annotated[int, typer.Option(min=1, help="Trials in all, with those of earlier runs.")]
-Minutes = Annotated[float | None, typer.Option(help="End the search after so many minutes of this run.")]
-Pruning = Annotated[bool, typer.Option(help="Give up trials that fall behind three in four of the others.")]
+Minutes = Annotated[float | None, typer.Option(help="End the search after so many minutes.")]
+Pruning = Annotated[bool, typer.Option(help="Give up trials that are in the worst quarter.")]
 Storage = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="File that keeps the trials; by default MODEL.study.")
+    Path | None, typer.Option(metavar="FILE", help="SQLite file for the trials; by default MODEL.study.")
 ]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
 SHOWN = 5
 
@@ -54,7 +55,7 @@ def tune(
     validation: Validation = None,
     folds: Folds = 3,
     model: Model = "trees",
-    objective: Goal = None,
+    objective: Objective = None,
     option: Options = None,
     setting: Fixed = None,
     vary: Vary = None,
@@ -71,12 +72,12 @@ def tune(
 ) -> None:
     """Search settings of a ranker by cross-validation, and write the model of the best.
 
-    The first trial has the default settings. Each is fitted on all folds but one, in turn, and stopped by that one.
+    The first trial has the default settings. Each fits all folds but one, in turn, with early stopping by that one.
 
-    The best settings are then fitted on all lists, for as many iterations as their folds wanted on average.
-    With --validation they are fitted on DATA and stopped by it.
+    The best settings are then fitted on all lists, for the mean of the best iterations of the folds.
+    With --validation they are fitted on DATA, with early stopping by it.
 
-    Trials are kept in MODEL.study: after a crash, or to add trials, the same command goes on.
+    Trials are saved in MODEL.study, an Optuna database: after a crash, or to add trials, the same command resumes.
     Ctrl-C or SIGTERM writes the best model so far.
 
     Example: luce tune judged.txt --minutes 10
@@ -87,43 +88,41 @@ def tune(
     """
     from luce.experiments.tuning import tune as search
     from luce.experiments.tuning_space import space_of
-    from luce.report.wording import count
+    from luce.report.formatting import count
 
     fixed = pairs(setting, "--set") | ({} if metric is None else {"metric": metric})
     ranker = make_ranker(model, objective, option, fixed, seed, threads)
     stays = [name for name in [*fixed, *pairs(option, "--option")] if name != "metric"]
-    ranges, kept = _ranges(vary, ranker), storage or beside(output, ".study", "best.luce")
-    space_of(ranker, ranges, stays)  # what is wrong with them is told before any data is read
+    ranges, study = _ranges(vary, ranker), storage or beside(output, ".study", "best.luce")
+    space_of(ranker, ranges, stays)  # an error comes before any data is read
     load_package("jinja2", "report")
-    check_written([output, report, kept], [data] if validation is None else [data, validation])
+    check_written([output, report, study], [data] if validation is None else [data, validation])
     dataset = read_for(ranker, data, read)
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
-    if kept.exists():
-        say(f"Going on with the trials in {kept}.")
+    if study.exists():
+        say(f"Resuming with the trials in {study}.")
     with alone(output):
-        with progress("Tuning") as told:
-
-            def tell(step: Any) -> None:
-                told(step.share, step.words)
-                if step.ended is not None and step.ended.error:
-                    say(f"trial {step.ended.number} failed: {step.ended.error}", "Note")
-
-            budget: dict[str, Any] = {"trials": trials, "minutes": minutes, "pruning": pruning, "folds": folds}
-            try:
+        try:
+            with progress("Tuning") as bar:
                 found = search(
-                    ranker, dataset, validation=held_out, vary=ranges, fixed=stays, storage=kept, seed=seed,
-                    callback=tell, **budget,
+                    ranker, dataset, validation=held_out, folds=folds, trials=trials, minutes=minutes, vary=ranges,
+                    fixed=stays, pruning=pruning, storage=study, seed=seed, callback=partial(_show_progress, bar),
                 )  # fmt: skip
-            except KeyboardInterrupt:
-                say(f"Interrupted before there was a model to keep. To go on with {kept}: the same command.")
-                raise typer.Exit(exit_status()) from None
+        except KeyboardInterrupt:
+            say(f"Interrupted before there was a model to save. To resume with {study}: the same command.")
+            raise
         found.best_ranker.save(output)
-    _tell(found, output, kept, json)
+    _print_result(found, output, study, json)
     _write(report, found, data, ranker, output)
     if found.interrupted:
-        done = count(len(found.trials), "trial")
-        say(f"Interrupted after {done}. To go on with {kept}: the same command.")
-        raise typer.Exit(exit_status())
+        say(f"Interrupted after {count(len(found.trials), 'trial')}. To resume with {study}: the same command.")
+        raise KeyboardInterrupt
+
+
+def _show_progress(bar: Any, step: Any) -> None:
+    bar(step.fraction, step.message)
+    if step.trial is not None and step.trial.error:
+        say(f"trial {step.trial.number} failed: {step.trial.error}", "Note")
 
 
 def _ranges(given: list[str] | None, ranker: Any) -> dict[str, Any]:
@@ -152,21 +151,21 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-def _tell(found: Any, output: Path, kept: Path, json: bool) -> None:
+def _print_result(found: Any, output: Path, study: Path, json: bool) -> None:
     from luce.options import text_of
     from luce.report.tuning import summary_of
 
     if json:
-        summary = {"model": str(output), "storage": str(kept), "metric": found.metric}
-        best = {"trial": found.best.number, "value": found.best.value, "settings": found.best.settings}
-        limit = found.best_ranker.max_iter_param
-        rounds = {limit: found.best_ranker.get_params(deep=False)[limit]}
+        summary = {"model": str(output), "storage": str(study), "metric": found.metric}
+        best = {"trial": found.best.number, "value": found.best.value, "params": found.best.params}
+        name = found.best_ranker.max_iter_param
+        rounds = {name: found.best_ranker.get_params(deep=False)[name]}
         trials = [trial._asdict() for trial in found.trials]
         show_json({**summary, "best": best | rounds, "importance": found.importance, "trials": trials})
         return
     names = list(found.importance) or list(found.space)
     rows = [
-        [trial.number, f"{trial.value:.4f}", *(text_of(trial.settings[name]) for name in names)]
+        [trial.number, f"{trial.value:.4f}", *(text_of(trial.params[name]) for name in names)]
         for trial in found.ranked[:SHOWN]
     ]
     show_table("The best trials", ["trial", found.metric, *names], rows, numeric=0)
@@ -177,7 +176,7 @@ def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> Non
     from luce.options import text_of
     from luce.report.tuning import write_tuning
 
-    usual, own = (one.get_params(deep=False) for one in (type(ranker)(), found.best_ranker))
+    usual, own = defaults(type(ranker)), found.best_ranker.get_params(deep=False)
     others = {name: text_of(value) for name, value in own.items() if name not in found.space and value != usual[name]}
     page = write_tuning(
         path,

@@ -1,13 +1,14 @@
-"""Rankers compared on the same lists: every fold, every seed, the same tests, and what each of them took."""
+"""Rankers compared on the same lists: every fold, every seed, the same tests, and what each of them costs."""
 
 import math
 import os
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,12 +16,11 @@ from sklearn.base import BaseEstimator
 from luce.data import Dataset, concatenate, parts, rotations
 from luce.data.splits import Fold
 from luce.errors import DataError, LuceWarning, OptionError
-from luce.experiments.cells import Cell
-from luce.experiments.kept import StoredFold, cell_path, key_of, load_cell, stored_in
-from luce.experiments.memory import peak_bytes
-from luce.experiments.outcome import RankerComparison, outcome
-from luce.experiments.schedule import Progress, Schedule
-from luce.experiments.workers import Task, work_apart, work_here
+from luce.experiments.cache import ResultCache, StoredFold, cache_key, shared_folder
+from luce.experiments.comparison_result import RankerComparison, summarize
+from luce.experiments.cost import peak_bytes
+from luce.experiments.fits import FitResult
+from luce.experiments.workers import FitJob, run_isolated, run_jobs
 from luce.metrics import evaluate, parse_metrics
 from luce.options import is_integer
 from luce.rankers.estimator import Estimator
@@ -28,6 +28,15 @@ from luce.rankers.ranker import Ranker
 
 METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
 Lists = Dataset | Iterable[tuple[Dataset, Dataset | None, Dataset]]
+
+
+class ComparisonProgress(NamedTuple):
+    """Fits that are done and all of them, the ranker that is being fitted, and a guess at the seconds left, or NaN."""
+
+    done: int
+    total: int
+    ranker: str
+    seconds_left: float
 
 
 def compare_rankers(
@@ -41,29 +50,49 @@ def compare_rankers(
     baseline: str | None = None,
     empty: Any = "skip",
     gain: str = "exponential",
-    keep: str | os.PathLike[str] | None = None,
-    apart: bool = False,
-    callback: Callable[[Progress], None] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    isolate: bool = False,
+    callback: Callable[[ComparisonProgress], None] | None = None,
     n_jobs: int | None = None,
 ) -> RankerComparison:
     """Fit each ranker on every fold with every seed, and compare them on the lists that they have not seen.
 
-    Args:
-        rankers: rankers or peers (`luce.experiments.peers.peer`) by name, not fitted; they stay as they are.
-        data: a dataset, to be cut by list; or folds, each (train, validation or None, test), as `luce.data.rotations`
-            makes them of parts.
-        metrics, empty, gain: as for `luce.evaluate`.
-        folds: how many, where a dataset is cut.
-        seeds: how many; a ranker is fitted with `seed`, `seed` + 1, …, and the values of a list are averaged.
-        baseline: the ranker that the others are tested against; the first by default.
-        keep: a folder for finished cells (a ranker, a fold, a seed): the same call goes on from what is there, and
-            does anew what has other settings, data or versions. It does not see that code of your own has changed.
-        apart: run each ranker in a process of its own, so that its memory is measured and a crash is its alone. A
-            script that does this needs `if __name__ == "__main__":`.
-        callback: hears of the progress. n_jobs: threads of the measuring; each ranker has its own.
+    Parameters
+    ----------
+    rankers : dict of str to Ranker or PeerRanker
+        By name, not fitted; they stay as they are. Peers come from `luce.experiments.peers.peer`.
+    data : Dataset or iterable of (train, validation or None, test)
+        A dataset, to be cut by list; or folds, as `luce.data.rotations` makes them of parts.
+    metrics : str or iterable of str
+        As for `luce.evaluate`.
+    folds : int
+        How many, where a dataset is cut.
+    seeds : int
+        How many; a ranker is fitted with `seed`, `seed` + 1, …, and the values of a list are averaged.
+    seed : int
+        The first seed, and that of the folds.
+    baseline : str, optional
+        The ranker that the others are tested against; the first by default.
+    empty, gain
+        As for `luce.evaluate`.
+    cache_dir : path, optional
+        A folder for the results of fits. The same call resumes from them; what has other parameters, data or versions
+        is computed again. A change to code of your own is not noticed.
+    isolate : bool
+        Run each ranker in a process of its own, so that its memory is measured and a crash is its alone. A script that
+        does this needs ``if __name__ == "__main__":``.
+    callback : callable, optional
+        Called with a `ComparisonProgress`.
+    n_jobs : int, optional
+        Threads of the evaluation; each ranker has its own `n_jobs`.
 
-    A ranker that fails is told in `failures` and the others go on.
+    Returns
+    -------
+    RankerComparison
+        Results, tests and costs; a ranker that failed is in its `failures` alone.
 
+    Examples
+    --------
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]] * 9, [0, 2, 1] * 9, [q for q in range(9) for _ in range(3)])
     >>> rankers = {"one": luce.LinearRanker("listmle"), "other": luce.LinearRanker("listnet")}
@@ -74,17 +103,17 @@ def compare_rankers(
     _check(rankers, folds, seeds, seed, baseline)
     wanted = [str(one) for one in parse_metrics(metrics)]
     settings: dict[str, Any] = {"empty": empty, "gain": gain, "random_state": seed, "n_jobs": n_jobs}
-    with _folder(keep) as folder, stored_in(folder):
-        stored, tests = _stored(data, folds, seed, folder)
-        judged = concatenate(tests)
-        _check_measurable(judged, wanted, settings)
-        plan = _Plan(rankers, stored, [test.n_rows for test in tests], range(seed, seed + seeds), folder)
-        cells, failures = plan.run(apart, callback)
-    return outcome(cells, judged, [test.n_lists for test in tests], failures, wanted, baseline, settings)
+    with _folder(cache_dir) as folder, shared_folder(folder):
+        stored, tests = _store_folds(data, folds, seed, folder)
+        test_data = concatenate(tests)
+        _check_measurable(test_data, wanted, settings)
+        run = _Run(rankers, stored, [test.n_rows for test in tests], range(seed, seed + seeds), folder, callback)
+        results, failures = run.all(isolate)
+    return summarize(results, test_data, [test.n_lists for test in tests], failures, wanted, baseline, settings)
 
 
-class _Plan:
-    """The cells of all rankers: which there are, and where each is kept."""
+class _Run:
+    """The fits of all rankers: their jobs, results and times."""
 
     def __init__(
         self,
@@ -93,74 +122,76 @@ class _Plan:
         n_rows: Sequence[int],
         seeds: Sequence[int],
         folder: Path,
+        callback: Callable[[ComparisonProgress], None] | None,
     ) -> None:
-        self.rankers, self.n_rows = rankers, n_rows
+        self.rankers, self.n_rows, self.cache, self.callback = rankers, n_rows, ResultCache(folder), callback
         self.places = [(fold, seed) for seed in seeds for fold in range(len(folds))]
-        self.tasks = {
-            name: [self._task(ranker, folds[fold], seed, folder) for fold, seed in self.places]
+        self.jobs = {
+            name: [FitJob(folds[fold], seed, cache_key(ranker, folds[fold], seed)) for fold, seed in self.places]
             for name, ranker in rankers.items()
         }
-        self.cells: dict[str, dict[tuple[int, int], Cell]] = {name: {} for name in rankers}
+        self.results: dict[str, dict[tuple[int, int], FitResult]] = {name: {} for name in rankers}
+        self.seconds: dict[str, list[float]] = {name: [] for name in rankers}
+        self.totals = {name: len(self.places) for name in rankers}
+        self.start = time.monotonic()
 
-    @staticmethod
-    def _task(ranker: Any, fold: StoredFold, seed: int, folder: Path) -> Task:
-        key = key_of(ranker, fold, seed)
-        return Task(fold, seed, key, cell_path(folder, key))
+    def all(self, isolate: bool) -> tuple[dict[str, dict[tuple[int, int], FitResult]], dict[str, str]]:
+        """The results of each ranker by fold and seed, and why some have none."""
+        measured = isolate and not math.isnan(peak_bytes())
+        left = {name: self._look_up(name, measured) for name in self.rankers}
+        failures = {name: self._fit(name, numbers, isolate) for name, numbers in left.items() if numbers}
+        failures = {name: failure for name, failure in failures.items() if failure}
+        return {name: found for name, found in self.results.items() if name not in failures}, failures
 
-    def run(self, apart: bool, callback: Callable[[Progress], None] | None) -> tuple[dict[str, Any], dict[str, str]]:
-        """The cells of each ranker by fold and seed, and why some have none."""
-        schedule = Schedule({name: len(self.places) for name in self.rankers}, callback)
-        measured = apart and not math.isnan(peak_bytes())
-        left = {name: self._look_up(name, schedule, measured) for name in self.rankers}
-        failures = {}
-        for name, numbers in left.items():
-            if numbers:
-                failure = self._do(name, numbers, work_apart if apart else work_here, schedule)
-                if failure is not None:
-                    failures[name] = failure
-                    schedule.failed(name)
-        return {name: cells for name, cells in self.cells.items() if name not in failures}, failures
+    def _look_up(self, name: str, measured: bool) -> list[int]:
+        """Take results from the cache, `measured`: those with their memory; the numbers of the jobs that are left."""
+        for number, job in enumerate(self.jobs[name]):
+            found = self.cache.find(name, job.key, self.n_rows[self.places[number][0]])
+            if found is not None and not (measured and math.isnan(found.cost.peak_bytes)):
+                self.results[name][self.places[number]] = found
+                self.seconds[name].append(found.cost.fit_seconds + found.cost.predict_seconds)
+        return [number for number, place in enumerate(self.places) if place not in self.results[name]]
 
-    def _look_up(self, name: str, schedule: Schedule, measured: bool) -> list[int]:
-        """Take what is kept, `measured`: with its memory; the numbers of the tasks that are left."""
-        left = []
-        for number, task in enumerate(self.tasks[name]):
-            if not task.path.exists():
-                left.append(number)
-                continue
-            try:
-                cell = self._take(name, number)
-            except DataError as error:
-                warnings.warn(f"A kept cell of {name} is done anew: {error}", LuceWarning, stacklevel=4)
-                left.append(number)
-                continue
-            if measured and math.isnan(cell.peak_bytes):
-                left.append(number)
-            else:
-                schedule.finished(name, cell.fit_seconds + cell.predict_seconds)
-        return left
+    def _fit(self, name: str, numbers: list[int], isolate: bool) -> str:
+        """Run jobs of a ranker; why it failed, empty where it did not."""
+        shown: set[str] = set()
+        jobs = [self.jobs[name][number] for number in numbers]
 
-    def _take(self, name: str, number: int) -> Cell:
-        fold, task = self.places[number][0], self.tasks[name][number]
-        cell = load_cell(task.path, task.key, self.n_rows[fold])
-        self.cells[name][self.places[number]] = cell
-        return cell
+        def on_result(number: int, messages: list[str]) -> None:
+            place = self.places[numbers[number]]
+            self.results[name][place] = self.cache.load(jobs[number].key, self.n_rows[place[0]])
+            self.seconds[name].append(time.monotonic() - self.start)
+            self.start = time.monotonic()
+            for message in messages:
+                if message not in shown:
+                    warnings.warn(f"{name}: {message}", LuceWarning, stacklevel=2)
+            shown.update(messages)
 
-    def _do(self, name: str, numbers: list[int], work: Any, schedule: Schedule) -> str | None:
-        said: set[str] = set()
-
-        def told(number: int, notes: list[str]) -> None:
-            self._take(name, numbers[number])
-            schedule.finished(name)
-            for note in notes:
-                if note not in said:
-                    warnings.warn(f"{name}: {note}", LuceWarning, stacklevel=2)
-            said.update(notes)
-
-        schedule.began()
-        tasks = [self.tasks[name][number] for number in numbers]
-        failure: str | None = work(self.rankers[name], tasks, told, lambda: schedule.tell(name))
+        self.start = time.monotonic()
+        self._report(name)
+        if isolate:
+            failure = run_isolated(self.rankers[name], jobs, self.cache, on_result, lambda: self._report(name))
+        else:
+            failure = run_jobs(self.rankers[name], jobs, self.cache, on_result, isolated=False)
+        if failure:
+            self.totals[name] = len(self.seconds[name])
         return failure
+
+    def _report(self, name: str) -> None:
+        if self.callback is not None and len(self.seconds[name]) < self.totals[name]:  # else its process is ending
+            done, total = sum(map(len, self.seconds.values())), sum(self.totals.values())
+            left = seconds_left(self.seconds, self.totals) - (time.monotonic() - self.start)
+            self.callback(ComparisonProgress(done, total, name, max(left, 0.0) if done else math.nan))
+
+
+def seconds_left(seconds: Mapping[str, Sequence[float]], totals: Mapping[str, int]) -> float:
+    """The time for the fits that are not done: of each ranker as its own took on average, or as those of all did.
+
+    >>> seconds_left({"linear": [1.0, 3.0], "trees": []}, {"linear": 3, "trees": 2})
+    6.0
+    """
+    known = [each for own in seconds.values() for each in own]
+    return sum((totals[name] - len(own)) * float(np.mean(own or known or [math.nan])) for name, own in seconds.items())
 
 
 def _check(rankers: Mapping[str, Any], folds: int, seeds: int, seed: int, baseline: str | None) -> None:
@@ -182,44 +213,43 @@ def _check(rankers: Mapping[str, Any], folds: int, seeds: int, seed: int, baseli
         raise OptionError(f"The baseline must be one of the rankers: {', '.join(rankers)}. Got {baseline!r}.")
 
 
-def _check_measurable(judged: Dataset, metrics: list[str], settings: dict[str, Any]) -> None:
+def _check_measurable(test_data: Dataset, metrics: list[str], settings: dict[str, Any]) -> None:
     """An error, before anything is fitted, where the test lists cannot be measured."""
-    found = evaluate(np.zeros(judged.n_rows), judged, metrics, n_bootstrap=0, **settings)
+    found = evaluate(np.zeros(test_data.n_rows), test_data, metrics, n_bootstrap=0, **settings)
     for name, mean in found.means.items():
         if math.isnan(mean):
-            raise DataError(f"No test list has anything for {name} to measure: {judged!r}.")
+            raise DataError(f"No test list has anything for {name} to measure: {test_data!r}.")
 
 
 @contextmanager
-def _folder(keep: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """Where the cells go; a folder in which nothing came to be is not left behind."""
-    if keep is None:
+def _folder(cache_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The folder of the cache, a temporary one by default; one in which nothing was cached is not left behind."""
+    if cache_dir is None:
         with tempfile.TemporaryDirectory() as folder:
             yield Path(folder)
         return
     try:
-        Path(keep).mkdir(parents=True, exist_ok=True)
+        Path(cache_dir).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"Finished cells cannot be kept in {keep}: {error}. Name another folder.") from error
+        raise DataError(f"Results cannot be cached in {cache_dir}: {error}. Name another folder.") from error
     try:
-        yield Path(keep)
+        yield Path(cache_dir)
     finally:
         with suppress(OSError):
-            Path(keep).rmdir()
+            Path(cache_dir).rmdir()
 
 
-def _stored(data: Lists, folds: int, seed: int, folder: Path) -> tuple[list[StoredFold], list[Dataset]]:
+def _store_folds(data: Lists, folds: int, seed: int, folder: Path) -> tuple[list[StoredFold], list[Dataset]]:
     """The folds in files, one after the other so that memory holds one at a time, and their test lists."""
-    turns = rotations(parts(data, folds, seed)) if isinstance(data, Dataset) else data
     stored: list[StoredFold] = []
     tests: list[Dataset] = []
-    for turn in turns:
-        fold = _fold(turn)
-        stored.append(StoredFold.of(fold, folder))
-        marks = stored[-1].marks
-        known: dict[Any, Any] = {each.marks[2]: test for each, test in zip(stored, tests, strict=False)}
-        known |= zip(marks[:2], fold[:2], strict=True)
-        if marks[2] in known and known[marks[2]].query_ids.equals(fold.test.query_ids):
+    for given in rotations(parts(data, folds, seed)) if isinstance(data, Dataset) else data:
+        fold = _checked_fold(given)
+        stored.append(StoredFold.write(fold, folder))
+        train, validation, test = stored[-1].fingerprints
+        known: dict[Any, Any] = {each.fingerprints[2]: one for each, one in zip(stored, tests, strict=False)}
+        known |= {train: fold.train, validation: fold.validation}
+        if test in known and known[test].query_ids.equals(fold.test.query_ids):
             raise DataError(
                 f"The test lists of fold {len(stored)} are those of another fold, or those that it learns from or "
                 "stops by: a list must be tested once, by rankers that have not seen it."
@@ -230,8 +260,8 @@ def _stored(data: Lists, folds: int, seed: int, folder: Path) -> tuple[list[Stor
     return stored, tests
 
 
-def _fold(turn: Any) -> Fold:
-    whole = isinstance(turn, tuple) and len(turn) == 3 and all(isinstance(turn[i], Dataset) for i in (0, 2))
-    if not whole or not isinstance(turn[1], Dataset | None):
-        raise DataError(f"A fold is (train, validation or None, test), all of them datasets. Got {turn!r}.")
-    return Fold(*turn)
+def _checked_fold(given: Any) -> Fold:
+    is_fold = isinstance(given, tuple) and len(given) == 3 and all(isinstance(given[i], Dataset) for i in (0, 2))
+    if not is_fold or not isinstance(given[1], Dataset | None):
+        raise DataError(f"A fold is (train, validation or None, test), all of them datasets. Got {given!r}.")
+    return Fold(*given)

@@ -1,39 +1,40 @@
-"""Tuning: settings chosen with Optuna by the metric on lists not learned from, and the ranker fitted with the best."""
+"""Tuning: parameters chosen with Optuna by the metric on held-out lists, and the ranker refitted with the best."""
 
 import math
 import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from luce.data.extreme import TaggedData
 from luce.data.ragged import Dataset
-from luce.errors import DataError, LuceError, LuceWarning, OptionError
-from luce.experiments.tuning_judge import SPAN, Judge, Watch, falls_behind, step_of
-from luce.experiments.tuning_space import own_values, space_of
-from luce.experiments.tuning_study import Study, mark_of, open_study, quiet_optuna
-from luce.experiments.tuning_trials import Trial, Tuned, best_of
+from luce.errors import DataError, LuceError, LuceWarning, OptionError, load_package
+from luce.experiments.cross_validation import CrossValidation
+from luce.experiments.fingerprint import fingerprint
+from luce.experiments.study import errors_of, importances, open_study, sampler
+from luce.experiments.trials import Trial, Tuned, finished_trials
+from luce.experiments.tuning_space import own_values, space_of, suggest
 from luce.options import Choice, Range, is_integer, is_number, text_of
 from luce.rankers.ranker import Ranker
 from luce.rankers.search_space import value_of
 
-FAILURES = 3
-"""Trials that may fail before one is complete: after that the data or what is fixed must be at fault."""
+MAX_FAILURES = 3
+"""Trials that may fail before one is complete: after that the data or the fixed parameters must be at fault."""
+LOOKS = 4
+"""A single fit is compared with other trials when it has done a quarter, half and three quarters of its iterations."""
 
 
-class Progress(NamedTuple):
-    """How far a tuning is: the share that is done, what it is at, in words, and the trial that just ended, if any."""
+class TuningProgress(NamedTuple):
+    """The fraction of a tuning that is done, what it is doing, and the trial that just finished, if one did."""
 
-    share: float
-    words: str
-    ended: Trial | None = None
-
-
-class _Pruned(Exception):
-    """The trial is behind the others."""
+    fraction: float
+    message: str
+    trial: Trial | None = None
 
 
 class _TimeUp(Exception):
@@ -53,167 +54,207 @@ def tune(
     pruning: bool = True,
     storage: str | os.PathLike[str] | None = None,
     seed: int = 0,
-    callback: Callable[[Progress], None] | None = None,
+    callback: Callable[[TuningProgress], None] | None = None,
 ) -> Tuned:
-    """Choose settings of a ranker and options of its objective by its `metric` on lists not learned from; fit the best.
+    """Search parameters of a ranker and options of its objective by its `metric` on held-out lists; refit the best.
 
     Each trial fits the ranker on all folds but one, in turn, stopped early by that one, or on all of the data, stopped
-    by `validation`. The first has the settings as they are; Optuna's TPE sampler chooses the others. A trial that falls
-    behind three in four of the others is given up (`pruning`); one that fails is told and the search goes on. The best
-    settings are then fitted on all of the data: for as many iterations as their folds wanted on average, or stopped by
-    `validation`.
+    early by `validation`. The first trial has the parameters as they are; Optuna's TPE sampler chooses the others. A
+    trial that fails is reported, and the search continues. The best parameters are then fitted on all of the data: for
+    the mean of the best iterations of the folds, or stopped early by `validation`.
 
-    Parameters:
-        trials: how many in all, counting those that are in the storage.
-        minutes: the search ends after that many, in the middle of a trial too, but not before one has ended.
-        vary: ranges by name, instead of the declared ones or beside them: luce.Range(1, 9), luce.Choice(("a", "b")).
-        fixed: names of what stays as it is, of what would otherwise be varied.
-        storage: a file that keeps the trials; the same tuning goes on from it. None: in memory alone.
-        seed: of the folds and of the sampler.
-        callback: gets a `Progress` at every step.
+    Ctrl-C ends the search, and the best parameters so far are fitted; a second Ctrl-C ends that too. The value of the
+    best trial was chosen among many on the same lists: on new lists expect a little less.
 
-    Ctrl-C ends the search, and the best settings so far are fitted; once more ends that too. The value of the best
-    trial was chosen among many on the same lists: on new ones expect a little less.
+    Parameters
+    ----------
+    ranker : Ranker
+        Not fitted; its parameters are those of the first trial, and of what is not searched.
+    data : Dataset or TaggedData
+        What to learn from.
+    validation : Dataset or TaggedData, optional
+        Held-out data that stops and scores every trial, instead of folds of `data`.
+    folds : int
+        How many folds, cut by list.
+    trials : int
+        How many in all, counting those in the storage.
+    minutes : float, optional
+        The search ends after this long, even during a trial, but not before one has finished.
+    vary : dict of str to Range or Choice, optional
+        Ranges by name, instead of or beside the declared ones: ``luce.Range(1, 9)``, ``luce.Choice(("a", "b"))``.
+    fixed : iterable of str
+        Names of parameters that are not searched, though they would be.
+    pruning : bool
+        Whether a trial in the worst quarter is given up before its last fold, or the end of its only fit.
+    storage : path, optional
+        An SQLite file for the trials; the same call resumes from it. By default they are in memory alone.
+    seed : int
+        Seed of the folds and of the sampler.
+    callback : callable, optional
+        Called with a `TuningProgress` after every iteration and every trial.
 
+    Returns
+    -------
+    Tuned
+        The best ranker, fitted, and all trials.
+
+    Raises
+    ------
+    DataError
+        Where `storage` is damaged, is in use, or holds another study.
+    OptionError
+        For a wrong argument, or where no trial is complete.
+
+    Examples
+    --------
     >>> import luce
     >>> from luce.data.synthetic import web_search
     >>> data = web_search(30, n_features=5, mean_length=8).dataset
     >>> found = tune(luce.LinearRanker("listnet", n_jobs=1), data, trials=3, folds=2)
-    >>> found.best.value >= found.trials[0].value, found.trials[0].settings, len(found.best_ranker.coef_)
+    >>> found.best.value >= found.trials[0].value, found.trials[0].params, len(found.best_ranker.coef_)
     (True, {'reg_lambda': 1.0}, 5)
     """
     space = space_of(ranker, vary, fixed)
     _check(ranker, data, validation, folds, trials, minutes, seed)
-    judge = Judge(ranker, data, validation, folds, seed)
+    scorer = CrossValidation(ranker, data, validation, folds, seed)
     better = ranker.get_metric().higher_is_better
-    with (
-        quiet_optuna(),
-        open_study(storage, _described(judge, space), space, higher_is_better=better, seed=seed) as study,
-    ):
-        search = _Search(judge, study, trials, minutes, pruning, callback or (lambda progress: None))
+    with open_study(storage, _description(scorer, space), higher_is_better=better, pruning=pruning) as study:
+        with errors_of(storage):
+            search = _Search(scorer, study, space, trials, minutes, callback or (lambda progress: None))
         interrupted = search.run()
-        ended = study.trials()
-        best = best_of(ended, better)
+        best = search.best
         if best is None:
-            raise OptionError(f"No trial was complete: {len(ended)} ended. Give more trials, or more minutes.")
-        fitted = judge.fitted(best.settings, best.rounds, search.fitting)
-        return Tuned(fitted, best, tuple(ended), space, ranker.metric, better, study.importance(), interrupted)
+            raise OptionError(f"No trial was complete: {len(search.finished)} finished. Give more trials or minutes.")
+        fitted = scorer.refit(best.params, best.mean_iteration, search.report_refit)
+        found = tuple(search.finished)
+        return Tuned(fitted, best, found, space, ranker.metric, better, importances(study), interrupted)
 
 
 class _Search:
     """The trials of a study, one after the other."""
 
-    def __init__(self, judge: Judge, study: Study, trials: int, minutes: float | None, pruning: bool, tell: Any):
-        self.judge, self.study, self.trials, self.pruning, self.tell = judge, study, trials, pruning, tell
-        self.began, self.seconds = time.monotonic(), math.inf if minutes is None else 60 * minutes
-        self.better = judge.ranker.get_metric().higher_is_better
-        self.own = own_values(judge.ranker, study.space)
+    def __init__(
+        self,
+        scorer: CrossValidation,
+        study: Any,
+        space: Mapping[str, Range | Choice],
+        trials: int,
+        minutes: float | None,
+        callback: Callable[[TuningProgress], None],
+    ):
+        self.scorer, self.study, self.space, self.trials, self.callback = scorer, study, space, trials, callback
+        self.start, self.seconds = time.monotonic(), math.inf if minutes is None else 60 * minutes
+        self.finished = finished_trials(study, space)
+
+    @property
+    def best(self) -> Trial | None:
+        """The best of the complete trials, the first where some are equal."""
+        key = attrgetter("value")
+        complete = [trial for trial in self.finished if trial.state == "complete"]
+        higher_is_better = self.scorer.ranker.get_metric().higher_is_better
+        return (max if higher_is_better else min)(complete, key=key, default=None)
 
     def run(self) -> bool:
-        """Try until all trials are done or the time is up; True where an interrupt ended it."""
-        ended = self.study.trials()
+        """Run trials until all are done or the time is up; True where an interrupt ended them."""
+        own = own_values(self.scorer.ranker, self.space)
+        if not self.finished and own and not any(trial.state.name == "WAITING" for trial in self.study.trials):
+            self.study.enqueue_trial(own)
+        self._seed()
+        left = max(0, self.trials - len(self.finished))
         try:
-            while len(ended) < self.trials and not (ended and self._late()):
-                self._try(len(ended) + 1, best_of(ended, self.better))
-                ended = self.study.trials()
-                self.tell(Progress(self._share(len(ended)), self._words(len(ended), ended), ended[-1]))
-                self._give_up_on(ended)
-        except _TimeUp:
-            return False
+            self.study.optimize(self._score, n_trials=left, catch=Exception, callbacks=[self._after_trial])
         except KeyboardInterrupt:
-            if best_of(ended, self.better) is None:
+            if self.best is None:
                 raise
             return True
         return False
 
-    def _try(self, number: int, best: Trial | None) -> None:
-        trial = self.study.ask(number, self.own)
-        began, settings = time.monotonic(), self.study.settings_of(trial)
+    def _seed(self) -> None:
+        """Seed the sampler by the number of the trial, so that a resumed study draws what it would have drawn."""
+        self.study.sampler = sampler(self.scorer.seed, len(self.finished) + 1, len(self.space))
 
-        def end(state: str, value: float | None = None, **notes: Any) -> None:
-            self.study.end(trial, state, value, seconds=round(time.monotonic() - began, 3), **notes)
+    def _after_trial(self, study: Any, _: Any) -> None:
+        before, self.finished = len(self.finished), finished_trials(study, self.space)
+        if len(self.finished) > before:
+            self._report(len(self.finished), len(self.finished), self.finished[-1])
+        if len(self.finished) >= MAX_FAILURES and all(trial.state == "failed" for trial in self.finished):
+            last = self.finished[-1].error
+            raise OptionError(f"The first {len(self.finished)} trials failed, the last of them with: {last}")
+        if self._time_is_up():
+            study.stop()
+        self._seed()
 
+    def _score(self, trial: Any) -> float:
+        """The mean of the metric over the folds, as Optuna asks for it."""
+        self.looks, start, params = 0, time.monotonic(), suggest(trial, self.space)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LuceWarning)  # such as that no tree can split: its value says it
-                figures, iterations = self.judge.figures(settings, self._watch(trial, number, best))
-        except _Pruned:
-            end("PRUNED")
-        except (KeyboardInterrupt, _TimeUp):
-            end("FAIL")
+                scores, iterations = self.scorer.scores(params, partial(self._on_step, trial))
+        except (load_package("optuna", "tune").TrialPruned, _TimeUp):
             raise
         except Exception as error:
-            end("FAIL", error=str(error) if isinstance(error, LuceError) else f"{type(error).__name__}: {error}")
-        else:
-            end("COMPLETE", float(np.mean(figures)), figures=figures, iterations=iterations)
+            message = str(error) if isinstance(error, LuceError) else f"{type(error).__name__}: {error}"
+            trial.set_user_attr("error", message)
+            raise
+        finally:
+            trial.set_user_attr("seconds", round(time.monotonic() - start, 3))
+        trial.set_user_attr("fold_scores", scores)
+        trial.set_user_attr("best_iterations", iterations)
+        return float(np.mean(scores))
 
-    def _watch(self, trial: Any, number: int, best: Trial | None) -> Watch:
-        """Tells how far a trial is, and ends it when it falls behind or the time is up."""
-        others = self.study.reports() if self.pruning else []
-        words, n_fits, reported = self._words(number, [] if best is None else [best]), self.judge.n_fits, -1
+    def _on_step(self, trial: Any, fold: int, fraction: float, value: float) -> None:
+        """Report how far a trial is, and end it when Optuna prunes it or the time is up."""
+        n_fits = self.scorer.n_fits
+        self._report(len(self.finished) + (fold + fraction) / n_fits, len(self.finished) + 1)
+        if self.best is not None and self._time_is_up():
+            raise _TimeUp
+        # Trials are compared after each fold; a single fit that stopped early keeps its value for later looks.
+        looks = int(LOOKS * fraction) if n_fits == 1 else fold + int(fraction)
+        if looks > self.looks and not math.isnan(value):
+            for look in range(self.looks, looks):
+                trial.report(value, look)
+            self.looks = looks
+            if fold + fraction < n_fits and trial.should_prune():
+                raise load_package("optuna", "tune").TrialPruned
 
-        def watch(fold: int, share: float, value: float, ended: bool) -> None:
-            nonlocal reported
-            self.tell(Progress(self._share(number - 1 + (fold + share) / n_fits), words))
-            if best is not None and self._late():
-                raise _TimeUp
-            step = step_of(fold, share, ended)
-            due = step % SPAN > 0 and (ended or n_fits == 1) and not math.isnan(value)
-            if due and step > reported:
-                reported = step
-                trial.report(value, step)
-                if fold + share < n_fits and falls_behind(value, step, others, self.better):
-                    raise _Pruned
+    def _time_is_up(self) -> bool:
+        return time.monotonic() - self.start > self.seconds
 
-        return watch
+    def _report(self, done: float, number: int, trial: Trial | None = None) -> None:
+        fraction = min(1.0, max(done / self.trials, (time.monotonic() - self.start) / self.seconds))
+        best = "" if self.best is None else f", best {self.scorer.ranker.metric} {self.best.value:.4f}"
+        self.callback(TuningProgress(fraction, f"trial {number} of {self.trials}{best}", trial))
 
-    def _late(self) -> bool:
-        return time.monotonic() - self.began > self.seconds
-
-    def _share(self, done: float) -> float:
-        """Of the trials or of the time, whichever is nearer to its end."""
-        return min(1.0, max(done / self.trials, (time.monotonic() - self.began) / self.seconds))
-
-    def _words(self, number: int, ended: list[Trial]) -> str:
-        best = best_of(ended, self.better)
-        known = "" if best is None else f", best {self.judge.ranker.metric} {best.value:.4f}"
-        return f"trial {number} of {self.trials}{known}"
-
-    def _give_up_on(self, ended: list[Trial]) -> None:
-        if len(ended) >= FAILURES and all(trial.state == "failed" for trial in ended):
-            raise OptionError(f"The first {len(ended)} trials failed, the last of them so: {ended[-1].error}")
-
-    def fitting(self, record: dict[str, float]) -> None:
-        """Tell how far the last fit is."""
-        self.tell(
-            Progress(1.0, f"fitting the best settings, {self.judge.ranker.iteration_name} {record['iteration']:.4g}")
-        )
+    def report_refit(self, record: dict[str, float]) -> None:
+        """Report how far the last fit is."""
+        name = self.scorer.ranker.iteration_name
+        self.callback(TuningProgress(1.0, f"fitting the best parameters, {name} {record['iteration']:.4g}"))
 
 
-def _described(judge: Judge, space: Mapping[str, Range | Choice]) -> dict[str, Any]:
-    """What must be the same for a study to go on."""
-    ranker, validated = judge.ranker, judge.validation is not None
-    settings = ranker.describe(("n_jobs", *ranker.machine_specific_params))
-    varied = [name for name in space if name in settings]
-    goal = ranker.get_objective()
-    options = {name: text_of(value) for name, value in goal.options.items() if name not in space}
+def _description(scorer: CrossValidation, space: Mapping[str, Range | Choice]) -> dict[str, Any]:
+    """What must be the same for a study to be resumed."""
+    ranker, validation = scorer.ranker, scorer.validation
+    params = ranker.describe(("n_jobs", *ranker.machine_specific_params))
+    objective = ranker.get_objective()
+    options = {name: text_of(value) for name, value in objective.options.items() if name not in space}
     return {
-        **{name: value for name, value in settings.items() if name not in varied},
-        "objective": {"name": goal.name, **options},
+        **{name: value for name, value in params.items() if name not in space},
+        "objective": {"name": objective.name, **options},
         "ranges": {name: str(tried) for name, tried in space.items()},
         "first trial": {name: text_of(value_of(ranker, name)) for name in space},
-        "folds": None if validated else judge.n_folds,
-        "seed": judge.seed,
-        "data": mark_of(judge.data),
-        "validation": mark_of(judge.validation) if validated else None,
+        "folds": scorer.n_folds if validation is None else None,
+        "seed": scorer.seed,
+        "data": f"{scorer.data!r} {fingerprint(scorer.data)}",
+        "validation": None if validation is None else f"{validation!r} {fingerprint(validation)}",
     }
 
 
 def _check(
     ranker: Ranker, data: Any, validation: Any, folds: int, trials: int, minutes: float | None, seed: int
 ) -> None:
-    """What was asked for, before any work."""
-    kind = Dataset if isinstance(ranker, Ranker) else TaggedData
+    """Every argument, before any work."""
+    kind = Dataset if ranker.takes == "lists" else TaggedData
     for name, given in {"data": data, "validation": data if validation is None else validation}.items():
         if not isinstance(given, kind):
             raise OptionError(f"The {name} to tune a {ranker.kind} ranker on must be a {kind.__name__}. Got {given!r}.")
@@ -229,6 +270,6 @@ def _check(
         raise OptionError(f"Tuning varies learning_rate itself: give one, or a range. Got {rate!r}.")
     if not isinstance(ranker.random_state, int | np.integer):
         raise OptionError(
-            f"Trials differ by their settings alone: random_state must be an integer. Got {ranker.random_state!r}."
+            f"Trials differ by their parameters alone: random_state must be an integer. Got {ranker.random_state!r}."
         )
     ranker.check_params()

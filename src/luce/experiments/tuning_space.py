@@ -1,4 +1,4 @@
-"""The space of a tuning: what is varied and over which ranges, checked before any work, in Optuna's words and ours."""
+"""The space of a tuning: what is varied and over which ranges, checked before any work, and Optuna's form of it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def space_of(
     """
     settings = [name for name in ranker.get_params(deep=False) if name not in ("objective", "metric", "n_jobs")]
     known, fixed = {*settings, *ranker.get_objective().option_specs}, set(fixed)
-    wanted = {name: _fitting(ranker, name, tried) for name, tried in (vary or {}).items() if name in known}
+    wanted = {name: _checked(ranker, name, tried) for name, tried in (vary or {}).items() if name in known}
     for name in [*(vary or {}), *fixed]:
         if name not in known:
             raise unknown_name(
@@ -40,7 +40,7 @@ def space_of(
     return space
 
 
-def _fitting(ranker: Ranker, name: str, tried: Range | Choice) -> Range | Choice:
+def _checked(ranker: Ranker, name: str, tried: Range | Choice) -> Range | Choice:
     """The range in the kind of number that the setting is, its ends in order."""
     if not isinstance(tried, Range | Choice):
         raise OptionError(f"To vary {name} takes a luce.Range or a luce.Choice. Got {tried!r}.")
@@ -56,35 +56,36 @@ def _fitting(ranker: Ranker, name: str, tried: Range | Choice) -> Range | Choice
     return tried
 
 
-def distributions(space: Mapping[str, Range | Choice]) -> dict[str, Any]:
-    """The space in Optuna's words; choices by their text, which any storage can hold."""
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    def one(tried: Range | Choice) -> Any:
+def suggest(trial: Any, space: Mapping[str, Range | Choice]) -> dict[str, Any]:
+    """The parameters of an Optuna trial; choices are suggested by their text, which any storage can hold."""
+    for name, tried in space.items():
         if isinstance(tried, Choice):
-            return CategoricalDistribution([text_of(value) for value in tried.values])
-        kind: Any = IntDistribution if tried.is_integer else FloatDistribution
-        return kind(tried.low, tried.high, log=tried.log)
+            trial.suggest_categorical(name, [text_of(value) for value in tried.values])
+        else:
+            number = trial.suggest_int if tried.is_integer else trial.suggest_float
+            number(name, tried.low, tried.high, log=tried.log)
+    return params_of(space, trial.params)
 
-    return {name: one(tried) for name, tried in space.items()}
 
+def params_of(space: Mapping[str, Range | Choice], suggested: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters from what Optuna suggested.
 
-def settings_of(space: Mapping[str, Range | Choice], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a trial of Optuna stands for.
-
-    >>> settings_of({"hidden_layer_sizes": Choice(((8,), (8, 4)))}, {"hidden_layer_sizes": "8,4"})
+    >>> params_of({"hidden_layer_sizes": Choice(((8,), (8, 4)))}, {"hidden_layer_sizes": "8,4"})
     {'hidden_layer_sizes': (8, 4)}
     """
-    return {name: _of_text(tried, values[name]) if isinstance(tried, Choice) else values[name]
-            for name, tried in space.items() if name in values}  # fmt: skip
-
-
-def _of_text(choice: Choice, text: str) -> Any:
-    return next(value for value in choice.values if text_of(value) == text)
+    texts = {
+        name: {text_of(value): value for value in tried.values}
+        for name, tried in space.items()
+        if isinstance(tried, Choice)
+    }
+    return {name: texts[name][value] if name in texts else value for name, value in suggested.items() if name in space}
 
 
 def own_values(ranker: Ranker, space: Mapping[str, Range | Choice]) -> dict[str, Any]:
-    """What the ranker has now of what is varied, where that is in the range, as a trial of Optuna stands for it."""
+    """What the ranker has now of what is varied, where that is in the range, as Optuna would suggest it."""
     now = {name: value_of(ranker, name) for name in space}
-    return {name: text_of(value) if isinstance(space[name], Choice) else value
-            for name, value in now.items() if value in space[name]}  # fmt: skip
+    return {
+        name: text_of(value) if isinstance(space[name], Choice) else value
+        for name, value in now.items()
+        if value in space[name]
+    }

@@ -1,4 +1,4 @@
-"""The cells of one method, one after the other: here, or in a process of its own that may crash alone."""
+"""The fits of one ranker, one after the other: in this process, or in one of its own that may crash alone."""
 
 import os
 import pickle
@@ -9,54 +9,71 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from luce.errors import LuceError
-from luce.experiments.cells import run_cell
-from luce.experiments.kept import StoredFold, save_cell
+from luce.experiments.cache import ResultCache, StoredFold
+from luce.experiments.fits import run_fit
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""Interrupts, which are for whoever started the processes: it ends them itself."""
-
-MOMENT = 0.5
-"""Seconds between two looks at the clock."""
+"""Interrupts are for the parent process, which ends its children itself."""
+POLL_SECONDS = 0.5
 
 
-class Task(NamedTuple):
-    """A cell to do, and where it goes."""
+class FitJob(NamedTuple):
+    """A fit to run, and the key by which its result is cached."""
 
     fold: StoredFold
     seed: int
     key: dict[str, Any]
-    path: Path
 
 
-Told = Callable[[int, list[str]], None]
-"""Hears of each finished task, by its number, with the warnings that it gave."""
+OnResult = Callable[[int, list[str]], None]
+"""Called with the number of each finished job and the warnings it gave."""
 
 
-def work_here(estimator: Any, tasks: Sequence[Task], told: Told, waiting: Callable[[], None]) -> str | None:
-    """Do the tasks in this process; what went wrong, if anything did."""
-    waiting()
-    return _work(estimator, tasks, told, alone=False)
+def run_jobs(estimator: Any, jobs: Sequence[FitJob], cache: ResultCache, on_result: OnResult, isolated: bool) -> str:
+    """Run the jobs and cache their results; what went wrong, empty where nothing did."""
+    for number, job in enumerate(jobs):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            try:
+                cache.save(job.key, run_fit(estimator, job.fold.read(), job.seed, isolated=isolated))
+            except MemoryError:
+                return "There was not enough memory."
+            except LuceError as error:
+                return str(error)
+            except Exception as error:  # whatever one ranker does, the others go on
+                return f"{type(error).__name__}: {error}"
+        on_result(number, [str(warning.message) for warning in caught])
+    return ""
 
 
-def work_apart(estimator: Any, tasks: Sequence[Task], told: Told, waiting: Callable[[], None]) -> str | None:
-    """Do the tasks in a process of their own; what went wrong, if anything did. `waiting` is called now and then."""
+def run_isolated(
+    estimator: Any, jobs: Sequence[FitJob], cache: ResultCache, on_result: OnResult, on_wait: Callable[[], None]
+) -> str:
+    """Run the jobs in a process of their own, with `on_wait` called now and then; what went wrong, if anything."""
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(sender, estimator, tasks), daemon=True)
+    process = context.Process(target=_child, args=(sender, estimator, jobs, cache), daemon=True)
     try:
-        with _interrupts_held_back():
+        with _interrupts_blocked():
             process.start()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         return f"It cannot be sent to a process of its own: {error}"
     sender.close()
     try:
-        failure = _listen(receiver, told, waiting)
-        process.join()
-        return _ending(process.exitcode or 0) if failure is None else failure or None
+        while True:
+            on_wait()
+            try:
+                message = receiver.recv() if receiver.poll(POLL_SECONDS) else None
+            except (EOFError, OSError):  # it ended early, perhaps in the middle of a message
+                process.join()
+                return _describe_exit(process.exitcode or 0)
+            if isinstance(message, str):
+                return message
+            if message is not None:
+                on_result(*message)
     finally:
         if process.is_alive():
             process.kill()
@@ -64,15 +81,14 @@ def work_apart(estimator: Any, tasks: Sequence[Task], told: Told, waiting: Calla
 
 
 @contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait for the end of the block, and what is started in it never hears of one, not even as it
-    starts."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait for the end of the block; a process started in it never receives one."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # as it starts, it lets interrupts through again
+    resource_tracker.ensure_running()  # as it starts, it unblocks interrupts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
@@ -80,22 +96,7 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _listen(receiver: Connection, told: Told, waiting: Callable[[], None]) -> str | None:
-    """What went wrong, empty where nothing did; None where the process ended without a word."""
-    while True:
-        waiting()
-        try:
-            message = receiver.recv() if receiver.poll(MOMENT) else None
-        except (EOFError, OSError):  # it may have ended in the middle of a message
-            return None
-        if isinstance(message, str):
-            return message
-        if message is not None:
-            told(*message)
-
-
-def _ending(code: int) -> str:
-    """What the exit status of a process that did not do all of its work says."""
+def _describe_exit(code: int) -> str:
     if code >= 0:
         return f"Its process ended too early, with status {code}."
     name = signal.Signals(-code).name
@@ -103,39 +104,15 @@ def _ending(code: int) -> str:
     return f"Its process was ended by {name}.{hint}"
 
 
-def _child(sender: Connection, estimator: Any, tasks: Sequence[Task]) -> None:
+def _child(sender: Connection, estimator: Any, jobs: Sequence[FitJob], cache: ResultCache) -> None:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    sender.send(_work(estimator, tasks, lambda *news: sender.send(news), alone=True) or "")
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    sender.send(run_jobs(estimator, jobs, cache, lambda *message: sender.send(message), isolated=True))
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _work(estimator: Any, tasks: Sequence[Task], told: Told, *, alone: bool) -> str | None:
-    for number, task in enumerate(tasks):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("default")
-            failure = _done(estimator, task, alone)
-        if failure is not None:
-            return failure
-        told(number, [str(warning.message) for warning in caught])
-    return None
-
-
-def _done(estimator: Any, task: Task, alone: bool) -> str | None:
-    """Do a task and keep its cell; what went wrong, if anything did."""
-    try:
-        save_cell(task.path, task.key, run_cell(estimator, task.fold.load(), task.seed, alone=alone))
-    except MemoryError:
-        return "There was not enough memory."
-    except LuceError as error:
-        return str(error)
-    except Exception as error:  # whatever one method does, the others go on
-        return f"{type(error).__name__}: {error}"
-    return None

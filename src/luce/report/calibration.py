@@ -8,10 +8,10 @@ from scipy.optimize import brentq
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.data.ragged import Dataset
 from luce.report.contents import Report
-from luce.report.leader import scored
-from luce.report.multiples import HEIGHT, small
+from luce.report.curves import HEIGHT, small
+from luce.report.formatting import number, plain, share
+from luce.report.results import scored
 from luce.report.svg import ACCENT, MUTED, SMALL, Picture, picture
-from luce.report.wording import number, plain, share
 
 BINS = 8
 """Each of equally much chance."""
@@ -50,7 +50,7 @@ class Calibration(NamedTuple):
 
 
 def calibration(report: Report) -> dict[str, Any] | None:
-    """A small picture and a row of figures for each ranker that has scores."""
+    """A small picture and a row of numbers for each ranker that has scores."""
     found = {name: calibrated(*scored(report, name)) for name in report.scores}
     rows = {name: each for name, each in found.items() if each is not None}
     if not rows:
@@ -96,9 +96,9 @@ def _telling(dataset: Dataset, scores: Floats) -> tuple[Integers, Integers]:
     np.minimum.at(low, lists, dataset.labels[rows])
     np.maximum.at(high, lists, dataset.labels[rows])
     np.maximum.at(top, lists, scores[rows])
-    kept = (low < high) & np.isfinite(top)
-    sizes = np.bincount(lists, minlength=dataset.n_lists)[kept]
-    return rows[kept[lists]], offsets_of_sizes(sizes)
+    used = (low < high) & np.isfinite(top)
+    sizes = np.bincount(lists, minlength=dataset.n_lists)[used]
+    return rows[used[lists]], offsets_of_sizes(sizes)
 
 
 def _best(labels: Floats, offsets: Integers) -> Floats:
@@ -149,18 +149,18 @@ def _temperature(scores: Floats, target: Floats, offsets: Integers) -> float:
     if missed == 0:
         return 0.0
 
-    def slope(sharpness: float) -> float:
+    def derivative(sharpness: float) -> float:
         """Of the loss, which is convex in one over the temperature."""
         worths = placed * np.exp(sharpness * behind)
         expected = np.add.reduceat(worths * behind, offsets[:-1]) / np.add.reduceat(worths, offsets[:-1])
         return float(expected.sum()) - missed
 
-    if slope(0.0) >= 0:
+    if derivative(0.0) >= 0:
         return float("inf")
     sharpest = 1.0
-    while slope(sharpest) < 0:
+    while derivative(sharpest) < 0:
         sharpest *= 2
-    return scale / float(brentq(slope, 0.0, sharpest))
+    return scale / float(brentq(derivative, 0.0, sharpest))
 
 
 def _picture(name: str, ranker: str, row: Calibration, reach: float) -> Picture:
@@ -180,5 +180,5 @@ def _picture(name: str, ranker: str, row: Calibration, reach: float) -> Picture:
         small(axes, ranker)
 
     spoken = "; ".join(f"{share(each.chance)} seen {share(each.seen)}" for each in row.bins)
-    told = f"{plain(ranker, 80)}: chance to be placed first against how often best: {spoken}"
-    return picture(name, f"{told}. Temperature {number(row.temperature)}.", HEIGHT + 12, draw, SMALL)
+    caption = f"{plain(ranker, 80)}: chance to be placed first against how often best: {spoken}"
+    return picture(name, f"{caption}. Temperature {number(row.temperature)}.", HEIGHT + 12, draw, SMALL)

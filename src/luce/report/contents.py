@@ -1,4 +1,4 @@
-"""What goes on the page: everything the report is told, checked, before anything is drawn."""
+"""What goes on the page: all contents of the report, checked before anything is drawn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,13 +6,12 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.report.contents import Report
-from luce.report.leader import Leader, goodness, leading
-from luce.report.results import higher_is_better
+from luce.report.formatting import count, decimal, short
+from luce.report.results import Leader, goodness, higher_is_better, leading
 from luce.report.svg import ACCENT, INK, LOSS, MUTED, Picture, picture
-from luce.report.wording import count, decimal, short
 
 SHOWN, POINTS = 5, 400
-"""Lists told of at either end, and bars of the picture; more lists are thinned out."""
+"""Lists shown at either end, and bars of the picture; more lists are thinned out."""
 
 SAME = 1e-12
 """Values that differ by no more are the same but for rounding."""
@@ -93,10 +92,10 @@ def chosen_lists(report: Report, leader: Leader) -> list[Chosen]:
     return [_chosen(report, leader, int(place), kind) for kind, found in kinds.items() for place in found]
 
 
-def _typical(report: Report, values: Floats, taken: list[Any]) -> Integers:
+def _typical(report: Report, values: Floats, chosen: list[Any]) -> Integers:
     """A list of common length whose value is near the middle: neither a triumph nor a failure."""
     sizes = report.dataset.sizes
-    common = ~np.isnan(values) & (sizes >= np.median(sizes)) & ~np.isin(np.arange(len(sizes)), taken)
+    common = ~np.isnan(values) & (sizes >= np.median(sizes)) & ~np.isin(np.arange(len(sizes)), chosen)
     if not common.any():
         return np.zeros(0, dtype=np.int64)
     return np.argmin(np.where(common, np.abs(values - np.nanmedian(values)), np.inf)).reshape(1)
@@ -116,7 +115,7 @@ def differences_picture(leader: Leader, change: Floats) -> Picture:
     ordered = np.sort(change[~np.isnan(change)])
     at = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), POINTS)).round().astype(np.int64))
     edges = np.append(at, len(ordered))
-    told = tally(leader.name, ordered)
+    counts = tally(leader.name, ordered)
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
@@ -125,13 +124,13 @@ def differences_picture(leader: Leader, change: Floats) -> Picture:
         axes.axhline(0, color=INK, linewidth=0.8)
         axes.set_xlim(0, len(ordered))
         looks = {"transform": axes.transAxes, "color": MUTED}
-        axes.text(0.98, 0.04, f"worse in {count(told.worse, 'list')}", ha="right", va="bottom", **looks)
-        axes.text(0.02, 0.96, f"better in {count(told.better, 'list')}", ha="left", va="top", **looks)
+        axes.text(0.98, 0.04, f"worse in {count(counts.worse, 'list')}", ha="right", va="bottom", **looks)
+        axes.text(0.02, 0.96, f"better in {count(counts.better, 'list')}", ha="left", va="top", **looks)
         axes.set_xticks([])
         axes.set_xlabel("lists, from the greatest loss to the greatest win")
         axes.set_title(f"{short(leader.metric)}, better or worse in each list", weight="bold")
         axes.grid(axis="y")
 
-    spoken = f"better in {told.better}, worse in {told.worse}, the same in {told.same} lists"
+    spoken = f"better in {counts.better}, worse in {counts.worse}, the same in {counts.same} lists"
     ends = f"by {decimal(float(ordered[0]))} at worst and {decimal(float(ordered[-1]))} at best"
     return picture("differences", f"{leader.metric} of {leader.name}: {spoken}, {ends}.", 230, draw)

@@ -10,20 +10,20 @@ import numpy as np
 from luce.arrays import Floats
 from luce.data.ragged import Dataset
 from luce.metrics import METRICS
-from luce.report.layout import page_of, write_page
-from luce.report.repeat import versions
+from luce.report.contents import Report
+from luce.report.formatting import LETTERS, decimal, number, plain, short
+from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import LETTERS, decimal, number, plain, short
 
 if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
     from luce.rankers.explanation import Explainable
     from luce.rankers.importance import Importance
 
-FEATURES, PARTS = 20, 6
-"""Features of a picture of importance or of a table, and of one item, the others put together."""
+FEATURES, SECTION_FEATURES, ITEM_FEATURES = 20, 12, 6
+"""Features of a picture of importance or of a table, of a picture of the report, and of one item; others are summed."""
 
 
-class Part(NamedTuple):
+class Contribution(NamedTuple):
     """What one feature adds to the score of an item; its value is NaN where it is missing or made from others."""
 
     feature: str
@@ -31,7 +31,7 @@ class Part(NamedTuple):
     contribution: float
 
 
-class Explained(NamedTuple):
+class ExplainedItem(NamedTuple):
     """An item of a list, with what sets it apart from the mean item there, feature by feature."""
 
     rank: int
@@ -39,15 +39,15 @@ class Explained(NamedTuple):
     row: int
     score: float
     label: float
-    parts: list[Part]
+    contributions: list[Contribution]
 
-    def shown(self, most: int = PARTS) -> list[Part]:
-        """The largest parts, up or down, and what the others come to."""
-        largest = sorted(self.parts, key=lambda part: -abs(part.contribution))
+    def shown(self, most: int = ITEM_FEATURES) -> list[Contribution]:
+        """The largest contributions, up or down, and what the others come to."""
+        largest = sorted(self.contributions, key=lambda each: -abs(each.contribution))
         if len(largest) <= most + 1:
             return largest
-        rest = sum(part.contribution for part in largest[most:])
-        return [*largest[:most], Part(f"{len(largest) - most:,} others", np.nan, rest)]
+        rest = sum(each.contribution for each in largest[most:])
+        return [*largest[:most], Contribution(f"{len(largest) - most:,} others", np.nan, rest)]
 
 
 class ExplainedList(NamedTuple):
@@ -57,17 +57,22 @@ class ExplainedList(NamedTuple):
     query: str
     size: int
     mean: float
-    items: list[Explained]
+    items: list[ExplainedItem]
 
-    def by_feature(self, most: int) -> list[tuple[str, list[Part]]]:
-        """The features that move these items most, each with its part in every item, and what the others come to."""
-        added = np.array([[part.contribution for part in item.parts] for item in self.items])
+    def by_feature(self, most: int) -> list[tuple[str, list[Contribution]]]:
+        """The features that move these items most, with what each adds to every item, and the sum of the others."""
+        added = np.array([[each.contribution for each in item.contributions] for item in self.items])
         largest = np.argsort(-np.abs(added).sum(axis=0), kind="stable")
         most = len(largest) if len(largest) == most + 1 else most
-        rows = [(self.items[0].parts[i].feature, [item.parts[i] for item in self.items]) for i in largest[:most]]
+        rows = [
+            (self.items[0].contributions[i].feature, [item.contributions[i] for item in self.items])
+            for i in largest[:most]
+        ]
         if len(largest) > most:
             name = f"{len(largest) - most:,} others"
-            rows.append((name, [Part(name, np.nan, float(rest)) for rest in added[:, largest[most:]].sum(axis=1)]))
+            rows.append(
+                (name, [Contribution(name, np.nan, float(rest)) for rest in added[:, largest[most:]].sum(axis=1)])
+            )
         return rows
 
 
@@ -77,7 +82,7 @@ def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, to
     >>> import luce
     >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
     >>> found = explained_list(luce.LinearRanker().fit(data), data, 0, top=1)
-    >>> found.items[0].row, found.items[0].parts[0].value, found.items[0].parts[0].contribution > 0
+    >>> found.items[0].row, found.items[0].contributions[0].value, found.items[0].contributions[0].contribution > 0
     (1, 3.0, True)
     """
     one = dataset.take([list_number])
@@ -89,10 +94,12 @@ def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, to
     items = []
     for place, row in enumerate(np.argsort(-scores, kind="stable")[:top].tolist()):
         known = (float(values[row, column]) if column >= 0 else np.nan for column in columns)
-        parts = list(map(Part, why.names, known, why.contributions[row].tolist()))
+        contributions = list(map(Contribution, why.names, known, why.contributions[row].tolist()))
         document = None if one.document_ids is None else one.document_ids[row].as_py()
         name = f"row {start + row}" if document is None else str(document)
-        items.append(Explained(place + 1, name, start + row, float(scores[row]), float(one.labels[row]), parts))
+        items.append(
+            ExplainedItem(place + 1, name, start + row, float(scores[row]), float(one.labels[row]), contributions)
+        )
     return ExplainedList(list_number, str(one.query_ids[0].as_py()), len(scores), float(why.base[0]), items)
 
 
@@ -106,9 +113,9 @@ def write_explanation(
     settings: Mapping[str, Any],
 ) -> Path:
     """Write one self-contained HTML page about a list or about the worth of features, and give back its path."""
-    sections: dict[str, Any] = {"repeat": {"command": command, "settings": settings, "versions": versions()}}
+    sections: dict[str, Any] = {"repeat": repeat_section(command, settings)}
     if isinstance(found, ExplainedList):
-        reach = max((abs(part.contribution) for item in found.items for part in item.shown()), default=0.0)
+        reach = max((abs(each.contribution) for item in found.items for each in item.shown()), default=0.0)
         pictures = [item_picture(item, reach) for item in found.items]
         sections = {
             "contributions": {"list": found, "rows": found.by_feature(FEATURES), "pictures": pictures},
@@ -177,14 +184,17 @@ def measured(measure: str) -> str:
     return known.get(measure, f"{measure} lost" if measure.partition("@")[0] in METRICS else measure)
 
 
-def item_picture(item: Explained, reach: float) -> Picture:
+def item_picture(item: ExplainedItem, reach: float) -> Picture:
     """A bar to the right for each feature that puts the item above the mean of its list, to the left for the others."""
-    parts = item.shown()
-    values: Floats = np.array([part.contribution for part in parts])
-    told_values = ["" if np.isnan(part.value) else f" = {number(part.value)}" for part in parts]
-    names = [short(part.feature, LETTERS - len(value)) + value for part, value in zip(parts, told_values, strict=True)]
+    contributions = item.shown()
+    values: Floats = np.array([each.contribution for each in contributions])
+    shown_values = ["" if np.isnan(each.value) else f" = {number(each.value)}" for each in contributions]
+    names = [
+        short(each.feature, LETTERS - len(value)) + value
+        for each, value in zip(contributions, shown_values, strict=True)
+    ]
     title = f"{item.rank}. {item.document}"
-    told = f"score {decimal(item.score)}, grade {number(item.label)}"
+    caption = f"score {decimal(item.score)}, grade {number(item.label)}"
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
@@ -194,10 +204,10 @@ def item_picture(item: Explained, reach: float) -> Picture:
         axes.set_xlim(-1.05 * reach or -1.0, 1.05 * reach or 1.0)
         _features_down(axes, names)
         axes.set_title(plain(title, 40), weight="bold")
-        axes.set_xlabel(told)
+        axes.set_xlabel(caption)
 
     spoken = "; ".join(f"{name}: {decimal(value)}" for name, value in zip(names, values, strict=True))
-    return picture(f"item-{item.rank}", f"{title}, {told}. {spoken}.", 78 + 17 * len(names), draw)
+    return picture(f"item-{item.rank}", f"{title}, {caption}. {spoken}.", 78 + 17 * len(names), draw)
 
 
 def _features_down(axes: Any, names: Sequence[str]) -> None:
@@ -205,3 +215,23 @@ def _features_down(axes: Any, names: Sequence[str]) -> None:
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(axis="x")
     axes.locator_params(axis="x", nbins=5)
+
+
+def features(report: Report) -> dict[str, Any] | None:
+    """A picture for each ranker, its most important features first."""
+    known = {name: found for name, found in report.importances.items() if len(found.names)}
+    if not known:
+        return None
+    pictures = [
+        importance_picture(found, f"importance-{place}", short(name, 40), SECTION_FEATURES)
+        for place, (name, found) in enumerate(known.items())
+    ]
+    measures = list(dict.fromkeys(found.measure for found in known.values()))
+    lost = ", ".join(measure for measure in measures if measure.partition("@")[0] in METRICS)
+    notes = [] if not lost else [
+        f"What is lost of {plain(lost, 80)} when the values of a feature are shuffled and the others stay; a feature "
+        "that others can stand in for loses little."
+    ]  # fmt: skip
+    if not {"gain", "split"}.isdisjoint(measures):
+        notes.append("Gain and splits tell what the trees learned from.")
+    return {"heading": "What the features are worth", "pictures": pictures, "note": " ".join(notes)}

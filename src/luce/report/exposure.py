@@ -13,11 +13,14 @@ from luce.data.ragged import Dataset
 from luce.errors import DataError
 from luce.metrics import Results
 from luce.metrics.exposure import exposures_of, merits_of
-from luce.report.layout import page_of, write_page
-from luce.report.repeat import versions
+from luce.report.contents import Report
+from luce.report.formatting import decimal, number, plain, share, short
+from luce.report.layout import page_of, repeat_section, write_page
+from luce.report.results import leading, scored
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import decimal, number, plain, share, short
 
+ITEMS = 60_000
+"""Rankings are drawn of lists with about so many items in all, evenly from the whole dataset: more only takes time."""
 FEW_GRADES, BINS, MOST_GROUPS = 10, 5, 20
 """So many grades get a row each, more are put into bins of about equally many items; the largest groups get a row."""
 
@@ -133,17 +136,19 @@ def write_exposure(
     settings: Mapping[str, Any],
 ) -> Path:
     """Write one self-contained HTML page about the attention that a policy gives, and give back its path."""
-    tables = {"Grade": found.by_grade, "Group": found.by_group}
-    pictures = [shares_picture(f"shares-{name.lower()}", name, rows) for name, rows in tables.items() if rows]
     level = f"{number(100 * results.confidence)} %"
     measured = {
         metric: f"{decimal(mean)} ({decimal(results.intervals[metric][0])} to {decimal(results.intervals[metric][1])})"
         for metric, mean in results.means.items()
     }
     sections: dict[str, Any] = {
-        "attention": {"tables": {name: rows for name, rows in tables.items() if rows}, "pictures": pictures},
-        "unfairness": {"facts": measured, "level": level},
-        "repeat": {"command": command, "settings": settings, "versions": versions()},
+        "attention": _section({"": found}),
+        "unfairness": {
+            "heading": "How unfair that is",
+            "facts": measured,
+            "note": f"0 is fair, lower is better. Means over lists and their {level} intervals.",
+        },
+        "repeat": repeat_section(command, settings),
     }
     return write_page(path, page_of(title, summary, sections))
 
@@ -178,3 +183,44 @@ def shares_picture(name: str, of: str, rows: Sequence[Share], heading: str | Non
     return picture(
         name, f"{'' if heading is None else f'{heading}. '}Shares by {of.lower()}: {spoken}.", 88 + 26 * len(rows), draw
     )
+
+
+def attention_section(report: Report) -> dict[str, Any] | None:
+    """Shares by grade and by group under the leader's scores, and the rival's beside them."""
+    leader = leading(report)
+    names = [name for name in (leader.name, leader.rival) if name in report.scores] if leader is not None else []
+    samples = {str(name): _sample(*scored(report, str(name))) for name in names}
+    try:
+        found = {name: attention(*each, gain=report.results[name].gain) for name, each in samples.items()}
+    except DataError:  # no merit anywhere, or grades whose gains no number holds
+        return None
+    if not found:
+        return None
+    n_lists = next(iter(samples.values()))[1].n_lists
+    return _section(found) | {"sampled": n_lists if n_lists < report.dataset.n_lists else None}
+
+
+def _section(found: Mapping[str, Attention]) -> dict[str, Any]:
+    """Tables and pictures of the first ranker's shares, with the second's beside them where there is one."""
+    (name, first), *others = found.items()
+    pictures = [
+        shares_picture(f"shares-{of}-{place}", of, rows, ranker or None)
+        for of in ("grade", "group")
+        for place, (ranker, each) in enumerate(found.items())
+        if (rows := getattr(each, f"by_{of}"))
+    ]
+    tables = {}
+    for of in ("Grade", "Group"):
+        rows, rival = (getattr(each, f"by_{of.lower()}") for each in (first, others[0][1] if others else first))
+        known = {row.name: row.of_attention for row in rival} if others else {}
+        if rows:
+            tables[of] = [(row, known.get(row.name, np.nan)) for row in rows]
+    rival_name = others[0][0] if others else None
+    return {"name": name, "rival": rival_name, "n_lists": first.n_lists, "tables": tables, "pictures": pictures}
+
+
+def _sample(dataset: Dataset, scores: Floats) -> tuple[Floats, Dataset]:
+    """Lists with about `ITEMS` items in all, evenly from the whole dataset."""
+    step = max(1, -(-dataset.n_rows // ITEMS))
+    inside = np.repeat(np.arange(dataset.n_lists) % step == 0, dataset.sizes)
+    return (scores, dataset) if step == 1 else (scores[inside], dataset.take(np.arange(0, dataset.n_lists, step)))

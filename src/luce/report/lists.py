@@ -8,7 +8,7 @@ from luce.arrays import Floats, Integers
 from luce.data.ragged import Dataset
 from luce.report.contents import Report
 from luce.report.differences import Chosen, chosen_lists
-from luce.report.leader import Leader, leading
+from luce.report.results import Leader, leading
 
 DEPTH, LOWER, FEATURES = 10, 5, 4
 """Items from the top of a list, relevant ones from further down, and features of each."""
@@ -30,7 +30,7 @@ class Item(NamedTuple):
     features: list[float]
 
 
-class Shown(NamedTuple):
+class ShownList(NamedTuple):
     """A list with its top items and, from further down, relevant ones that the reader would miss."""
 
     chosen: Chosen
@@ -49,7 +49,7 @@ def lists(report: Report) -> dict[str, Any] | None:
     return {"leader": leader, "versus": versus, "shown": shown, "important": leader.name in report.importances}
 
 
-def _shown(report: Report, leader: Leader, chosen: Chosen) -> Shown:
+def _shown(report: Report, leader: Leader, chosen: Chosen) -> ShownList:
     dataset, rows = report.dataset, report.dataset.rows(chosen.number)
     scores, labels = report.scores_of(leader.name)[rows], dataset.labels[rows]
     versus = report.scores.get(leader.rival or "", np.full(dataset.n_rows, np.nan))[rows]
@@ -62,11 +62,11 @@ def _shown(report: Report, leader: Leader, chosen: Chosen) -> Shown:
 
     def item(row: int) -> Item:
         shown = [float(values[row, column]) for column in columns]
-        name, told = _document(dataset, rows.start + row), (float(scores[row]), float(versus[row]))
-        return Item(int(ranks[row]), before[row], name, float(labels[row]), float(lengths[row]), *told, shown)
+        name, both = _document(dataset, rows.start + row), (float(scores[row]), float(versus[row]))
+        return Item(int(ranks[row]), before[row], name, float(labels[row]), float(lengths[row]), *both, shown)
 
     tops, others = ([item(int(row)) for row in chosen] for chosen in (order[:DEPTH], sorted(missed, key=ranks.item)))
-    return Shown(chosen, tops, others, [_feature(dataset, column) for column in columns])
+    return ShownList(chosen, tops, others, [_feature(dataset, column) for column in columns])
 
 
 def places(scores: Floats) -> Integers:

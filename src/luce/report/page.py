@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 
 from luce.report.calibration import calibration
 from luce.report.contents import Report
+from luce.report.curves import depth, learning
 from luce.report.data_card import data_card
-from luce.report.depth import depth
 from luce.report.differences import differences
-from luce.report.features import features
-from luce.report.layout import page_of, write_page
-from luce.report.learning import learning
+from luce.report.explanation import features
+from luce.report.exposure import attention_section
+from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.lists import lists
-from luce.report.merit import merit
-from luce.report.repeat import repeat
 from luce.report.results import results
 
 
@@ -33,10 +31,10 @@ SECTIONS: dict[str, Section] = {
     "differences": Section("Wins and losses", differences),
     "lists": Section("Lists to look at", lists),
     "calibration": Section("Calibration", calibration),
-    "merit": Section("Exposure and merit", merit),
+    "attention": Section("Exposure and merit", attention_section),
     "features": Section("Features", features),
     "data": Section("Data", data_card),
-    "repeat": Section("To repeat it", repeat),
+    "repeat": Section("To repeat it", lambda report: repeat_section(report.command, report.settings)),
 }
 """The sections in their order; each is shown by templates/NAME.html.j2."""
 

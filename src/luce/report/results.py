@@ -1,21 +1,35 @@
-"""The section of results: each ranker's means with intervals, in a table and pictures, and tests of differences."""
+"""The section of results, means with intervals and tests of differences; and the best ranker and its rival by them."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from luce.arrays import Floats
+from luce.data.ragged import Dataset
 from luce.errors import OptionError
 from luce.metrics import Comparison, Results
 from luce.metrics import metric as find_metric
-from luce.report.charts import Whisker, whiskers
 from luce.report.contents import Cost, Report
-from luce.report.wording import count, number
+from luce.report.formatting import count, decimal, number, plain, short
+from luce.report.svg import ACCENT, MUTED, Picture, picture
 
 SURE = 0.05
 """A difference with a smaller p-value, after the correction, is more than chance."""
 
 COSTS = {"Fit": "fit_seconds", "Rank": "predict_seconds", "Memory": "peak_bytes"}
-"""The columns of what a ranker took, each the field of `Cost` that it shows."""
+"""The columns of what a ranker costs, each the field of `Cost` that it shows."""
+
+
+class Whisker(NamedTuple):
+    """One mean with its interval; NaN where there is none."""
+
+    name: str
+    mean: float
+    low: float
+    high: float
+    best: bool
 
 
 def results(report: Report) -> dict[str, Any] | None:
@@ -33,7 +47,7 @@ def results(report: Report) -> dict[str, Any] | None:
         "verdicts": verdicts,
         "marked": any(verdicts.get(metric) for metric in metrics),
         "costs": {title: field for title, field in COSTS.items() if _known(report, field)},
-        "taken": {ranker: report.costs.get(ranker, Cost(math.nan)) for ranker in report.results},
+        "cost_of": {ranker: report.costs.get(ranker, Cost(math.nan)) for ranker in report.results},
         "rows": {ranker: [columns[metric][place] for metric in metrics] for place, ranker in enumerate(report.results)},
         "counted": [_counted(every, metric) for metric in metrics],
         "level": level,
@@ -104,3 +118,83 @@ def _notes(one: Results) -> list[str]:
     if one.max_grade is not None:
         notes.append(f"The highest grade for err is {number(one.max_grade)}.")
     return notes
+
+
+def whiskers(name: str, metric: str, rows: Sequence[Whisker], level: str) -> Picture:
+    """A dot for each mean and a line for its interval of this level, the names above them."""
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for place, row in enumerate(rows):
+            colour = ACCENT if row.best else MUTED
+            axes.hlines(place, row.low, row.high, color=colour, linewidth=2)
+            axes.plot(row.mean, place, "o", color=colour, markersize=7)
+            text = short(row.name, 44) if np.isfinite(row.mean) else f"{short(row.name, 34)}: no value"
+            looks = {"va": "bottom", "weight": "bold" if row.best else "normal", "clip_on": False}
+            axes.text(0, place - 0.22, text, transform=axes.get_yaxis_transform(), **looks)
+        axes.set_ylim(len(rows) - 0.5, -1)
+        axes.set_yticks([])
+        axes.spines.left.set_visible(False)
+        axes.grid(axis="x")
+        axes.locator_params(axis="x", nbins=5)
+        if not np.isfinite([row.mean for row in rows]).any():
+            axes.set_xticks([])
+        axes.set_title(plain(metric), pad=4, weight="bold")
+
+    spoken = "; ".join(f"{row.name} {decimal(row.mean)}, {decimal(row.low)} to {decimal(row.high)}" for row in rows)
+    return picture(name, f"{metric}, mean and {level} interval of each ranker: {spoken}.", 66 + 34 * len(rows), draw)
+
+
+class Leader(NamedTuple):
+    """The best ranker by a metric, and its rival: None where there is no other."""
+
+    metric: str
+    name: str
+    rival: str | None
+
+
+def leading(report: Report) -> Leader | None:
+    """The best by the first metric that was compared, else by the first that has a value for each list; None without.
+
+    Its rival is the baseline of the comparison, or the next best where the baseline itself leads or there is none.
+    """
+    metrics = dict.fromkeys([*report.comparisons, *(name for each in report.results.values() for name in each.values)])
+    for metric in metrics:
+        means = {name: each.means[metric] for name, each in report.results.items() if metric in each.values}
+        sign = -1 if higher_is_better(metric) else 1
+        ordered = sorted((name for name in means if not np.isnan(means[name])), key=lambda name: sign * means[name])
+        if not ordered:
+            continue
+        tests = report.comparisons.get(metric, ())
+        baseline = tests[0].baseline if tests else None
+        others = [name for name in ordered[1:] if name == baseline] or ordered[1:]
+        return Leader(metric, ordered[0], others[0] if others else None)
+    return None
+
+
+def goodness(report: Report, metric: str, ranker: str) -> Floats:
+    """The value of each list, turned so that higher is better."""
+    values = report.results[ranker].values[metric]
+    return values if higher_is_better(metric) else -values
+
+
+def scored(report: Report, ranker: str) -> tuple[Dataset, Floats]:
+    """The lists that a ranker has scored, and their scores; one NaN or +∞ leaves a list out."""
+    dataset, scores = report.dataset, report.scores_of(ranker)
+    bad = np.isnan(scores) | (scores == np.inf)
+    if not bad.any():
+        return dataset, scores
+    before = np.concatenate([[0], np.cumsum(bad)])
+    complete = np.flatnonzero(before[dataset.offsets[1:]] == before[dataset.offsets[:-1]])
+    inside = np.repeat(np.isin(np.arange(dataset.n_lists), complete), dataset.sizes)
+    return dataset.take(complete), scores[inside]
+
+
+def family(metric: str) -> str:
+    """The metric to look at by depth: this one without its cutoff, or ndcg where it takes none.
+
+    >>> family("precision@5"), family("arp")
+    ('precision', 'ndcg')
+    """
+    found = find_metric(metric)
+    return found.name if found.takes_cutoff and not found.is_stochastic else "ndcg"

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from luce.errors import load_package
-from luce.report.wording import plain
+from luce.report.formatting import plain
 
 # Matplotlib draws in stand-in colours; the page's style sheet owns the real ones, one set for light, one for dark.
 INK, MUTED, LINE, ACCENT, LOSS = "#010101", "#010102", "#010103", "#010104", "#010105"
 SERIES = (ACCENT, LOSS, "#010106", "#010107")
-"""Colours for things side by side, told apart by people who do not see red, green or blue; markers differ as well."""
+"""Colours for things side by side, distinct to people who do not see red, green or blue; markers differ as well."""
 
 _VARIABLES = dict(
     zip(

@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.report.layout import page_of, write_page
-from luce.report.repeat import versions
+from luce.report.formatting import decimal, plain
+from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
-from luce.report.wording import decimal, plain
 
 
 class Point(NamedTuple):
     """One mix on the frontier: the share of fairness in it, its formula, and means over lists with their errors."""
 
     mix: float
-    utility: str
+    objective: str
     relevance: float
     relevance_error: float
     unfairness: float
@@ -39,7 +38,7 @@ def write_tradeoff(
     section = {"points": points, "relevance": relevance, "fairness": fairness}
     sections: dict[str, Any] = {
         "frontier": {**section, "pictures": [frontier_picture(points, relevance, fairness)]},
-        "repeat": {"command": command, "settings": settings, "versions": versions()},
+        "repeat": repeat_section(command, settings),
     }
     return write_page(path, page_of(title, summary, sections))
 
@@ -55,9 +54,9 @@ def frontier_picture(points: Sequence[Point], relevance: str, fairness: str) -> 
             spread = {"xerr": 2 * point.unfairness_error, "yerr": 2 * point.relevance_error}
             axes.errorbar(point.unfairness, point.relevance, **spread, color=MUTED, linewidth=0.8)
         axes.plot(x, y, "o", color=ACCENT, markersize=6)
-        for at, words, way in ((0, "relevance alone", 1), (-1, "fairness alone", -1)):
+        for at, label, way in ((0, "relevance alone", 1), (-1, "fairness alone", -1)):
             where = {"xytext": (0, 10 * way), "textcoords": "offset points", "ha": "center", "color": INK}
-            axes.annotate(words, (x[at], y[at]), va="bottom" if way > 0 else "top", **where)
+            axes.annotate(label, (x[at], y[at]), va="bottom" if way > 0 else "top", **where)
         axes.margins(0.18)
         axes.grid()
         axes.set_xlabel(f"{plain(fairness, 24)}, lower is fairer")

@@ -1,4 +1,4 @@
-"""The page of a tuning: the settings that were chosen, what trials came to, and which settings matter."""
+"""The page of a tuning: the best settings, the trials, and which settings matter."""
 
 import os
 from collections.abc import Mapping
@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from luce.experiments.tuning_trials import Tuned
+from luce.experiments.trials import Tuned
 from luce.options import Choice, text_of
-from luce.report.layout import page_of, write_page
-from luce.report.multiples import HEIGHT, small
-from luce.report.repeat import versions
+from luce.rankers.importance import Importance
+from luce.report.curves import HEIGHT, small
+from luce.report.explanation import importance_picture
+from luce.report.formatting import count, decimal, number, plain
+from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, SMALL, Picture, picture
-from luce.report.wording import count, decimal, number, plain, share
 
 SHOWN, SLICED = 10, 6
 """Trials of the table, the best ones; settings with a picture of their own, the most important ones."""
@@ -31,7 +32,9 @@ def write_tuning(
     complete = [trial for trial in tuned.trials if trial.state == "complete"]
     pictures = [history_picture(tuned)]
     if tuned.importance:
-        pictures.append(importance_picture(tuned))
+        shares = np.array(list(tuned.importance.values()))
+        found = Importance(f"share of the differences in {tuned.metric}", tuple(tuned.importance), shares)
+        pictures.append(importance_picture(found, "importance", "Which settings matter"))
     order = [*tuned.importance, *(name for name in tuned.space if name not in tuned.importance)]
     sections: dict[str, Any] = {
         "chosen": {"tuned": tuned, "rows": _chosen(tuned), "rounds": _rounds(tuned)},
@@ -39,14 +42,16 @@ def write_tuning(
             "tuned": tuned,
             "pictures": pictures,
             "counts": {state: sum(t.state == state for t in tuned.trials) for state in ("pruned", "failed")},
-            "rows": [(trial, [_cell(trial.settings[name]) for name in tuned.space]) for trial in tuned.ranked[:SHOWN]],
+            "rows": [(trial, [_cell(trial.params[name]) for name in tuned.space]) for trial in tuned.ranked[:SHOWN]],
             "failed": [trial for trial in tuned.trials if trial.state == "failed"],
         },
     }
     if len(complete) > 1:
         slices = [slice_picture(tuned, name) for name in order[:SLICED]]
-        sections["slices"] = {"metric": tuned.metric, "pictures": slices, "small": True, "all": len(order) <= SLICED}
-    sections["repeat"] = {"command": command, "settings": settings, "versions": versions()}
+        note = f"The {tuned.metric} of each complete trial by one of its settings, the best trial dark."
+        note += "" if len(order) <= SLICED else " The most important settings are shown."
+        sections["slices"] = {"heading": "By setting", "pictures": slices, "small": True, "note": note}
+    sections["repeat"] = repeat_section(command, settings)
     return write_page(path, page_of(title, summary_of(tuned), sections))
 
 
@@ -64,9 +69,9 @@ def summary_of(tuned: Tuned) -> str:
 
 
 def _chosen(tuned: Tuned) -> list[dict[str, str]]:
-    first = tuned.trials[0].settings
+    first = tuned.trials[0].params
     return [
-        {"name": name, "tried": str(tried), "given": _cell(first[name]), "best": _cell(tuned.best.settings[name])}
+        {"name": name, "tried": str(tried), "given": _cell(first[name]), "best": _cell(tuned.best.params[name])}
         for name, tried in tuned.space.items()
     ]
 
@@ -77,8 +82,8 @@ def _rounds(tuned: Tuned) -> str:
     if "validation" in (ranker.history_[-1] if ranker.history_ else {}):
         best = f"{ranker.iteration_name} {ranker.best_iteration_}"
         return f"The model was stopped by the validation data: {best} is its best."
-    rounds = count(tuned.best.rounds, ranker.iteration_name)
-    best = ", ".join(f"{iteration:,}" for iteration in tuned.best.iterations)
+    rounds = count(tuned.best.mean_iteration, ranker.iteration_name)
+    best = ", ".join(f"{iteration:,}" for iteration in tuned.best.best_iterations)
     return f"The model was fitted on all of the data in {rounds}: the mean of what was best on the folds, {best}."
 
 
@@ -110,8 +115,8 @@ def history_picture(tuned: Tuned) -> Picture:
         axes.locator_params(axis="y", nbins=5)
 
     spoken = f"from {decimal(values[0])} to the best, {decimal(best.value)}, in trial {best.number}"
-    told = f"{tuned.metric} of {count(len(complete), 'complete trial')}: {spoken}; {len(gone)} pruned or failed."
-    return picture("trials", told, 210, draw)
+    caption = f"{tuned.metric} of {count(len(complete), 'complete trial')}: {spoken}; {len(gone)} pruned or failed."
+    return picture("trials", caption, 210, draw)
 
 
 def _limits(values: Any) -> tuple[float, float]:
@@ -121,26 +126,6 @@ def _limits(values: Any) -> tuple[float, float]:
     return low - room, high + room
 
 
-def importance_picture(tuned: Tuned) -> Picture:
-    """A bar for each setting, most important first."""
-    names, values = list(tuned.importance), np.array(list(tuned.importance.values()))
-
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        drawn = axes.barh(np.arange(len(values)), values, height=0.62, color=ACCENT)
-        axes.bar_label(drawn, [share(value) for value in values], padding=4, color=MUTED, fontsize=10)
-        axes.set_yticks(range(len(names)), [plain(name, 24) for name in names])
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlim(0, 1.2 * values.max())
-        axes.set_xticks([])
-        axes.spines.bottom.set_visible(False)
-        axes.set_title("Which settings matter", weight="bold")
-
-    spoken = ", ".join(f"{name} {share(value)}" for name, value in tuned.importance.items())
-    told = f"The share of the differences in {tuned.metric} that each setting explains: {spoken}."
-    return picture("importance", told, 50 + 22 * len(names), draw)
-
-
 def slice_picture(tuned: Tuned, name: str) -> Picture:
     """The value of each complete trial by one of its settings, the best marked."""
     tried = tuned.space[name]
@@ -148,9 +133,9 @@ def slice_picture(tuned: Tuned, name: str) -> Picture:
     values = np.array([trial.value for trial in complete])
     if isinstance(tried, Choice):
         words = [text_of(value) for value in tried.values]
-        places = np.array([words.index(text_of(trial.settings[name])) for trial in complete], dtype=np.float64)
+        places = np.array([words.index(text_of(trial.params[name])) for trial in complete], dtype=np.float64)
     else:
-        places = np.array([trial.settings[name] for trial in complete], dtype=np.float64)
+        places = np.array([trial.params[name] for trial in complete], dtype=np.float64)
     at = next(i for i, trial in enumerate(complete) if trial.number == tuned.best.number)
 
     def draw(canvas: Any) -> None:
@@ -167,8 +152,8 @@ def slice_picture(tuned: Tuned, name: str) -> Picture:
         if not isinstance(tried, Choice) and tried.log:
             _plain_ticks(axes, tried)
 
-    told = f"{tuned.metric} by {name}: best {decimal(values[at])} at {_cell(tuned.best.settings[name])}."
-    return picture(f"slice-{name}", told, HEIGHT, draw, SMALL)
+    caption = f"{tuned.metric} by {name}: best {decimal(values[at])} at {_cell(tuned.best.params[name])}."
+    return picture(f"slice-{name}", caption, HEIGHT, draw, SMALL)
 
 
 def _plain_ticks(axes: Any, tried: Any) -> None:

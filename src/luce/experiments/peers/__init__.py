@@ -1,4 +1,4 @@
-"""PEERS, the one table of other libraries' rankers: fitted on the same lists, stopped by the same figure."""
+"""PEERS, the one table of other libraries' rankers: fitted on the same lists, stopped by the same metric."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from luce.errors import load_package, unknown_name
 from luce.experiments.peers.catboost import CatBoostSoftMax, CatBoostYetiRank
 from luce.experiments.peers.lightgbm import LightGBMLambdaRank, LightGBMXendcg
-from luce.experiments.peers.peer import Peer
+from luce.experiments.peers.peer import PeerRanker
 from luce.experiments.peers.xgboost import XGBoostNdcg
 
-PEERS: dict[str, type[Peer]] = {
+PEERS: dict[str, type[PeerRanker]] = {
     "lightgbm-lambdarank": LightGBMLambdaRank,
     "lightgbm-xendcg": LightGBMXendcg,
     "xgboost": XGBoostNdcg,
@@ -18,7 +18,7 @@ PEERS: dict[str, type[Peer]] = {
 }
 
 
-def peer(name: str, **settings: Any) -> Peer:
+def peer(name: str, **settings: Any) -> PeerRanker:
     """The peer of this name; an error with the line that installs its package where that is not there.
 
     >>> peer("lightgbm-lambdarank", n_estimators=100)
@@ -35,4 +35,4 @@ def is_installed(name: str) -> bool:
     return find_spec(PEERS[name].packages[0]) is not None
 
 
-__all__ = ["PEERS", "Peer", "is_installed", "peer"]
+__all__ = ["PEERS", "PeerRanker", "is_installed", "peer"]

@@ -10,11 +10,11 @@ import numpy as np
 
 from luce.arrays import list_of_row
 from luce.data import Dataset
-from luce.experiments.peers.peer import Judge, Peer, dense
+from luce.experiments.peers.peer import PeerRanker, ValidationCurve, dense
 from luce.threads import thread_count
 
 
-class CatBoostYetiRank(Peer):
+class CatBoostYetiRank(PeerRanker):
     """CatBoost's YetiRank with symmetric trees, as it grows them by default, of the depth nearest to the leaves."""
 
     packages = ("catboost",)
@@ -22,15 +22,15 @@ class CatBoostYetiRank(Peer):
     any_label = True
     _measure = "prediction change"
 
-    def _grow(self, dataset: Dataset, judge: Judge | None) -> None:
-        self._booster = self._package().CatBoost(self._parameters(judge is not None))
-        held_out = None if judge is None else self._pool(judge.lists, labelled=True)
+    def _grow(self, dataset: Dataset, curve: ValidationCurve | None) -> None:
+        self._booster = self._package().CatBoost(self._parameters(curve is not None))
+        held_out = None if curve is None else self._pool(curve.lists, labelled=True)
         self._booster.fit(self._pool(dataset, labelled=True), eval_set=held_out)
-        if judge is None:
+        if curve is None:
             return
         for scores in self._booster.staged_predict(held_out, thread_count=thread_count(self.n_jobs)):
-            judge.hear(scores)
-            if judge.curve.exhausted:
+            curve.update(scores)
+            if curve.exhausted:
                 break
 
     def _parameters(self, stops: bool) -> dict[str, Any]:
@@ -60,9 +60,9 @@ class CatBoostYetiRank(Peer):
         return self._booster.predict(self._pool(dataset), **settings)
 
     def _worths(self) -> Any:
-        kept = self._booster.copy()
-        kept.shrink(self.best_iteration_)
-        return kept.get_feature_importance(type="PredictionValuesChange")
+        best = self._booster.copy()
+        best.shrink(self.best_iteration_)
+        return best.get_feature_importance(type="PredictionValuesChange")
 
 
 class CatBoostSoftMax(CatBoostYetiRank):

@@ -7,29 +7,29 @@ import numpy as np
 from scipy import sparse
 
 from luce.data import Dataset
-from luce.experiments.peers.peer import Judge, Peer
-from luce.rankers.trees.lightgbm_package import lightgbm
+from luce.experiments.peers.peer import PeerRanker, ValidationCurve
+from luce.rankers.trees.engine import lightgbm
 from luce.threads import thread_count
 
 
-class LightGBMLambdaRank(Peer):
+class LightGBMLambdaRank(PeerRanker):
     """LightGBM's lambdarank; what is not a setting here is as LightGBM has it."""
 
     packages = ("lightgbm",)
     extra = "trees"
     objective = "lambdarank"
 
-    def _grow(self, dataset: Dataset, judge: Judge | None) -> None:
+    def _grow(self, dataset: Dataset, curve: ValidationCurve | None) -> None:
         package = lightgbm()
         rows = {"group": dataset.sizes[dataset.sizes > 0], "params": {"verbosity": -1}, "free_raw_data": False}
         if dataset.list_weights is not None:
             rows["weight"] = np.repeat(dataset.list_weights, dataset.sizes)
         data = package.Dataset(_features(dataset), dataset.labels, **rows)
         settings: dict[str, Any] = {}
-        if judge is not None:
-            settings["valid_sets"] = [data.create_valid(_features(judge.lists), np.nan_to_num(judge.lists.labels))]
-            settings["feval"] = lambda scores, _: (judge.metric, judge.hear(scores), True)
-            settings["callbacks"] = [partial(_stop, package, judge)]
+        if curve is not None:
+            settings["valid_sets"] = [data.create_valid(_features(curve.lists), np.nan_to_num(curve.lists.labels))]
+            settings["feval"] = lambda scores, _: (curve.metric, curve.update(scores), True)
+            settings["callbacks"] = [partial(_stop, package, curve)]
         self._booster = package.train(self._parameters(), data, self.n_estimators, **settings)
 
     def _parameters(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _features(dataset: Dataset) -> Any:
     return sparse.csr_matrix(dataset.features) if dataset.is_sparse else dataset.features
 
 
-def _stop(package: Any, judge: Judge, step: Any) -> None:
+def _stop(package: Any, curve: ValidationCurve, step: Any) -> None:
     """Called after each round."""
-    if judge.curve.exhausted:
-        raise package.callback.EarlyStopException(judge.curve.best_iteration - 1, [])
+    if curve.exhausted:
+        raise package.callback.EarlyStopException(curve.best_iteration - 1, [])

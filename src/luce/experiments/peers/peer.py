@@ -1,4 +1,4 @@
-"""What the boosted trees of other libraries have in common: the same limits, and the rounds that our figure chooses."""
+"""What the boosted trees of other libraries have in common: parameters, and early stopping by a metric of Luce."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -20,18 +20,32 @@ from luce.rankers.ranker import highest_grade, weighted_sums
 from luce.rankers.settings import COMMON, check_settings
 
 
-class Peer(BaseEstimator):
-    """A ranker of another library, with the limits and the stopping rule of ours.
+class PeerRanker(BaseEstimator):
+    """A ranker of another library, with early stopping by a metric as Luce computes it.
 
-    Parameters:
-        n_estimators: the most rounds. num_leaves: of each tree. learning_rate: the share of each step that is taken.
-        metric, early_stopping_rounds: with `validation` data, the rounds best by this metric, as Luce measures it, are
-            kept, and training stops when that many have brought nothing better.
-        random_state: seeds the library. n_jobs: threads; None or −1 = all cores.
+    Parameters
+    ----------
+    n_estimators : int
+        The most rounds.
+    num_leaves : int
+        Of each tree.
+    learning_rate : float
+        Shrinkage of each tree.
+    metric : str
+        With `validation` data, the number of rounds is the best by this metric.
+    early_stopping_rounds : int
+        Training stops after this many rounds without a better value.
+    random_state : int
+        Seed of the library.
+    n_jobs : int, optional
+        Threads; None or −1 for all cores.
 
-    Attributes:
-        history_: one record a round, its "iteration" and, with validation data, its "validation" figure.
-        best_iteration_: the rounds that are kept.
+    Attributes
+    ----------
+    history_ : list of dict
+        One record a round: its "iteration" and, with validation data, its "validation" score.
+    best_iteration_ : int
+        The number of rounds that predictions use.
     """
 
     packages: ClassVar[tuple[str, ...]]
@@ -68,19 +82,19 @@ class Peer(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, dataset: Dataset, *, validation: Dataset | None = None) -> Self:
-        """Learn from judged lists; items without a label are left out, and without validation lists all rounds kept."""
+        """Learn from judged lists; items without a label are left out, without validation lists all rounds are used."""
         self.check_params()
         dataset = dataset.observed()
         _check(dataset, type(self).__name__, self.any_label)
         self._names = dataset.feature_names or tuple(map(str, range(1, dataset.n_features + 1)))
-        judge = None
+        curve = None
         if validation is not None:
             top = max(highest_grade(dataset), highest_grade(validation))
-            judge = Judge(validation, self.metric, top, self.early_stopping_rounds, self.n_jobs)
-        self._grow(dataset, judge)
-        steps = [] if judge is None else judge.curve.history
+            curve = ValidationCurve(validation, self.metric, top, self.early_stopping_rounds, self.n_jobs)
+        self._grow(dataset, curve)
+        steps = [] if curve is None else curve.history
         self.history_ = [{k: v for k, v in step.items() if k != "loss"} for step in steps]
-        self.best_iteration_ = self.n_estimators if judge is None else judge.curve.best_iteration
+        self.best_iteration_ = self.n_estimators if curve is None else curve.best_iteration
         return self
 
     def predict(self, dataset: Dataset) -> Floats:
@@ -94,12 +108,12 @@ class Peer(BaseEstimator):
         return Importance(self._measure, self._names, np.asarray(self._worths(), dtype=np.float64))
 
     @abstractmethod
-    def _grow(self, dataset: Dataset, judge: "Judge | None") -> None:
-        """Train; the judge hears the scores of its lists after each round, and says when it is enough."""
+    def _grow(self, dataset: Dataset, curve: "ValidationCurve | None") -> None:
+        """Train; the curve is updated with the scores of its lists after each round, until it is `exhausted`."""
 
     @abstractmethod
     def _scores(self, dataset: Dataset) -> Any:
-        """The scores by the rounds that are kept."""
+        """The scores by the best rounds."""
 
     @abstractmethod
     def _worths(self) -> Any:
@@ -116,23 +130,23 @@ class Peer(BaseEstimator):
         return load_package(self.packages[0], self.extra)
 
 
-class Judge:
-    """The figure of the validation lists round by round, and when to stop: as for our own rankers."""
+class ValidationCurve(LearningCurve):
+    """The metric of the validation lists by round, and when to stop: as for the rankers of Luce."""
 
     def __init__(self, lists: Dataset, metric: str, top: float, early_stopping_rounds: int, n_jobs: int | None) -> None:
+        super().__init__(metric_of(metric).higher_is_better, early_stopping_rounds)
         self.lists, self.metric = lists, str(metric_of(metric))
-        self.curve = LearningCurve(metric_of(metric).higher_is_better, early_stopping_rounds)
         self._settings: dict[str, Any] = {"groups": lists.group_numbers(), "max_grade": top, "n_jobs": n_jobs}
 
-    def hear(self, scores: Any) -> float:
-        """The figure of one more round, which has these scores."""
+    def update(self, scores: Any) -> float:
+        """Add a round that has these scores; its metric."""
         values = measure(scores, self.lists.labels, self.lists.offsets, self.metric, **self._settings)[self.metric]
         weighted_sum, weight = weighted_sums(values, self.lists.list_weights)
         if not weight:
             raise DataError(f"No list has anything for {self.metric} to measure: {self.lists!r}.")
-        score = float(weighted_sum / weight)
-        self.curve.add(len(self.curve.history) + 1, np.nan, score, None)
-        return score
+        value = float(weighted_sum / weight)
+        self.add(len(self.history) + 1, np.nan, value, None)
+        return value
 
 
 def _check(dataset: Dataset, peer: str, any_label: bool) -> None:

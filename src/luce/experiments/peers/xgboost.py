@@ -5,22 +5,22 @@ from typing import Any
 import numpy as np
 
 from luce.data import Dataset
-from luce.experiments.peers.peer import Judge, Peer, dense
+from luce.experiments.peers.peer import PeerRanker, ValidationCurve, dense
 from luce.threads import thread_count
 
 
-class XGBoostNdcg(Peer):
+class XGBoostNdcg(PeerRanker):
     """XGBoost's rank:ndcg with trees that grow leaf by leaf, as LightGBM's do."""
 
     packages = ("xgboost",)
     objective = "rank:ndcg"
 
-    def _grow(self, dataset: Dataset, judge: Judge | None) -> None:
+    def _grow(self, dataset: Dataset, curve: ValidationCurve | None) -> None:
         package, settings = self._package(), dict[str, Any](verbose_eval=False)
-        if judge is not None:
-            settings["evals"] = [(self._matrix(judge.lists), "validation")]
-            settings["custom_metric"] = lambda scores, _: (judge.metric, judge.hear(scores))
-            settings["callbacks"] = [_stopping(package, judge)]
+        if curve is not None:
+            settings["evals"] = [(self._matrix(curve.lists), "validation")]
+            settings["custom_metric"] = lambda scores, _: (curve.metric, curve.update(scores))
+            settings["callbacks"] = [_stopping(package, curve)]
         self._booster = package.train(self._parameters(), self._matrix(dataset), self.n_estimators, **settings)
 
     def _parameters(self) -> dict[str, Any]:
@@ -50,11 +50,11 @@ class XGBoostNdcg(Peer):
         return [gains.get(f"f{column}", 0.0) for column in range(len(self._names))]
 
 
-def _stopping(package: Any, judge: Judge) -> Any:
-    """XGBoost's own way to stop looks at six digits of the figure."""
+def _stopping(package: Any, curve: ValidationCurve) -> Any:
+    """XGBoost's own way to stop looks at six digits of the value."""
 
     class Stopping(package.callback.TrainingCallback):
         def after_iteration(self, *_: Any) -> bool:
-            return judge.curve.exhausted
+            return curve.exhausted
 
     return Stopping()

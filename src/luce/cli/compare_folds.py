@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from luce.cli.compared import is_results
+from luce.cli.compare_output import is_results
 from luce.cli.options import pairs
 from luce.cli.output import say
 from luce.cli.reading import read_data
@@ -16,7 +16,7 @@ ROLES = {"train": re.compile("train"), "validation": re.compile("vali|dev"), "te
 FOLD = re.compile(r"fold[ _-]?(\d+)", re.IGNORECASE)
 
 
-class Given(NamedTuple):
+class SplitFiles(NamedTuple):
     """The files of one split; without validation lists a fifth of the training lists is held out for that."""
 
     train: Path
@@ -32,8 +32,8 @@ def folds_of(
     seed: int,
     reading: list[str] | None,
 ) -> tuple[Iterator[Any], str]:
-    """The folds, each read when its turn comes, and how many there are, in words."""
-    splits = _given(data, validation, test, reading)
+    """The folds, each read when needed, and how many there are, as text."""
+    splits = _split_files(data, validation, test, reading)
     if splits and count is not None and count != len(splits):
         raise OptionError(f"--folds {count} cuts a file; here are given splits, {len(splits)} in number: leave it out.")
     if splits:
@@ -46,18 +46,20 @@ def folds_of(
 
     parts = _parts(data, count, seed, reading)
     if len(parts) == 2:
-        say("Of two folds none is left for validation: nothing stops early, and all iterations are kept.")
+        say("Of two folds none is left for validation: nothing stops early.")
     return rotations(parts), f"{len(parts)} folds"
 
 
-def _given(data: list[Path], validation: Path | None, test: Path | None, reading: list[str] | None) -> list[Given]:
+def _split_files(
+    data: list[Path], validation: Path | None, test: Path | None, reading: list[str] | None
+) -> list[SplitFiles]:
     """The splits that were given, if any."""
     if test is not None or validation is not None:
         if test is None:
             raise OptionError("--validation goes with --test: DATA are then the training lists.")
         if len(data) != 1 or data[0].is_dir():
             raise OptionError("With --test, DATA is the one file of training lists.")
-        return [Given(data[0], validation, test)]
+        return [SplitFiles(data[0], validation, test)]
     if len(data) != 1 or not data[0].is_dir():
         return []
     folders = [path for path in data[0].iterdir() if path.is_dir() and FOLD.fullmatch(path.name)]
@@ -71,8 +73,8 @@ def _given(data: list[Path], validation: Path | None, test: Path | None, reading
     return splits  # type: ignore[return-value]
 
 
-def _split_in(folder: Path, reading: list[str] | None) -> Given | None:
-    """The split that the names of a folder's files tell."""
+def _split_in(folder: Path, reading: list[str] | None) -> SplitFiles | None:
+    """The split by the names of a folder's files."""
     files = _files(folder, reading)
     found = {role: [path for path in files if pattern.search(path.name.lower())] for role, pattern in ROLES.items()}
     if not (found["train"] and found["test"]):
@@ -84,7 +86,7 @@ def _split_in(folder: Path, reading: list[str] | None) -> Given | None:
                 f"{folder} holds several files for {role}: {names}. Give the training file as DATA, with --validation "
                 "and --test."
             )
-    return Given(found["train"][0], next(iter(found["validation"]), None), found["test"][0])
+    return SplitFiles(found["train"][0], next(iter(found["validation"]), None), found["test"][0])
 
 
 def _files(folder: Path, reading: list[str] | None) -> list[Path]:
@@ -107,7 +109,7 @@ def _files(folder: Path, reading: list[str] | None) -> list[Path]:
     return sorted(path for path in folder.iterdir() if is_data(path))
 
 
-def _read_splits(splits: list[Given], seed: int, reading: list[str] | None) -> Iterator[Any]:
+def _read_splits(splits: list[SplitFiles], seed: int, reading: list[str] | None) -> Iterator[Any]:
     from luce.data import split as split_lists
     from luce.data.splits import Fold
 

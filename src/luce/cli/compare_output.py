@@ -1,4 +1,4 @@
-"""What `luce compare` prints and writes of its findings: a table, tests in words, JSON, and the file of all values."""
+"""The output of `luce compare`: the table, the tests, JSON, and the file of all values."""
 
 import sys
 from pathlib import Path
@@ -28,19 +28,19 @@ def print_comparison(found: Any, title: str) -> None:
 
 
 def _row(found: Any, name: str, first: str, others: list[str], wide: bool) -> list[str | Text]:
-    from luce.report.wording import amount, duration
+    from luce.report.formatting import amount, duration
 
     result, cost = found.results[name], found.costs[name]
     low, high = result.intervals[first]
-    cells: list[str | Text] = [name, _figure(found, name, first)]
+    cells: list[str | Text] = [name, _mean(found, name, first)]
     cells += [Text(f"{low:.4f}–{high:.4f}", "dim")] if wide else []
     cells += [f"{found.spreads[name][first]:.4f}"] if len(found.seeds) > 1 else []
-    cells += [_figure(found, name, metric) for metric in others]
+    cells += [_mean(found, name, metric) for metric in others]
     times = [cost.fit_seconds, cost.predict_seconds] if wide else [cost.fit_seconds]
     return [*cells, *map(duration, times), amount(cost.peak_bytes)]
 
 
-def _figure(found: Any, name: str, metric: str) -> str:
+def _mean(found: Any, name: str, metric: str) -> str:
     """A mean, with a star at the best and an arrow where it differs from the baseline."""
     from luce.metrics import metric as metric_of
 
@@ -74,12 +74,6 @@ def _notes(found: Any) -> list[str]:
     memory = "memory: the most of any, above the data" if measured else "memory was not measured"
     notes.append(f"fit and predict: median of all fits; {memory}")
     return notes
-
-
-def failed_rows(found: Any) -> None:
-    """Say why each method that failed did."""
-    for name, reason in found.failures.items():
-        say(reason, f"{name} failed")
 
 
 def summary_of(found: Any) -> dict[str, Any]:

@@ -1,18 +1,18 @@
-"""The methods that `luce compare` sets against each other: models × objectives, presets, and peers, by their rows."""
+"""The methods that `luce compare` compares: models × objectives, presets, and peers, by the name of their row."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from luce.cli.output import say
 from luce.cli.rankers import make_preset, make_ranker, names_in, settings_of
 from luce.errors import OptionError, unknown_name
 
-FIRST = {"linear": "listmle,pl-partition", "trees": "pl-partition"}
-"""What a newcomer sees: objectives by model."""
-FIRST_PEER = "lightgbm-lambdarank"
-GOALS = "listmle,pl-partition"
+DEFAULT_OBJECTIVES = {"linear": "listmle,pl-partition", "trees": "pl-partition"}
+"""Compared where nothing is named: objectives by model, and a peer."""
+DEFAULT_PEER = "lightgbm-lambdarank"
 INSTALLED = "installed"
-_GOAL = re.compile(r"([^,()]+?)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
+_OBJECTIVE = re.compile(r"([^,()]+?)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
 
 
 def methods_of(
@@ -25,15 +25,14 @@ def methods_of(
 ) -> dict[str, Any]:
     """Rankers and peers, not fitted, by the name of their row; all names and settings are checked."""
     from luce.experiments.peers import PEERS, peer
+    from luce.rankers import RANKERS
 
     ours, others = _chosen(models, objectives, presets, peers)
     systems = [] if presets is None else names_in(presets, "--presets")
-    used = [*dict.fromkeys(kind for kind, _ in ours), *map(_model_of, systems)]
-    _refuse_labels(used)
-    hidden = ("random_state", "n_jobs")
-    known = {name: {k: v for k, v in PEERS[name]().get_params().items() if k not in hidden} for name in others}
-    settings = settings_of(setting, list(dict.fromkeys(used)), known)
-    rows = {f"{kind} {goal}": _ranker(kind, goal, settings[kind], threads) for kind, goal in ours}
+    used = dict.fromkeys([*(kind for kind, _ in ours), *map(_model_of, systems)])
+    _check_kinds(used)
+    settings = settings_of(setting, {kind: RANKERS[kind] for kind in used} | {name: PEERS[name] for name in others})
+    rows = {f"{kind} {objective}": _ranker(kind, objective, settings[kind], threads) for kind, objective in ours}
     rows |= {name: make_preset(name, settings[_model_of(name)], 0, threads) for name in systems}
     return rows | {name: peer(name, **settings[name], n_jobs=threads) for name in others}
 
@@ -41,28 +40,29 @@ def methods_of(
 def _chosen(
     models: str | None, objectives: str | None, presets: str | None, peers: str | None
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Models with objectives, and peers: what was asked for, or the first look where nothing was."""
+    """Models with objectives, and peers: those that were named, or the default ones."""
     if models is objectives is presets is peers is None:
         from luce.experiments.peers import is_installed
 
-        if not is_installed(FIRST_PEER):
+        if not is_installed(DEFAULT_PEER):
             say("Trees and LightGBM are left out, as LightGBM is not installed: pip install 'luce[trees]'")
-            return [("linear", goal) for goal in FIRST["linear"].split(",")], []
-        return [(kind, goal) for kind, goals in FIRST.items() for goal in goals.split(",")], [FIRST_PEER]
-    ours = models is not None or objectives is not None
-    kinds = names_in(models or "linear", "--models") if ours else []
-    goals = goals_in(objectives or GOALS, "--objectives") if ours else []
-    return [(kind, goal) for kind in kinds for goal in goals], _peers(peers)
+            return [("linear", name) for name in DEFAULT_OBJECTIVES["linear"].split(",")], []
+        ours = [(kind, name) for kind, names in DEFAULT_OBJECTIVES.items() for name in names.split(",")]
+        return ours, [DEFAULT_PEER]
+    named = models is not None or objectives is not None
+    kinds = names_in(models or "linear", "--models") if named else []
+    chosen = objectives_in(objectives or DEFAULT_OBJECTIVES["linear"], "--objectives") if named else []
+    return [(kind, name) for kind in kinds for name in chosen], _peers(peers)
 
 
-def goals_in(given: str, option: str) -> list[str]:
+def objectives_in(given: str, option: str) -> list[str]:
     """Objectives with commas between them, each by name or with options in brackets.
 
-    >>> goals_in("listnet, listmle(depth=10, permutations=3)", "--objectives")
+    >>> objectives_in("listnet, listmle(depth=10, permutations=3)", "--objectives")
     ['listnet', 'listmle(depth=10, permutations=3)']
     """
     found, end = [], 0
-    for match in _GOAL.finditer(given.strip()):
+    for match in _OBJECTIVE.finditer(given.strip()):
         if match.start() != end:
             break
         end = match.end()
@@ -73,8 +73,8 @@ def goals_in(given: str, option: str) -> list[str]:
     return found
 
 
-def _ranker(kind: str, goal: str, settings: dict[str, Any], threads: int | None) -> Any:
-    name, _, options = goal.rstrip(")").partition("(")
+def _ranker(kind: str, objective: str, settings: dict[str, Any], threads: int | None) -> Any:
+    name, _, options = objective.rstrip(")").partition("(")
     words = [word.strip() for word in options.split(",") if word.strip()]
     return make_ranker(kind, name, words, settings, 0, threads)
 
@@ -102,7 +102,7 @@ def _model_of(preset: str) -> str:
     return preset_of(preset).model
 
 
-def _refuse_labels(kinds: list[str]) -> None:
+def _check_kinds(kinds: Iterable[str]) -> None:
     from luce.rankers import RANKERS, Ranker
 
     for kind in kinds:

@@ -1,4 +1,4 @@
-"""What a comparison found: results over folds and seeds, tests, costs, and one long table of everything."""
+"""The result of a comparison: metrics over folds and seeds, tests, costs, and one long table of everything."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,34 +10,45 @@ import pyarrow as pa
 from luce.arrays import Floats
 from luce.data import Dataset
 from luce.errors import DataError
-from luce.experiments.cells import Cell
 from luce.experiments.cost import Cost
+from luce.experiments.fits import FitResult
 from luce.metrics import Comparison, Results, compare, evaluate
 from luce.metrics.resampling import bootstrap_intervals
 from luce.rankers.importance import Importance
 
-Cells = Mapping[tuple[int, int], Cell]
+Fits = Mapping[tuple[int, int], FitResult]
 """Of one ranker, by fold and seed."""
 
 
 @dataclass(frozen=True, eq=False)
 class RankerComparison:
-    """Rankers compared on the same lists; dictionaries go by the name of the ranker.
+    """The result of `luce.compare_rankers`; dictionaries go by the name of the ranker.
 
-    Attributes:
-        judged: the test lists of all folds, one after the other.
-        n_folds, seeds: of the fits.
-        results: of each ranker; the value of a list is the mean over the seeds.
-        spreads: by metric, the standard deviation over the seeds of the mean over lists; NaN with one seed.
-        tests: by metric, each ranker against the baseline, with Holm's correction.
-        costs: time and memory.
-        histories, importances: of the first fold and seed.
-        scores: (N,) of the judged rows, by the first seed.
-        failures: why a ranker has no results.
-        table: a row for each ranker, fold, seed, list and metric, with what the fit took.
+    Attributes
+    ----------
+    test_data : Dataset
+        The test lists of all folds, one after the other.
+    n_folds, seeds : int, tuple of int
+        Of the fits.
+    results : dict of str to Results
+        Of each ranker; the value of a list is the mean over the seeds.
+    spreads : dict
+        By ranker and metric, the standard deviation over the seeds of the mean over lists; NaN with one seed.
+    tests : dict of str to tuple of Comparison
+        By metric, each ranker against the baseline, with Holm's correction.
+    costs : dict of str to Cost
+        Median times and peak memory.
+    histories, importances : dict
+        Of the first fold and seed.
+    scores : dict of str to array (N,)
+        Of the rows of the test data, by the first seed.
+    failures : dict of str to str
+        Why a ranker has no results.
+    table : pyarrow.Table
+        A row for each ranker, fold, seed, list and metric, with the cost of the fit.
     """
 
-    judged: Dataset
+    test_data: Dataset
     n_folds: int
     seeds: tuple[int, ...]
     results: dict[str, Results]
@@ -51,45 +62,46 @@ class RankerComparison:
     table: pa.Table
 
     def __repr__(self) -> str:
-        return f"RankerComparison({', '.join(self.results)}; {self.n_folds} folds, {self.judged.n_lists:,} lists)"
+        return f"RankerComparison({', '.join(self.results)}; {self.n_folds} folds, {self.test_data.n_lists:,} lists)"
 
 
-def outcome(
-    cells: Mapping[str, Cells],
-    judged: Dataset,
+def summarize(
+    fits: Mapping[str, Fits],
+    test_data: Dataset,
     sizes: Sequence[int],
     failures: dict[str, str],
     metrics: Sequence[str],
     baseline: str | None,
     settings: dict[str, Any],
 ) -> RankerComparison:
-    """Put the cells of all rankers together; `sizes` are the numbers of test lists of the folds."""
-    if not cells:
-        raise DataError(f"No ranker could be fitted. {_told(failures)}")
-    seeds = tuple(sorted({seed for _, seed in next(iter(cells.values()))}))
+    """Put the fits of all rankers together; `sizes` are the numbers of test lists of the folds."""
+    if not fits:
+        reasons = " ".join(f"{name}: {reason}" for name, reason in failures.items())
+        raise DataError(f"No ranker could be fitted. {reasons}")
+    seeds = tuple(sorted({seed for _, seed in next(iter(fits.values()))}))
     scores = {
         name: {seed: np.concatenate([own[fold, seed].scores for fold in range(len(sizes))]) for seed in seeds}
-        for name, own in cells.items()
+        for name, own in fits.items()
     }
-    each = {
-        name: [evaluate(found[seed], judged, metrics, n_bootstrap=0, **settings) for seed in seeds]
+    by_seed = {
+        name: [evaluate(found[seed], test_data, metrics, n_bootstrap=0, **settings) for seed in seeds]
         for name, found in scores.items()
     }
-    results = {name: over_seeds(found, settings["random_state"]) for name, found in each.items()}
-    first = {name: own[0, seeds[0]] for name, own in cells.items()}
+    results = {name: over_seeds(found, settings["random_state"]) for name, found in by_seed.items()}
+    first = {name: own[0, seeds[0]] for name, own in fits.items()}
     return RankerComparison(
-        judged=judged,
+        test_data=test_data,
         n_folds=len(sizes),
         seeds=seeds,
         results=results,
-        spreads={name: _spread(found) for name, found in each.items()},
+        spreads={name: _spread(found) for name, found in by_seed.items()},
         tests=_tests(results, baseline),
-        costs={name: _cost(own) for name, own in cells.items()},
-        histories={name: cell.history for name, cell in first.items()},
-        importances={name: cell.importance for name, cell in first.items() if cell.importance is not None},
+        costs={name: _cost([fit.cost for fit in own.values()]) for name, own in fits.items()},
+        histories={name: fit.history for name, fit in first.items()},
+        importances={name: fit.importance for name, fit in first.items() if fit.importance is not None},
         scores={name: found[seeds[0]] for name, found in scores.items()},
         failures=failures,
-        table=_table(cells, each, seeds, np.repeat(range(len(sizes)), sizes)),
+        table=_table(fits, by_seed, seeds, np.repeat(range(len(sizes)), sizes)),
     )
 
 
@@ -119,39 +131,33 @@ def _tests(results: Mapping[str, Results], baseline: str | None) -> dict[str, tu
     return {metric: compare(results, metric, base) for metric in results[base].means}
 
 
-def _cost(cells: Cells) -> Cost:
-    every = list(cells.values())
-    memory = [cell.peak_bytes for cell in every if not np.isnan(cell.peak_bytes)]
-    return Cost(
-        float(np.median([cell.fit_seconds for cell in every])),
-        float(np.median([cell.predict_seconds for cell in every])),
-        max(memory, default=np.nan),
-    )
+def _cost(costs: Sequence[Cost]) -> Cost:
+    memory = [cost.peak_bytes for cost in costs if not np.isnan(cost.peak_bytes)]
+    fit_seconds, predict_seconds = np.median([cost[:2] for cost in costs], axis=0).tolist()
+    return Cost(fit_seconds, predict_seconds, max(memory, default=np.nan))
 
 
 def _table(
-    cells: Mapping[str, Cells], results: Mapping[str, Sequence[Results]], seeds: Sequence[int], folds: Any
+    fits: Mapping[str, Fits], results: Mapping[str, Sequence[Results]], seeds: Sequence[int], folds: Any
 ) -> pa.Table:
     """Everything that was measured, in long form; a value is null where the list has nothing to measure."""
+
+    def constant(text: str) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(np.zeros(len(folds), np.int32), pa.array([text]))
+
     tables = []
-    for name, own in cells.items():
+    for name, own in fits.items():
         for seed, result in zip(seeds, results[name], strict=True):
-            costs = np.array([own[fold, seed][1:4] for fold in range(folds.max() + 1)])[folds]
+            costs = np.array([own[fold, seed].cost for fold in range(folds.max() + 1)])[folds]
             for metric, values in result.values.items():
                 columns = {
-                    "method": pa.DictionaryArray.from_arrays(np.zeros(len(folds), np.int32), pa.array([name])),
+                    "method": constant(name),
                     "fold": pa.array(folds + 1),
                     "seed": pa.array(np.full(len(folds), seed)),
                     "query": result.query_ids,
-                    "metric": pa.DictionaryArray.from_arrays(np.zeros(len(folds), np.int32), pa.array([metric])),
+                    "metric": constant(metric),
                     "value": pa.array(values, from_pandas=True),
-                    "fit_seconds": pa.array(costs[:, 0]),
-                    "predict_seconds": pa.array(costs[:, 1]),
-                    "peak_bytes": pa.array(costs[:, 2], from_pandas=True),
                 }
+                columns |= {each: pa.array(costs[:, i], from_pandas=True) for i, each in enumerate(Cost._fields)}
                 tables.append(pa.table(columns))
     return pa.concat_tables(tables).unify_dictionaries()
-
-
-def _told(failures: Mapping[str, str]) -> str:
-    return " ".join(f"{name}: {reason}" for name, reason in failures.items())

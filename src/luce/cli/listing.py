@@ -11,7 +11,7 @@ Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One entry in
 
 
 def objectives(name: Name = None, json: Json = False) -> None:
-    """List the objectives, or tell all about one: its formula, its options, where it comes from.
+    """List the objectives, or describe one: its formula, its options, where it comes from.
 
     Example: luce objectives listmle
     """
@@ -38,7 +38,7 @@ def metrics(name: Name = None, json: Json = False) -> None:
 
 
 def presets(name: Name = None, json: Json = False) -> None:
-    """List the systems of the papers that `luce train --preset` and `luce compare --presets` take, or tell all of one.
+    """List the systems of the papers that `luce train --preset` and `luce compare --presets` take, or describe one.
 
     Example: luce presets l-listmle
     """

@@ -1,0 +1,178 @@
+"""Curves of rankers: the validation metric by iteration, and a metric by the depth to which a reader looks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luce.arrays import Floats
+from luce.errors import DataError, OptionError
+from luce.metrics import evaluate
+from luce.report.contents import Report
+from luce.report.formatting import decimal, plain, short
+from luce.report.results import family, higher_is_better, leading, scored
+from luce.report.svg import ACCENT, INK, LINE, MUTED, SERIES, SMALL, Picture, picture
+
+HEIGHT, LETTERS, POINTS = 132, 22, 200
+"""Units down a small picture, letters of its title, points of its line."""
+DEEPEST = 20
+"""The picture by depth ends here, or with the longest list."""
+
+_STYLES = tuple(zip(SERIES, "os^D", ("-", "--", "-.", ":"), strict=True))
+
+
+class LearningCurve(NamedTuple):
+    """The loss or a metric of a ranker by iteration, and the index of the best."""
+
+    ranker: str
+    metric: str
+    iterations: Floats
+    values: Floats
+    best: int
+
+
+def learning(report: Report) -> dict[str, Any] | None:
+    """The curve that each ranker was stopped by; where there is one ranker, its loss too."""
+    found = [learning_curve(name, steps, report.validation_metric) for name, steps in report.histories.items()]
+    rows = [row for row in found if row is not None]
+    if not rows:
+        return None
+    metrics = {row.metric for row in rows}
+    drawn = rows
+    if len(rows) == 1 and "loss" not in metrics:
+        losses = _column(report.histories[rows[0].ranker], "loss")
+        drawn = [*rows, rows[0]._replace(metric="loss", values=losses)] if np.isfinite(losses).any() else rows
+    metric = metrics.pop() if len(metrics) == 1 else ""
+    return {"rows": rows, "metric": metric, "pictures": curves("learning", drawn), "small": True}
+
+
+def learning_curve(ranker: str, history: Sequence[Mapping[str, float]], metric: str) -> LearningCurve | None:
+    """The validation metric of a history, or the loss where there is none; the first best value is the best.
+
+    >>> steps = [{"iteration": i, "validation": v} for i, v in enumerate([0.2, 0.4, 0.4])]
+    >>> learning_curve("a", steps, "ndcg@10").best
+    1
+    """
+    for name, column, upward in ((metric, "validation", higher_is_better(metric)), ("loss", "loss", False)):
+        values = _column(history, column)
+        if np.isfinite(values).any():
+            badness = np.where(np.isfinite(values), -values if upward else values, np.inf)
+            return LearningCurve(ranker, name, _column(history, "iteration"), values, int(np.argmin(badness)))
+    return None
+
+
+def _column(history: Sequence[Mapping[str, float]], name: str) -> Floats:
+    return np.array([entry.get(name, np.nan) for entry in history], dtype=np.float64)
+
+
+def depth(report: Report) -> dict[str, Any] | None:
+    """Means at depth 1, 2, … of each ranker that has scores."""
+    leader = leading(report)
+    if leader is None:
+        return None
+    try:
+        name = family(leader.metric)
+        places = np.arange(1.0, min(DEEPEST, int(report.dataset.sizes.max(initial=0))) + 1)
+        means = {ranker: _means(report, ranker, name, places) for ranker in report.scores if ranker in report.results}
+    except (DataError, OptionError):  # a measure of the user's own, or grades whose gains no number holds
+        return None
+    means = {ranker: values for ranker, values in means.items() if np.isfinite(values).any()}
+    if not means or len(places) < 2:
+        return None
+    pictures = lines("depth", f"{name} by depth", "first places that count", places, means)
+    return {"metric": name, "pictures": pictures, "small": len(pictures) > 1, "means": means}
+
+
+def _means(report: Report, ranker: str, name: str, places: Floats) -> Floats:
+    dataset, scores = scored(report, ranker)
+    one = report.results[ranker]
+    settings: dict[str, Any] = {"empty": one.empty, "gain": one.gain, "max_grade": one.max_grade, "n_bootstrap": 0}
+    found = evaluate(scores, dataset, [f"{name}@{place:g}" for place in places], **settings)
+    return np.array(list(found.means.values()))
+
+
+def curves(name: str, rows: Sequence[LearningCurve]) -> list[Picture]:
+    """A small picture for each curve, the best iteration marked; on one scale where all are of the same metric."""
+    same = len({row.metric for row in rows}) == 1 and rows[0].metric != "loss"
+    limits = scale(rows) if same else None
+    return [_curve(f"{name}-{place}", row, limits) for place, row in enumerate(rows)]
+
+
+def scale(rows: Sequence[LearningCurve]) -> tuple[float, float] | None:
+    """The ends of an axis for curves of one metric; None where all values are the same.
+
+    It leaves out the worst tenth of each curve: the first steps say little and would flatten the rest.
+    """
+    shares = (0.1, 1.0) if higher_is_better(rows[0].metric) else (0.0, 0.9)
+    ends = np.array([np.quantile(row.values[np.isfinite(row.values)], shares) for row in rows])
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    return (low - 0.06 * (high - low), high + 0.1 * (high - low)) if low < high else None
+
+
+def _curve(name: str, row: LearningCurve, limits: tuple[float, float] | None) -> Picture:
+    finite = np.flatnonzero(np.isfinite(row.values))
+    shown = np.union1d(finite[:: -(-len(finite) // POINTS)], [row.best, finite[-1]])
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        axes.axvline(row.iterations[row.best], color=MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
+        axes.plot(row.iterations[shown], row.values[shown], "-", color=ACCENT, linewidth=1.5)
+        axes.plot(row.iterations[row.best], row.values[row.best], "o", color=INK, markersize=4.5)
+        if limits is not None:
+            axes.set_ylim(*limits)
+        if len(shown) == 1:
+            axes.set_xlim(row.iterations[row.best] - 1, row.iterations[row.best] + 1)
+        axes.xaxis.get_major_locator().set_params(integer=True, nbins=4)
+        small(axes, row.ranker if row.metric != "loss" else f"{row.ranker}: loss")
+
+    best = f"{row.metric} {decimal(row.values[row.best])} at iteration {row.iterations[row.best]:g}"
+    text = f"{row.ranker}: best {best}, the last of {len(row.values)} is {decimal(row.values[finite[-1]])}."
+    return picture(name, text, HEIGHT, draw, SMALL)
+
+
+def small(axes: Any, title: str) -> None:
+    """The looks of a small picture."""
+    axes.set_title(short(title, LETTERS), weight="bold", fontsize=10.5, pad=5)
+    axes.tick_params(labelsize=9.5)
+    axes.locator_params(axis="y", nbins=4)
+    axes.grid(axis="y")
+
+
+def lines(name: str, title: str, along: str, places: Floats, series: Mapping[str, Floats]) -> list[Picture]:
+    """Values at the same places: all in one picture, or with many rankers each before the pale lines of the others."""
+    if len(series) > len(_STYLES):
+        return [_before_others(f"{name}-{i}", one, along, places, series) for i, one in enumerate(series)]
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for (ranker, values), (colour, marker, dashes) in zip(series.items(), _STYLES, strict=False):
+            looks = {"color": colour, "marker": marker, "linestyle": dashes, "label": short(ranker, 44)}
+            axes.plot(places, values, **looks, linewidth=1.6, markersize=4)
+        axes.set_title(plain(title), weight="bold")
+        axes.set_xlabel(along)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.grid(axis="y")
+        axes.locator_params(axis="y", nbins=6)
+        if len(series) > 1:
+            canvas.legend(loc="outside lower left", frameon=False, fontsize=10, handlelength=3)
+
+    return [picture(name, f"{title}: {'; '.join(_ends(*one, places) for one in series.items())}.", 280, draw)]
+
+
+def _before_others(name: str, ranker: str, along: str, places: Floats, series: Mapping[str, Floats]) -> Picture:
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for values in series.values():
+            axes.plot(places, values, "-", color=LINE, linewidth=1.2)
+        axes.plot(places, series[ranker], "-", color=ACCENT, linewidth=1.8)
+        axes.xaxis.get_major_locator().set_params(integer=True, nbins=4)
+        axes.set_xlabel(along, fontsize=9.5)
+        small(axes, ranker)
+
+    return picture(name, f"{_ends(ranker, series[ranker], places)}.", HEIGHT + 14, draw, SMALL)
+
+
+def _ends(ranker: str, values: Floats, places: Floats) -> str:
+    """A line in words: its first, its middle and its last value."""
+    text = ", ".join(f"{decimal(values[i])} at {places[i]:g}" for i in sorted({0, len(values) // 2, len(values) - 1}))
+    return f"{ranker} {text}"
