@@ -75,20 +75,24 @@ class DeviceLists(NamedTuple):
 
 
 def evaluate_kernel(
-    kernel: Callable[..., None], lists: Lists, *arguments: Any, has_curvature: bool = True
+    kernel: Callable[..., None], lists: Lists, *arguments: Any, has_curvature: bool = True, zeroed: bool = True
 ) -> Evaluation:
     """Call `kernel(first, last, offsets, scores, labels, *arguments, loss, gradient, second)` on several threads.
 
     Inputs are read-only there; `second` is empty where no curvature is asked for, and left out without `has_curvature`.
+    The results start at 0 if `zeroed`, which a kernel that writes every entry does without.
 
     >>> from luce.kernels.logistic import cpu
     >>> lists = Lists(np.zeros(2), np.array([3.0, 0.0]), np.array([0, 2]))
     >>> evaluate_kernel(cpu.logistic, lists, lists.weights).gradient
     array([-0.5,  0.5])
     """
-    loss, gradient = np.zeros(len(lists.offsets) - 1), np.zeros(lists.scores.shape)
-    second = np.zeros(lists.scores.shape if lists.curvature else 0)
-    inputs = [frozen(each) if isinstance(each, np.ndarray) else each for each in (lists.labels, *arguments)]
-    results = [loss, gradient.ravel(), second.ravel()][: 3 if has_curvature else 2]
-    over_lists(kernel, frozen(lists.offsets), frozen(lists.scores).ravel(), *inputs, *results, n_jobs=lists.n_jobs)
+    scores, labels, offsets = lists[:3]
+    make = np.zeros if zeroed else np.empty
+    loss, gradient, second = make(len(offsets) - 1), make(scores.shape), make(scores.shape if lists.curvature else 0)
+    inputs = [frozen(each) if isinstance(each, np.ndarray) else each for each in (offsets, scores, labels, *arguments)]
+    results = [loss, gradient, second] if has_curvature else [loss, gradient]
+    if scores.ndim == 2:  # kernels take one row after the other
+        inputs[1], results[1:] = inputs[1].ravel(), [each.ravel() for each in results[1:]]
+    over_lists(kernel, *inputs, *results, n_jobs=lists.n_jobs)
     return Evaluation(loss, gradient, second if lists.curvature else None)

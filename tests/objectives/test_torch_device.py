@@ -1,5 +1,8 @@
 """Losses on a device: here its plain kernels run on the CPU, and must say what the objectives say."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -166,6 +169,14 @@ def test_value_and_gradient_is_what_autograd_says():
     np.testing.assert_allclose(value.numpy(), exact.loss.sum(), rtol=1e-6)
     np.testing.assert_allclose(gradient.numpy(), exact.gradient, rtol=1e-6)
     assert scores.grad is None and not value.requires_grad
+
+
+def test_the_page_on_gpus_names_what_runs_there():
+    page = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text()
+    table = [line for line in page.splitlines() if line.startswith("|") and "`luce.torch." in line]
+    lists, rows, fused = (set(re.findall(r"`([a-z0-9-]+)`", line)) for line in table)
+    assert lists == {name for name, each in OBJECTIVES.items() if each.device_lists is not None}
+    assert rows == fused == {name for name, each in OBJECTIVES.items() if each.label_rows is not None}
 
 
 def test_tensors_on_two_devices_are_refused():

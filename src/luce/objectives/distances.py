@@ -13,11 +13,12 @@ WHOLE_LIST = "the cosine is a property of the whole list, not a sum over its ite
 
 def _cosine(lists: Lists, value: str, norm: str) -> Evaluation:
     targets = target_arguments(lists.offsets, value, norm)
-    return evaluate_kernel(cpu.cosine, lists, *targets, has_curvature=False)
+    return evaluate_kernel(cpu.cosine, lists, *targets, has_curvature=False, zeroed=False)
 
 
 def _squared(lists: Lists, value: str, norm: str) -> Evaluation:
-    return evaluate_kernel(cpu.squared, lists, lists.weights, *target_arguments(lists.offsets, value, norm))
+    targets = target_arguments(lists.offsets, value, norm)
+    return evaluate_kernel(cpu.squared, lists, lists.weights, *targets, zeroed=False)
 
 
 @record(

@@ -33,7 +33,7 @@ def expected_grade(scores: Floats) -> Floats:
 )
 def mcrank(lists: Lists) -> Evaluation:
     """Classification of each item into its grade, an integer from 0; the score is the expected grade."""
-    evaluation = evaluate_kernel(cpu.grade_choice, lists, lists.weights, lists.scores.shape[1])
+    evaluation = evaluate_kernel(cpu.grade_choice, lists, lists.weights, lists.scores.shape[1], zeroed=False)
     if np.isnan(evaluation.loss).any():
         _check_grades(lists.labels, lists.scores.shape[1])
     return evaluation

@@ -157,7 +157,7 @@ class Objective:
         given: Any = scores, labels, offsets, item_weights, extra, draw or Draw(), curvature, n_jobs, groups
         lists = self.check(Lists(*given))
         evaluation = self.compute(lists, **self.options)
-        if not all(values is None or _all_finite(frozen(values.ravel())) for values in evaluation):
+        if not all(values is None or _all_finite(values.ravel()) for values in evaluation):
             ranges = (f"{np.nanmin(values):g} to {np.nanmax(values):g}" for values in (lists.scores, lists.labels))
             raise NumericalError(
                 "The loss or a derivative of {} is beyond float64 with scores from {} and labels from {}. "
@@ -178,14 +178,10 @@ class Objective:
             raise DataError(f"draw.lists must name {len(offsets) - 1} lists. Got {len(numbered)}.")
         if lists.curvature and not self.curvature:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
-        return lists._replace(
-            scores=scores,
-            labels=labels,
-            offsets=offsets,
-            item_weights=self._checked_weights(lists.item_weights, len(scores)),
-            nuisance=check_rows("nuisance", lists.nuisance, len(self.nuisance)),
-            groups=None if lists.groups is None else check_rows("groups", lists.groups, len(scores)).astype(np.int64),
-        )
+        weights = self._checked_weights(lists.item_weights, len(scores))
+        nuisance = check_rows("nuisance", lists.nuisance, len(self.nuisance))
+        groups = None if lists.groups is None else check_rows("groups", lists.groups, len(scores)).astype(np.int64)
+        return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.curvature, lists.n_jobs, groups)
 
     def has_signal(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
         """Which lists this objective can learn from: (Q,) booleans.

@@ -12,7 +12,7 @@ from luce.objectives.objective import record
 def _cross_entropy(lists: Lists, value: str, norm: str) -> Evaluation:
     """Cross-entropy with these targets, each multiplied by the weight of its item."""
     targets = target_arguments(lists.offsets, value, norm)
-    return evaluate_kernel(cpu.cross_entropy, lists, lists.weights, *targets)
+    return evaluate_kernel(cpu.cross_entropy, lists, lists.weights, *targets, zeroed=False)
 
 
 @record(
