@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -105,31 +106,31 @@ def write_csv(dataset: Dataset, path: FilePath) -> None:
     """Write a CSV file with a header, compressed where the name ends in .gz, .bz2 or .zst."""
     from pyarrow import csv
 
-    def write(partial: Path, schema: pa.Schema) -> None:
-        options = csv.WriteOptions(delimiter=_delimiter(path))
-        with open_to_write(partial, path) as stream:
-            _write_batches(dataset, schema, csv.CSVWriter(stream, schema, write_options=options))
-
-    _replace(dataset, path, write)
+    options = csv.WriteOptions(delimiter=_delimiter(path))
+    with _replacing(dataset, path) as partial, open_to_write(partial, path) as stream:
+        _write(dataset, lambda schema: csv.CSVWriter(stream, schema, write_options=options))
 
 
 def write_parquet(dataset: Dataset, path: FilePath) -> None:
     """Write a Parquet file."""
     from pyarrow import parquet
 
-    def write(partial: Path, schema: pa.Schema) -> None:
-        _write_batches(dataset, schema, parquet.ParquetWriter(partial, schema))
-
-    _replace(dataset, path, write)
+    with _replacing(dataset, path) as partial:
+        _write(dataset, lambda schema: parquet.ParquetWriter(partial, schema))
 
 
 def write_arrow(dataset: Dataset, path: FilePath) -> None:
     """Write an Arrow IPC file, which is also a Feather file."""
+    with _replacing(dataset, path) as partial:
+        _write(dataset, lambda schema: pa.ipc.new_file(str(partial), schema))
 
-    def write(partial: Path, schema: pa.Schema) -> None:
-        _write_batches(dataset, schema, pa.ipc.new_file(str(partial), schema))
 
-    _replace(dataset, path, write)
+def _write(dataset: Dataset, open_writer: Callable[[pa.Schema], Any]) -> None:
+    batches = _batches(dataset)
+    first = next(batches)
+    with open_writer(first.schema) as writer:
+        for batch in chain([first], batches):
+            writer.write_batch(batch)
 
 
 @contextmanager
@@ -219,8 +220,10 @@ def _numbers_hint(path: FilePath, delimiter: str, chosen: Columns) -> str:
     return f". Features must be numbers, and {shown} {verb} not. {features_hint(numbers)}, or mend the values"
 
 
-def _replace(dataset: Dataset, path: FilePath, write: Callable[[Path, pa.Schema], None]) -> None:
-    schema = _schema(dataset)
+@contextmanager
+def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
+    """A path to write a table to; an error or a warning for what it cannot hold."""
+    _check_table(dataset)
     if not dataset.n_rows:
         raise DataError(f"{path} was not written: a table needs at least one row.")
     if len(dataset.query_ids.unique()) < dataset.n_lists:
@@ -228,25 +231,16 @@ def _replace(dataset: Dataset, path: FilePath, write: Callable[[Path, pa.Schema]
     empty = int(np.count_nonzero(dataset.sizes == 0))
     if empty:
         warnings.warn(
-            f"{path}: {empty} empty list(s) left out; a table has no place for them.", LuceWarning, stacklevel=4
+            f"{path}: {empty} empty list(s) left out; a table has no place for them.", LuceWarning, stacklevel=5
         )
     with replacing(path) as partial:
-        write(partial, schema)
+        yield partial
 
 
-def _schema(dataset: Dataset) -> pa.Schema:
-    names = [dataset.feature_name(column) for column in range(dataset.n_features)]
-    columns = [(QUERY[0], dataset.query_ids.type), (LABEL[0], pa.float64())]
-    if dataset.document_ids is not None:
-        columns.append((DOCUMENT[0], dataset.document_ids.type))
-    if dataset.item_weights is not None:
-        columns.append((WEIGHT[0], pa.float64()))
-    if dataset.list_weights is not None:
-        columns.append((LIST_WEIGHT[0], pa.float64()))
-    if dataset.groups is not None:
-        columns.append((GROUP[0], dataset.groups.type))
+def _check_table(dataset: Dataset) -> None:
+    """An error for a dataset that a table cannot hold."""
     usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *GROUP}
-    clash = next((name for name in names if name in usual), None)
+    clash = next((name for name in dataset.feature_names or () if name in usual), None)
     if clash is not None:
         raise DataError(f"A feature is named {clash!r}, which a table keeps for something else. Give it another name.")
     if dataset.is_sparse and (dataset.n_features > COLUMNS_LIMIT or dataset.n_features * dataset.n_rows > CELLS_LIMIT):
@@ -254,28 +248,27 @@ def _schema(dataset: Dataset) -> pa.Schema:
             f"A sparse dataset is written as a table up to {COLUMNS_LIMIT:,} features and {CELLS_LIMIT:,} values. "
             f"Got {dataset!r}. Write it as .luce-data or LETOR text (.txt), which stay sparse."
         )
-    return pa.schema([*columns, *((name, pa.float32()) for name in names)])
 
 
-def _write_batches(dataset: Dataset, schema: pa.Schema, writer: Any) -> None:
-    lists = list_of_row(dataset.offsets)
+def _batches(dataset: Dataset) -> Iterator[pa.RecordBatch]:
+    """The dataset as a table, one row an item, block after block."""
+    names = [dataset.feature_name(column) for column in range(dataset.n_features)]
     step = max(1, min(8 * BLOCK, 2**23 // max(1, dataset.n_features)))
-    with writer:
-        for first in range(0, dataset.n_rows, step):
-            rows = slice(first, min(first + step, dataset.n_rows))
-            columns = [dataset.query_ids.take(pa.array(lists[rows])), _nullable(dataset.labels[rows])]
-            if dataset.document_ids is not None:
-                columns.append(dataset.document_ids[rows])
-            if dataset.item_weights is not None:
-                columns.append(pa.array(dataset.item_weights[rows]))
-            if dataset.list_weights is not None:
-                columns.append(pa.array(dataset.list_weights[lists[rows]]))
-            if dataset.groups is not None:
-                columns.append(dataset.groups[rows])
-            block = dataset.features[rows]
-            block = block.toarray() if dataset.is_sparse else block
-            columns += [_nullable(values) for values in np.ascontiguousarray(block.T)]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
+    all_lists = list_of_row(dataset.offsets)
+    for first in range(0, dataset.n_rows, step):
+        rows = slice(first, min(first + step, dataset.n_rows))
+        lists, weights = all_lists[rows], dataset.list_weights
+        columns = {
+            QUERY[0]: dataset.query_ids.take(pa.array(lists)),
+            LABEL[0]: _nullable(dataset.labels[rows]),
+            DOCUMENT[0]: None if dataset.document_ids is None else dataset.document_ids[rows],
+            WEIGHT[0]: None if dataset.item_weights is None else pa.array(dataset.item_weights[rows]),
+            LIST_WEIGHT[0]: None if weights is None else pa.array(weights[lists]),
+            GROUP[0]: None if dataset.groups is None else dataset.groups[rows],
+        }
+        block = dataset.features[rows].toarray() if dataset.is_sparse else dataset.features[rows]
+        columns |= dict(zip(names, map(_nullable, np.ascontiguousarray(block.T)), strict=True))
+        yield pa.record_batch({name: values for name, values in columns.items() if values is not None})
 
 
 def _nullable(values: Any) -> pa.Array:

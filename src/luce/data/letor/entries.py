@@ -1,49 +1,20 @@
-"""Compiled work on the entries of parsed rows: sorted by index, without zeros, written into a table."""
+"""Work on the entries of parsed rows: sorted by index, copied, written into a table."""
 
+from typing import Any
+
+import numpy as np
+
+from luce.arrays import Integers
 from luce.compiled import compiled
 
 
-@compiled
-def sort_rows(ends, index, value):
+def sort_rows(ends: Integers, index: Any, value: Any) -> tuple[int, int]:
     """Sort the entries of each row by index; (row, index) of the first index that a row has twice, or (−1, −1)."""
-    start = 0
-    for row in range(len(ends)):
-        end = ends[row]
-        in_order = True
-        for entry in range(start + 1, end):
-            in_order &= index[entry] > index[entry - 1]
-        if not in_order:
-            _heap_sort(index[start:end], value[start:end])
-            for entry in range(start + 1, end):
-                if index[entry] == index[entry - 1]:
-                    return row, index[entry]
-        start = end
-    return -1, -1
-
-
-@compiled
-def _heap_sort(index, value):
-    """In place, and never slow: a hostile line can have millions of entries in any order."""
-    count = len(index)
-    for root in range(count // 2 - 1, -1, -1):
-        _sift_down(index, value, root, count)
-    for last in range(count - 1, 0, -1):
-        index[0], index[last] = index[last], index[0]
-        value[0], value[last] = value[last], value[0]
-        _sift_down(index, value, 0, last)
-
-
-@compiled
-def _sift_down(index, value, root, count):
-    while 2 * root + 1 < count:
-        child = 2 * root + 1
-        if child + 1 < count and index[child + 1] > index[child]:
-            child += 1
-        if index[child] <= index[root]:
-            return
-        index[root], index[child] = index[child], index[root]
-        value[root], value[child] = value[child], value[root]
-        root = child
+    rows = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    order = np.lexsort((index[: len(rows)], rows))
+    index[: len(rows)], value[: len(rows)] = index[order], value[order]
+    twice = np.flatnonzero((np.diff(index[: len(rows)]) == 0) & (np.diff(rows) == 0))
+    return (int(rows[twice[0]]), int(index[twice[0]])) if len(twice) else (-1, -1)
 
 
 @compiled
@@ -54,20 +25,6 @@ def copy_tokens(text, places, out):
         for at in range(places[number, 0], places[number, 1]):
             out[filled] = text[at]
             filled += 1
-
-
-@compiled
-def drop_zeros(ends, index, bits):
-    """Move the entries that are not zero to the front; `ends` changes with them. As bits, −0 is not zero, and stays."""
-    start = kept = 0
-    for row in range(len(ends)):
-        for entry in range(start, ends[row]):
-            if bits[entry] != 0:
-                index[kept] = index[entry]
-                bits[kept] = bits[entry]
-                kept += 1
-        start = ends[row]
-        ends[row] = kept
 
 
 @compiled

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from luce.arrays import Floats, Integers
 from luce.data.letor import parser
-from luce.data.letor.entries import copy_tokens, drop_zeros, scatter, sort_rows
+from luce.data.letor.entries import copy_tokens, scatter, sort_rows
 from luce.data.letor.parser import ParseSummary, RowBuffers, buffers_for, parse
 from luce.data.streams import Bytes
 
@@ -198,7 +198,7 @@ def _features(summary: ParseSummary, out: RowBuffers, allocator: BlockAllocator)
         table = allocator.zeros((rows, width), np.float32)
         scatter(ends, indices, values, np.arange(rows), -summary.lowest, table)
         return table
-    drop_zeros(ends, indices, values.view(np.uint32))
-    n_stored = int(ends[-1])
-    indices, values = indices[:n_stored] - np.int32(summary.lowest), values[:n_stored]
-    return SparseRows(allocator.copy(ends), allocator.copy(indices), allocator.copy(values))
+    stored = values.view(np.uint32) != 0  # as bits, −0 is not zero, and stays
+    ends = np.concatenate([[0], np.cumsum(stored)])[ends]
+    columns = indices[stored] - np.int32(summary.lowest)
+    return SparseRows(allocator.copy(ends), allocator.copy(columns), allocator.copy(values[stored]))
