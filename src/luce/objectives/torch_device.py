@@ -165,7 +165,7 @@ def _expected(
 
 
 @lru_cache(64)
-def _parts(metric: Any, linear: bool, longest: int, device: torch.device) -> tuple[Tensor, int, int, float]:
+def _parts(metric: Any, linear: bool, longest: int, device: torch.device) -> tuple[Tensor, int, int | None, float]:
     """The discounts of a metric on a device, and which gains they go with: worth, divisor and its constant."""
     form, weights = linear_form(metric, longest, "linear" if linear else "exponential")
     discounts = torch.as_tensor(weights, dtype=torch.float32, device=device)
