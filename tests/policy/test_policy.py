@@ -201,7 +201,7 @@ BAD = [
     (lambda: LISTS.entropy(-1), OptionError, "depth of a ranking"),
     (lambda: LISTS.exposure([1.0, np.nan]), DataError, "discounts must be finite"),
     (lambda: LISTS.expected("ndgc", LABELS), OptionError, "Did you mean 'ndcg'"),
-    (lambda: LISTS.expected("disparity", LABELS), OptionError, r"luce.evaluate measures it. Means: dcg"),
+    (lambda: LISTS.expected("disparity", LABELS), OptionError, r"use luce.evaluate. Means: dcg"),
     (lambda: LISTS.expected("ndcg", LABELS[:3]), DataError, "labels must have 9 entries. Got 3"),
     (lambda: LISTS.expected("ndcg", LABELS, gain="square"), OptionError, "no gain 'square'"),
     (lambda: LISTS.expected("err", LABELS, max_grade=1), DataError, "above max_grade 1"),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,10 +147,10 @@ def label_metric(name: str) -> LabelMetric:
     >>> str(label_metric("P" + "recision@3"))
     'precision@3'
     """
-    found = metric(name, LABEL_METRICS)
-    if found.cutoff is None:
-        raise OptionError(f"A metric of labels needs a cutoff, such as '{found.name}@5'. Got {name!r}.")
-    return found
+    named = metric(name, LABEL_METRICS)
+    if named.cutoff is None:
+        raise OptionError(f"A metric of labels needs a cutoff, such as '{named.name}@5'. Got {name!r}.")
+    return replace(LABEL_METRICS[named.name], cutoff=named.cutoff)
 
 
 def propensities(label_counts: ArrayLike, n_rows: int, *, a: float = A, b: float = B) -> Floats:

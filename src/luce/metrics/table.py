@@ -2,20 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from luce.errors import OptionError, unknown_name
 from luce.metrics import binary, cascade, discounted, fairness, pairwise
 from luce.metrics.metric import Metric
-
-AnyMetric = TypeVar("AnyMetric", bound=Metric)
 
 METRICS: dict[str, Metric] = {
     record.name: record for family in (discounted, cascade, binary, pairwise, fairness) for record in family.RECORDS
 }
 
 
-def metric(name: str, table: Mapping[str, AnyMetric] = METRICS) -> AnyMetric:  # type: ignore[assignment]
+def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     """The metric of a name, with its cutoff.
 
     Parameters
@@ -63,10 +61,7 @@ def metric(name: str, table: Mapping[str, AnyMetric] = METRICS) -> AnyMetric:  #
     return replace(record, cutoff=int(cutoff))
 
 
-def parse_metrics(
-    metrics: str | Iterable[str],
-    table: Mapping[str, AnyMetric] = METRICS,  # type: ignore[assignment]
-) -> tuple[AnyMetric, ...]:
+def parse_metrics(metrics: str | Iterable[str], table: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
     """The metrics of one string with commas, or of several names, each once and in their order.
 
     Parameters
