@@ -124,13 +124,13 @@ def rearranged(chance: random.Random, file: bytes) -> bytes:
 def text(chance: random.Random, file: bytes) -> bytes:
     """A manifest that is no JSON, or more of it than anyone needs."""
     document, tensors = unpacked(file)
-    whole, deep = json.dumps(document), 100_000
+    text, deep = json.dumps(document), 100_000
     wrong = chance.choice([
-        *("", "null", "[]", "7", "NaN", "{", '"', whole[:-1], whole + whole, "\ufeff" + whole, "{}" + whole),
+        *("", "null", "[]", "7", "NaN", "{", '"', text[:-1], text + text, "\ufeff" + text, "{}" + text),
         *("[" * deep, '{"a":' * deep, "[" * deep + "]" * deep, '{"format": 1' + "0" * deep + "}", "1e" + "9" * deep),
-        whole.replace('"format": 1', f'"format": {chance.choice(["0", "-1", "true", "1.0", "[1]", "2"])}'),
-        whole.replace('"format": 1', '"format": 9, "format": 1, "x": "' + "x" * 1_000_000 + '"'),
-        whole.replace('"kind"', '"\\ud800"'),
+        text.replace('"format": 1', f'"format": {chance.choice(["0", "-1", "true", "1.0", "[1]", "2"])}'),
+        text.replace('"format": 1', '"format": 9, "format": 1, "x": "' + "x" * 1_000_000 + '"'),
+        text.replace('"kind"', '"\\ud800"'),
     ])  # fmt: skip
     return model(wrong.encode(chance.choice(["utf-8", "utf-8", "utf-16"]), "surrogatepass"), tensors)
 

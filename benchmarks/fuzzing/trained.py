@@ -22,11 +22,11 @@ TRAININGS = {
         "pairties-davidson", hidden_layer_sizes=(4,), epochs=2, batch_size=4, normalization="batch", **SMALL
     ),
 }
-"""What the checkpoints are of."""
+"""The trainings whose checkpoints are mutated."""
 
 
-class Cut(Exception):
-    """The training is cut off."""
+class TrainingInterrupted(Exception):
+    """Raised to interrupt a training."""
 
 
 def model_files() -> dict[str, bytes]:
@@ -56,17 +56,17 @@ def read_model(path: Path) -> None:
 
 
 def checkpoint_files() -> dict[str, bytes]:
-    def cut(record: dict[str, float]) -> None:
+    def interrupt(record: dict[str, float]) -> None:
         if record["iteration"] == 1:
-            raise Cut
+            raise TrainingInterrupted
 
     files = {}
     for name, ranker in TRAININGS.items():
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "checkpoint"
             try:
-                ranker.fit(LISTS, validation=LISTS, checkpoint=Checkpoint(path, steps=1), callback=cut)
-            except Cut:
+                ranker.fit(LISTS, validation=LISTS, checkpoint=Checkpoint(path, steps=1), callback=interrupt)
+            except TrainingInterrupted:
                 files[f"{name}.checkpoint"] = path.read_bytes()
     return files
 
@@ -121,7 +121,7 @@ def study_files() -> dict[str, bytes]:
 
 
 def read_study(path: Path) -> None:
-    found = tune(path)
-    assert np.isfinite(found.best.value)
-    [(trial.number, trial.state, dict(trial.settings), trial.rounds, f"{trial.seconds:.1f}") for trial in found.trials]
-    assert all(0 <= share <= 1 for share in found.importance.values())
+    study = tune(path)
+    assert np.isfinite(study.best.value)
+    [(trial.number, trial.state, dict(trial.settings), trial.rounds, f"{trial.seconds:.1f}") for trial in study.trials]
+    assert all(0 <= share <= 1 for share in study.importance.values())
