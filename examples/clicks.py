@@ -14,9 +14,8 @@ from luce.report import write_report
 LONGEST, SESSIONS = 30, 40
 random = np.random.default_rng(0)
 train, test = (web_search(n, n_features=20, mean_length=12, seed=seed).dataset for n, seed in ((300, 1), (250, 2)))
-attraction = np.array([0.02, 0.15, 0.5, 0.8, 0.95])[
-    train.labels.astype(int)
-]  # the probability of a click on an examined product
+# The probability of a click on an examined product, by its grade.
+attraction = np.array([0.02, 0.15, 0.5, 0.8, 0.95])[train.labels.astype(int)]
 
 
 def positions(scores: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """A marketplace in which small sellers get exposure in proportion to their merit.
 
 Rankings by relevance alone turn a small lead in merit into most of the first positions. A policy draws rankings at
-random from its scores; trained for relevance and fairness, it shares exposure by merit, at a measured cost in relevance.
+random from its scores; trained for relevance and fairness, it shares exposure by merit, at some cost in relevance.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Train a Plackett-Luce policy for the expected NDCG of its rankings; sample it, and compute the exposure of documents."""
+"""Train a Plackett-Luce policy for the expected NDCG of its rankings; sample rankings, and compute exposure."""
 
 import numpy as np
 

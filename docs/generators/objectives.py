@@ -42,9 +42,8 @@ def negative_gradients(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     scores = np.tile(SCORES, (lists, 1))
     scores[:, 0] = np.repeat(GRID, draws)
     labels, offsets = np.tile(GRADES.astype(float), lists), np.arange(lists + 1) * len(GRADES)
-    draw = Draw(
-        seed=1, lists=np.tile(np.arange(draws), len(GRID))
-    )  # the same draws at all points, so that curves are smooth
+    # The same draws at all points, so that curves are smooth.
+    draw = Draw(seed=1, lists=np.tile(np.arange(draws), len(GRID)))
     descent = -_gradient(objective, scores.ravel(), labels, offsets, draw).reshape(len(GRID), draws, len(GRADES))
     low, high = np.quantile(descent[:, :, 0], [0.1, 0.9], axis=1)
     return descent.mean(axis=1), low, high

@@ -44,7 +44,8 @@ def entry(name: str) -> str:
     elif callable(value):
         described = f".. autofunction:: {name}"
     else:
-        described = f".. data:: {name}\n\n   A table of {len(value)} records by name; `facts()` gives the properties of a record."
+        described = f".. data:: {name}\n\n"
+        described += f"   A table of {len(value)} records by name; `facts()` gives the properties of a record."
     return f"### {last}\n\n```{{eval-rst}}\n{described}\n```"
 
 
