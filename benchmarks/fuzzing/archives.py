@@ -77,35 +77,35 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
             yield (*path, key)
 
 
-def lie(chance: random.Random, document: Any) -> Any:
+def lie(rng: random.Random, document: Any) -> Any:
     """A JSON document with something else in one place, or nothing there."""
-    place = chance.choice(list(places(document)))
-    return changed(document, place, *([chance.choice(WRONG)] if chance.random() < 0.8 else []))
+    place = rng.choice(list(places(document)))
+    return changed(document, place, *([rng.choice(WRONG)] if rng.random() < 0.8 else []))
 
 
-def manifest(chance: random.Random, file: bytes) -> bytes:
+def manifest(rng: random.Random, file: bytes) -> bytes:
     """A manifest that lies."""
     document, tensors = unpacked(file)
-    return model(lie(chance, document), tensors)
+    return model(lie(rng, document), tensors)
 
 
-def claim(chance: random.Random, file: bytes) -> bytes:
+def claim(rng: random.Random, file: bytes) -> bytes:
     """A field of a header of the zip, as large or as small as can be."""
-    signature, fields = chance.choice(list(FIELDS.items()))
+    signature, fields = rng.choice(list(FIELDS.items()))
     starts = [at for at in range(len(file)) if file.startswith(signature, at)]
-    place, size = chance.choice(fields)
-    at = chance.choice(starts) + place
-    return file[:at] + chance.choice([b"\xff" * size, (1).to_bytes(size, "little")]) + file[at + size :]
+    place, size = rng.choice(fields)
+    at = rng.choice(starts) + place
+    return file[:at] + rng.choice([b"\xff" * size, (1).to_bytes(size, "little")]) + file[at + size :]
 
 
-def rearranged(chance: random.Random, file: bytes) -> bytes:
+def rearranged(rng: random.Random, file: bytes) -> bytes:
     """Entries swapped, doubled, renamed, missing, compressed, or under names that lead elsewhere."""
     document, tensors = unpacked(file)
     text = json.dumps(document).encode()
     pair = [(MANIFEST, text), (TENSORS, tensors)]
-    other = chance.choice(NAMES)
-    method = chance.choice([zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-    return chance.choice([
+    other = rng.choice(NAMES)
+    method = rng.choice([zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+    return rng.choice([
         lambda: packed((MANIFEST, tensors), (TENSORS, text)),
         lambda: packed((MANIFEST, b"{}"), *pair),
         lambda: packed(*pair, (TENSORS, b"")),
@@ -121,53 +121,53 @@ def rearranged(chance: random.Random, file: bytes) -> bytes:
     ])()  # fmt: skip
 
 
-def text(chance: random.Random, file: bytes) -> bytes:
+def text(rng: random.Random, file: bytes) -> bytes:
     """A manifest that is no JSON, or more of it than anyone needs."""
     document, tensors = unpacked(file)
     text, deep = json.dumps(document), 100_000
-    wrong = chance.choice([
+    wrong = rng.choice([
         *("", "null", "[]", "7", "NaN", "{", '"', text[:-1], text + text, "\ufeff" + text, "{}" + text),
         *("[" * deep, '{"a":' * deep, "[" * deep + "]" * deep, '{"format": 1' + "0" * deep + "}", "1e" + "9" * deep),
-        text.replace('"format": 1', f'"format": {chance.choice(["0", "-1", "true", "1.0", "[1]", "2"])}'),
+        text.replace('"format": 1', f'"format": {rng.choice(["0", "-1", "true", "1.0", "[1]", "2"])}'),
         text.replace('"format": 1', '"format": 9, "format": 1, "x": "' + "x" * 1_000_000 + '"'),
         text.replace('"kind"', '"\\ud800"'),
     ])  # fmt: skip
-    return model(wrong.encode(chance.choice(["utf-8", "utf-8", "utf-16"]), "surrogatepass"), tensors)
+    return model(wrong.encode(rng.choice(["utf-8", "utf-8", "utf-16"]), "surrogatepass"), tensors)
 
 
-def tensors(chance: random.Random, file: bytes) -> bytes:
+def tensors(rng: random.Random, file: bytes) -> bytes:
     """Tensors whose header lies, or whose numbers are others."""
     document, content = unpacked(file)
-    return model(document, stored(chance, content))
+    return model(document, stored(rng, content))
 
 
-def stored(chance: random.Random, content: bytes) -> bytes:
+def stored(rng: random.Random, content: bytes) -> bytes:
     """The layout of safetensors, and of .luce-data, with a header that lies or with other numbers."""
     length = int.from_bytes(content[:8], "little")
     header, numbers = json.loads(content[8 : 8 + length]), content[8 + length :]
-    way = chance.randrange(4)
+    way = rng.randrange(4)
     if way == 0:
-        claimed = chance.choice([0, 1, length - 1, length + 1, len(content), 2**31, 2**63, 2**64 - 1])
+        claimed = rng.choice([0, 1, length - 1, length + 1, len(content), 2**31, 2**63, 2**64 - 1])
         return struct.pack("<Q", claimed) + content[8:]
     if way == 1:
-        numbers = chance.choice([flip, integer])(chance, numbers)
+        numbers = rng.choice([flip, integer])(rng, numbers)
     elif way == 2:
         names = [name for name in header if name != "__metadata__"]
-        header = changed(header, (chance.choice(names), "dtype"), chance.choice(["BF16", "F8_E5M2", "C64"]))
+        header = changed(header, (rng.choice(names), "dtype"), rng.choice(["BF16", "F8_E5M2", "C64"]))
         more = {"dtype": "F32", "shape": [2**62, 2**62, 0], "data_offsets": [0, 0]}
-        header |= chance.choice([{}, {"more": more}])
+        header |= rng.choice([{}, {"more": more}])
     else:
-        header = lie(chance, header)
+        header = lie(rng, header)
     words = json.dumps(header).encode()
     words += b" " * (-len(words) % 8)  # the numbers stay aligned
     return struct.pack("<Q", len(words)) + words + numbers
 
 
-def json_line(chance: random.Random, file: bytes) -> bytes:
+def json_line(rng: random.Random, file: bytes) -> bytes:
     """A line of a file of JSON lines that lies."""
     lines = file.splitlines(keepends=True)
-    at = chance.randrange(len(lines))
-    lines[at] = json.dumps(lie(chance, json.loads(lines[at]))).encode() + b"\n"
+    at = rng.randrange(len(lines))
+    lines[at] = json.dumps(lie(rng, json.loads(lines[at]))).encode() + b"\n"
     return b"".join(lines)
 
 

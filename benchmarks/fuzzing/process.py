@@ -97,8 +97,8 @@ def _work(ranges: list[MutantRange], folder: Path, failures: Path, sender: Conne
     for mutants in ranges:
         reader = READERS[mutants.reader]
         for number in range(mutants.first, mutants.first + mutants.count):
-            chance = random.Random(zlib.crc32(f"{mutants.reader} {number}".encode()))
-            name, content = mutated(chance, samples[mutants.reader], reader.mutations, reader.aware)
+            rng = random.Random(zlib.crc32(f"{mutants.reader} {number}".encode()))
+            name, content = mutated(rng, samples[mutants.reader], reader.mutations, reader.aware)
             path = _written(place, name, content)
             sender.send((mutants.reader, number))
             word, what = _outcome(reader.read, path)
