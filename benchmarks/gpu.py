@@ -234,13 +234,13 @@ def time_lists() -> None:
         def ours(
             name: str, flat: Tensor = flat, given: tuple = tensors, longest: int = longest, **options: object
         ) -> tuple[Callable[[], object], Callable[[], object]]:
-            goal = luce.objective(name, **options)
+            target_objective = luce.objective(name, **options)
 
             def both() -> None:
                 flat.grad = None
-                loss(goal, flat, *given, longest=longest).backward()
+                loss(target_objective, flat, *given, longest=longest).backward()
 
-            return lambda: value_and_gradient(goal, flat, *given, longest=longest), both
+            return lambda: value_and_gradient(target_objective, flat, *given, longest=longest), both
 
         def plain_listmle(padded: Tensor = padded, grades: Tensor = grades, mask: Tensor = mask) -> None:
             padded.grad = None
@@ -325,7 +325,7 @@ def check_fused() -> None:
     small = Layer(50_000)
     worst = max(float((a - b).norm() / b.norm()) for a, b in zip(small.fused(), small.plain(), strict=True))
     met.append(worst <= RIGHT)
-    print(f"  50,000 labels: gradients apart from the plain form by {worst:.1e}")
+    print(f"  50,000 labels: gradients differ from the plain form by {worst:.1e}")
     del small
     large = Layer(3_000_000)
     for precision in ("highest", "high"):

@@ -36,7 +36,7 @@ def milliseconds(name: str, length: int, equal: bool) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--equal", action="store_true", help="all scores equal")
-    parser.add_argument("--only", default="", help="names of objectives, with commas")
+    parser.add_argument("--only", default="", help="comma-separated names of objectives")
     options = parser.parse_args()
     show_machine("luce", "numpy", "numba")
     print(f"\nms for one list on one thread, scores {'all equal' if options.equal else 'normal'}")

@@ -1,4 +1,4 @@
-"""What the benchmarks of objectives share: made lists, the shortest of several runs, memory, the machine."""
+"""Helpers of the benchmarks: synthetic lists, the shortest of several runs, memory, a description of the machine."""
 
 import math
 import os
@@ -18,27 +18,27 @@ GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 """Shares of the grades 0 to 4 in MSLR-WEB30K."""
 
 
-class Lists(NamedTuple):
+class ScoredLists(NamedTuple):
     scores: np.ndarray
     labels: np.ndarray
     offsets: np.ndarray
 
-    def first(self, lists: int) -> "Lists":
+    def first(self, lists: int) -> "ScoredLists":
         offsets = self.offsets[: lists + 1]
-        return Lists(self.scores[: offsets[-1]], self.labels[: offsets[-1]], offsets)
+        return ScoredLists(self.scores[: offsets[-1]], self.labels[: offsets[-1]], offsets)
 
 
-def make_lists(sizes: np.ndarray, objective: str, learnt: float = 0.3) -> Lists:
-    """Lists of these sizes; scores are normal, know of the grades what was `learnt`, and are exact in float32."""
+def make_lists(sizes: np.ndarray, objective: str, correlation: float = 0.3) -> ScoredLists:
+    """Lists of these sizes; scores are normal plus `correlation` times the grade, and exact in float32."""
     rng = np.random.default_rng(0)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     labels = rng.choice(len(GRADES), offsets[-1], p=GRADES).astype(np.float64)
-    scores = rng.normal(size=len(labels)) + learnt * labels
-    if objective == "pl-topk":  # wants an order above the lowest grade
+    scores = rng.normal(size=len(labels)) + correlation * labels
+    if objective == "pl-topk":  # needs an order above the lowest grade
         labels += (labels > 0) * without_ties(sizes) / (2 * sizes.max())
     if OBJECTIVES[objective].one_output_per_grade:
         scores = rng.normal(size=(len(labels), len(GRADES)))
-    return Lists(scores.astype(np.float32).astype(np.float64), labels, offsets)
+    return ScoredLists(scores.astype(np.float32).astype(np.float64), labels, offsets)
 
 
 def without_ties(sizes: np.ndarray) -> np.ndarray:
@@ -53,7 +53,7 @@ def thread_counts() -> tuple[int, ...]:
 
 
 def seconds(work: Callable[[], Any], repeats: int, budget: float = 1.0) -> float:
-    """The shortest of several runs after one that warms up: more if they are short, fewer once the budget is spent."""
+    """The shortest of several runs after a warm-up: more if they are short, fewer once the budget is spent."""
     work()
     times: list[float] = []
     while not times or (sum(times) < budget and (len(times) < repeats or sum(times) < 0.1)):
@@ -64,17 +64,17 @@ def seconds(work: Callable[[], Any], repeats: int, budget: float = 1.0) -> float
 
 
 def added_memory(work: Callable[[], Any]) -> float:
-    """MB by which the memory of this process rises at most; NaN where the system does not say."""
-    status, forget = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-    if not forget.exists():
+    """The peak increase of the memory of this process in MB; NaN where the system does not report it."""
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if not reset.exists():
         return math.nan
-    forget.write_text("5")  # the highest so far is forgotten
-    before = _highest(status)
+    reset.write_text("5")  # resets the peak
+    before = _peak(status)
     work()
-    return max(0, _highest(status) - before) / 1e6
+    return max(0, _peak(status) - before) / 1e6
 
 
-def _highest(status: Path) -> int:
+def _peak(status: Path) -> int:
     return 1024 * int(status.read_text().partition("VmHWM:")[2].split()[0])
 
 

@@ -3,8 +3,8 @@
 python benchmarks/memory.py
 
 Each command runs in a process of its own, after one on few rows that compiles. Its anonymous memory (RssAnon, Linux) is
-sampled every 5 ms; pages of a mapped file are not part of it, the system drops them when it needs room. The slope is
-the growth of the peak from the smallest to the largest data, in units of the data: rows × features × 4 bytes.
+sampled every 5 ms; pages of a mapped file are not part of it, since the system can evict them. The growth rate
+is the growth of the peak from the smallest to the largest data, in units of the data: rows × features × 4 bytes.
 Needs 7 GB in the temporary folder.
 """
 
@@ -33,26 +33,28 @@ COMMANDS = {
 }
 
 
-class Cost(NamedTuple):
+class ProcessCost(NamedTuple):
+    """Bytes and seconds."""
+
     peak: int
     seconds: float
 
 
-def cost_of(command: tuple[str, ...], data: Path) -> Cost:
-    """The peak of the anonymous memory of a command of Luce on a file, and how long it took."""
-    words = [word.format(data=data.name) for word in command]
-    call = [sys.executable, "-c", "from luce.cli import main; main()", *words]
+def cost_of(command: tuple[str, ...], data: Path) -> ProcessCost:
+    """The peak anonymous memory and the time of a command of Luce on a file."""
+    arguments = [word.format(data=data.name) for word in command]
+    call = [sys.executable, "-c", "from luce.cli import main; main()", *arguments]
     peak, started = 0, time.perf_counter()
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(call, cwd=data.parent, stdout=said, stderr=said)
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(call, cwd=data.parent, stdout=output, stderr=output)
         while process.poll() is None:
             status = Path(f"/proc/{process.pid}/status").read_text().partition("RssAnon:")[2]
             peak = max(peak, 1024 * int(status.split()[0]) if status else 0)  # none in its last moment
             time.sleep(0.005)
         if process.returncode:
-            said.seek(0)
-            raise SystemExit(f"luce {' '.join(words)} failed: {said.read()}")
-    return Cost(peak, time.perf_counter() - started)
+            output.seek(0)
+            raise SystemExit(f"luce {' '.join(arguments)} failed: {output.read()}")
+    return ProcessCost(peak, time.perf_counter() - started)
 
 
 def make_data(folder: Path, rows: int) -> dict[str, Path]:
@@ -69,15 +71,15 @@ def show_costs(sizes: list[int], folder: Path) -> None:
     for kind, settings in KINDS.items():
         cost_of(("train", "{data}", *settings, "-o", f"{kind}.luce"), few)
     data = [make_data(folder, rows) for rows in sizes]
-    print(f"{'':32}{''.join(f'{rows:17,} rows' for rows in sizes)}     slope")
+    print(f"{'':32}{''.join(f'{rows:17,} rows' for rows in sizes)}    growth")
     print(f"{'data':32}{''.join(f'{4 * FEATURES * rows / 1e6:10,.0f} MB         ' for rows in sizes)}")
     for name, command in COMMANDS.items():
         cost_of(command, few)
         for form in data[0]:
             costs = [cost_of(command, one[form]) for one in data]
-            slope = (costs[-1].peak - costs[0].peak) / (4 * FEATURES * (sizes[-1] - sizes[0]))
+            growth = (costs[-1].peak - costs[0].peak) / (4 * FEATURES * (sizes[-1] - sizes[0]))
             cells = "".join(f"{cost.peak / 1e6:10,.0f} MB {cost.seconds:6.1f} s" for cost in costs)
-            print(f"{name:22} {form:9}{cells} {slope:7.2f} ×", flush=True)
+            print(f"{name:22} {form:9}{cells} {growth:7.2f} ×", flush=True)
 
 
 def main() -> None:

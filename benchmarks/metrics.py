@@ -23,7 +23,7 @@ ROWS, SAMPLE = 1_000_000, 300
 
 
 def make_lists() -> tuple[np.ndarray, luce.Dataset]:
-    """Lists of 80 to 160 items, grades 0 to 4 as skewed as those of web search, scores that know a little of them."""
+    """Lists of 80 to 160 items, grades 0 to 4 as skewed as those of web search, scores correlated with them."""
     rng = np.random.default_rng(0)
     ends = np.cumsum(rng.integers(80, 161, size=ROWS // 80))
     offsets = np.concatenate([[0], ends[ends < ROWS - 80], [ROWS]])
@@ -60,12 +60,12 @@ def compare_with_scikit_learn() -> None:
             show(f"luce.evaluate n_jobs={threads}, {kind}", f"{seconds:.3f} s", f"{loop / seconds:.0f} ×")
 
 
-def show(what: str, *figures: str) -> None:
-    print(f"  {what:62}", *(f"{figure:>10}" for figure in figures))
+def show(label: str, *values: str) -> None:
+    print(f"  {label:62}", *(f"{value:>10}" for value in values))
 
 
 def in_new_process(code: str) -> float:
-    """What a fresh interpreter prints."""
+    """The number that a new interpreter prints."""
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 
 

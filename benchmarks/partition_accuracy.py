@@ -2,8 +2,8 @@
 
 python benchmarks/partition_accuracy.py
 
-The judge is a fine grid in extended precision, itself judged by two others: mpmath's adaptive quadrature where S is
-small enough for it, and a closed form where all scores are equal.
+The reference is a fine grid in extended precision, itself checked against two others: adaptive quadrature by mpmath
+where S is small enough for it, and a closed form where all scores are equal.
 """
 
 import argparse
@@ -29,7 +29,7 @@ ADAPTIVE_UP_TO, ADAPTIVE_ONCE = 20, (100, 3.0, 0)
 """mpmath takes all cases up to this |S|, and one case (|S|, spread, gap) beyond it; more would take it hours."""
 
 DEPTH = 60
-"""Logarithms below its peak at which the integrand counts for nothing: e^−60 = 9e-27."""
+"""The logarithm below its peak at which the integrand is negligible: e^−60 = 9e-27."""
 
 
 def ours(chosen: np.ndarray, gap: float, tol: float) -> float:
@@ -86,8 +86,8 @@ def _log_integrand(log_a: np.ndarray, nodes: np.ndarray) -> np.ndarray:
 
 
 def errors_of_size(n: int, spreads: tuple[float, ...], gaps: tuple[int, ...]) -> dict[str, float]:
-    """The largest errors over all spreads and gaps, and by how much the judges differ among themselves."""
-    worst = dict.fromkeys(("judges", *map(str, TOLERANCES), "single"), 0.0)
+    """The largest errors over all spreads and gaps, and the largest difference between the references."""
+    worst = dict.fromkeys(("references", *map(str, TOLERANCES), "single"), 0.0)
 
     def note(name: str, error: float) -> None:
         worst[name] = max(worst[name], float(abs(error)))
@@ -97,12 +97,12 @@ def errors_of_size(n: int, spreads: tuple[float, ...], gaps: tuple[int, ...]) ->
             chosen = np.random.default_rng(n).normal(0, spread, n)
             truth = fine_grid(chosen, gap)
             if n <= ADAPTIVE_UP_TO or (n, spread, gap) == ADAPTIVE_ONCE:
-                note("judges", float(adaptive(chosen, gap) - mpmath.mpf(str(truth))))
+                note("references", float(adaptive(chosen, gap) - mpmath.mpf(str(truth))))
             for tol in TOLERANCES:
                 note(str(tol), ours(chosen, gap, tol) - truth)
             note("single", (ours(chosen.astype(np.float32), gap, TOLERANCES[0]) - truth) / max(1, abs(truth)))
         flat, exact = np.zeros(n), equal_scores(n, gap)
-        note("judges", float(exact - mpmath.mpf(str(fine_grid(flat, gap)))))
+        note("references", float(exact - mpmath.mpf(str(fine_grid(flat, gap)))))
         for tol in TOLERANCES:
             note(str(tol), float(mpmath.mpf(ours(flat, gap, tol)) - exact))
     return worst
@@ -119,20 +119,20 @@ def main() -> None:
     print(f"extended precision: {np.finfo(np.longdouble).eps:.0e}\n")
     print(f"largest error of log P; scores normal with deviation {spreads} or equal, lse(R) − s in {gaps}")
     print("float32: of scores rounded to it, relative to max(1, |log P|)")
-    heads = ("|S|", "tolerance 1e-9", "tolerance 1e-13", "float32, relative", "judges differ", "seconds")
+    heads = ("|S|", "tolerance 1e-9", "tolerance 1e-13", "float32, relative", "references", "seconds")
     print("{:>6}{:>17}{:>17}{:>19}{:>16}{:>10}".format(*heads))
-    found = []
+    largest = []
     with mpmath.workdps(25):
         for n in sizes:
             start = time.perf_counter()
             worst = errors_of_size(n, spreads, gaps)
-            figures = [worst[str(tol)] for tol in TOLERANCES]
-            found.append((figures[0], worst["single"]))
+            by_tolerance = [worst[str(tol)] for tol in TOLERANCES]
+            largest.append((by_tolerance[0], worst["single"]))
             took = time.perf_counter() - start
             print(
-                f"{n:6,}{figures[0]:17.1e}{figures[1]:17.1e}{worst['single']:19.1e}{worst['judges']:16.1e}{took:10.1f}"
+                f"{n:6,}{by_tolerance[0]:17.1e}{by_tolerance[1]:17.1e}{worst['single']:19.1e}{worst['references']:16.1e}{took:10.1f}"
             )
-    double, single = (max(column) for column in zip(*found, strict=True))
+    double, single = (max(column) for column in zip(*largest, strict=True))
     print(f"\nby default at most {double:.1e} in float64 (allowed {ALLOWED:.0e}): {verdict(double <= ALLOWED)}")
     print(
         f"at most {single:.1e} relative in float32 (allowed {ALLOWED_SINGLE:.0e}): {verdict(single <= ALLOWED_SINGLE)}"

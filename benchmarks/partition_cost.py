@@ -8,8 +8,8 @@ from scipy.special import logsumexp
 
 from luce.compiled import compiled
 from luce.objectives import objective
-from measuring import Lists, make_lists, seconds
-from torch_forms import Form
+from measuring import ScoredLists, make_lists, seconds
+from torch_forms import TorchForm
 from torch_forms.batch import Batch
 from torch_forms.partition import pl_partition
 
@@ -19,7 +19,7 @@ OPERATIONS = 4
 
 NODES = (100, 1_000)
 MORE_NODES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000)
-ROOM = 2**20
+MAX_ELEMENTS = 2**20
 
 
 @compiled
@@ -65,15 +65,15 @@ def show_floor(sizes: np.ndarray, ours: float) -> None:
     )
 
 
-def grid_form(nodes: int, substituted: bool = True) -> Form:
+def grid_form(nodes: int, substituted: bool = True) -> TorchForm:
     losses = partial(pl_partition, nodes=nodes, substituted=substituted)
-    return Form("pl-partition", losses, lambda length: length * nodes)
+    return TorchForm("pl-partition", losses, lambda length: length * nodes)
 
 
-def error_of_grid(form: Form, lists: Lists, dtype: torch.dtype) -> float:
+def error_of_grid(form: TorchForm, lists: ScoredLists, dtype: torch.dtype) -> float:
     """The largest error of a list's loss."""
     exact = objective("pl-partition", tol=1e-13).value_and_gradient(*lists).loss
-    return float(np.abs(form.value_and_gradient(Batch.of(*lists, dtype), ROOM)[0].numpy() - exact).max())
+    return float(np.abs(form.value_and_gradient(Batch.of(*lists, dtype), MAX_ELEMENTS)[0].numpy() - exact).max())
 
 
 def show_grid(sizes: np.ndarray, ours: float, repeats: int) -> None:
@@ -100,7 +100,7 @@ def show_grid(sizes: np.ndarray, ours: float, repeats: int) -> None:
         show_equal_accuracy(name, lists, ours, repeats)
 
 
-def show_equal_accuracy(name: str, lists: Lists, ours: float, repeats: int) -> None:
+def show_equal_accuracy(name: str, lists: ScoredLists, ours: float, repeats: int) -> None:
     few = lists.first(8 if len(lists.offsets) > 9 else 1)
     for nodes in MORE_NODES:
         form = grid_form(nodes)
@@ -111,6 +111,6 @@ def show_equal_accuracy(name: str, lists: Lists, ours: float, repeats: int) -> N
     print(f"  equal accuracy, {name} scores: not with {MORE_NODES[-1]:,} nodes in float64")
 
 
-def time_of_grid(form: Form, lists: Lists, dtype: torch.dtype, repeats: int) -> float:
+def time_of_grid(form: TorchForm, lists: ScoredLists, dtype: torch.dtype, repeats: int) -> float:
     batch = Batch.of(*lists, dtype)
-    return seconds(lambda: form.value_and_gradient(batch, ROOM), repeats) / len(lists.labels) * 1e9
+    return seconds(lambda: form.value_and_gradient(batch, MAX_ELEMENTS), repeats) / len(lists.labels) * 1e9

@@ -1,4 +1,4 @@
-"""How fast is the gradient of an expected metric, sampling included, beside PL-Rank-3 in vectorised NumPy?
+"""How fast is the gradient of an expected metric, sampling included, beside PL-Rank-3 in vectorized NumPy?
 
 python benchmarks/policy.py
 
@@ -6,7 +6,7 @@ One thread, DCG@10, 100 sampled rankings a list, scores normal with a spread of 
 NumPy has a list at a time, as published, Gumbel noise for every item, argpartition and cumulative sums; and, a step
 further than published, exponential keys instead of the noise. Luce has a batch of lists. Also printed: what a sample
 costs beyond the set-up of its list, the objective from labels to gradient, and the variance of each estimator: exact
-ones of four or five items, over all rankings, and of long lists as the estimators tell it themselves.
+ones of four or five items, over all rankings, and of long lists as the estimators report it.
 """
 
 import argparse
@@ -29,7 +29,7 @@ DEPTH, SAMPLES, MORE = 10, 100, 1_000
 DISCOUNTS = 1 / np.log2(np.arange(2, DEPTH + 2))
 TARGETS = {(1, 120): 20, (1, 1_000): 80, (3, 120): 10, (3, 1_000): 10}
 FLAT = 1.5
-"""A sample may cost so many times more in a long list than in a short one."""
+"""The largest ratio of the cost of a sample in a long list to that in a short one."""
 
 AGREED = 1e-10
 
@@ -98,8 +98,8 @@ def difference(case: Case) -> float:
     return float(np.abs(ours - pl_rank_3(scores, gains, items)).max())
 
 
-class Row(NamedTuple):
-    """Seconds a list: ours, from labels, in NumPy with either kind of keys; seconds a sample beyond the set-up."""
+class PolicyTiming(NamedTuple):
+    """Seconds per list: ours, from labels, in NumPy with either kind of keys; seconds per sample without set-up."""
 
     ours: float
     from_labels: float
@@ -116,10 +116,10 @@ class Row(NamedTuple):
         )
 
 
-def measure(spread: float, n: int, repeats: int) -> Row:
+def measure(spread: float, n: int, repeats: int) -> PolicyTiming:
     n_lists = max(4, 12_000 // n)
     case, steps, rng = make_case(n_lists, n, spread), count(), np.random.default_rng(0)
-    goal = objective("pl-rank-2", metric=f"dcg@{DEPTH}", samples=SAMPLES)
+    pl_rank = objective("pl-rank-2", metric=f"dcg@{DEPTH}", samples=SAMPLES)
     given, few = (case.scores, case.gains, case.offsets, DISCOUNTS), range(min(n_lists, 10))
     assert difference(case) < AGREED, "the two sides are not the same estimate"
 
@@ -127,19 +127,19 @@ def measure(spread: float, n: int, repeats: int) -> Row:
         expected_gain(*given, samples=samples, draw=Draw(0, next(steps)), n_jobs=1)
 
     def from_labels() -> None:
-        goal.value_and_gradient(*case, draw=Draw(0, next(steps)), n_jobs=1)
+        pl_rank.value_and_gradient(*case, draw=Draw(0, next(steps)), n_jobs=1)
 
     theirs = [
         seconds(partial(in_numpy, case, keys, few, rng), max(2, repeats // 3)) / len(few)
         for keys in (gumbel_keys, exponential_keys)
     ]
     some, more = (seconds(partial(ours, samples), repeats) / n_lists for samples in (SAMPLES, MORE))
-    return Row(some, seconds(from_labels, repeats) / n_lists, *theirs, (more - some) / (MORE - SAMPLES))
+    return PolicyTiming(some, seconds(from_labels, repeats) / n_lists, *theirs, (more - some) / (MORE - SAMPLES))
 
 
 def show_speed(repeats: int) -> bool:
-    print(f"\nDCG@{DEPTH}, {SAMPLES} samples, one thread: µs a list, times faster, and ns a sample beyond the set-up")
-    heads = "spread", "items", "Luce", "from labels", "NumPy", "times", "exponential", "times", "set-up", "ns a sample"
+    print(f"\nDCG@{DEPTH}, {SAMPLES} samples, one thread: µs per list, times faster, and ns per sample without set-up")
+    heads = "spread", "items", "Luce", "from labels", "NumPy", "times", "exponential", "times", "set-up", "ns/sample"
     print("{:>6}{:>8}{:>9}{:>13}{:>10}{:>7}{:>13}{:>7}{:>9}{:>13}".format(*heads))
     rows = {}
     for spread in (1, 3, 6):
@@ -167,7 +167,7 @@ FEW = {
 }
 """Scores and gains of lists short enough to go through all their rankings."""
 
-PRINTED = {
+PUBLISHED = {
     "policy-gradient": reference.policy_gradient,
     "pl-rank-1": lambda *given: reference.algorithm_1(*given, direct=False),
     "pl-rank-2": reference.algorithm_1,
@@ -185,12 +185,12 @@ def exact_variance(form: Callable, scores: np.ndarray, gains: np.ndarray, discou
 def show_exact_variances() -> bool:
     """Printed and checked: the policy gradient is the noisiest, PL-Rank-2 never noisier than PL-Rank-1."""
     print("\nvariance of one sample, summed over the items, exact")
-    print(f"{'metric':>12}{'scores':>18}" + "".join(f"{name:>17}" for name in PRINTED))
+    print(f"{'metric':>12}{'scores':>18}" + "".join(f"{name:>17}" for name in PUBLISHED))
     met = True
     for metric, discounts in {"dcg@2": 1 / np.log2([2.0, 3.0]), "precision@3": np.full(3, 1 / 3)}.items():
         for name, (scores, gains) in FEW.items():
             worth = np.array(gains) if metric == "dcg@2" else (np.array(gains) > 0) * 1.0
-            found = [exact_variance(form, np.array(scores), worth, discounts) for form in PRINTED.values()]
+            found = [exact_variance(form, np.array(scores), worth, discounts) for form in PUBLISHED.values()]
             met &= found[0] > found[1] >= found[2] or max(found) == 0.0  # where one ranking is certain
             print(f"{metric:>12}{name:>18}" + "".join(f"{total:17.3g}" for total in found))
     print(f"policy-gradient > pl-rank-1 ≥ pl-rank-2, or all 0: {verdict(met)}")
@@ -210,7 +210,7 @@ def show_variances() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, default=15, help="the best of so many runs counts (default 15)")
+    parser.add_argument("--repeat", type=int, default=15, help="number of runs, of which the best counts (default 15)")
     options = parser.parse_args()
     show_machine("luce", "numpy", "numba")
     met = show_speed(options.repeat)

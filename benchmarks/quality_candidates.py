@@ -1,4 +1,4 @@
-"""What the default of the tree ranker was chosen from: an objective, its options, and settings that differ."""
+"""The candidates for the default of the tree ranker: an objective, its options, and settings that differ."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 SETTINGS["rows 10, reg_lambda 1"] = SETTINGS["rows 10"] | SETTINGS["reg_lambda 1"]
 
 USUAL = {"num_leaves": 31, "learning_rate": 0.1, "min_child_samples": 20, "reg_lambda": 0.0}
-"""What every candidate has where it says nothing else."""
+"""The settings of every candidate unless it changes them."""
 
 FEW = {"num_leaves": 7}
 
@@ -48,8 +48,8 @@ CANDIDATES: dict[str, Candidate] = {
     **OBJECTIVES,
     **{f"pl-partition, {name}": ("pl-partition", {}, settings) for name, settings in SETTINGS.items()},
     **{
-        f"{name}, leaves 7": (goal, options, settings | FEW)
-        for name, (goal, options, settings) in OBJECTIVES.items()
+        f"{name}, leaves 7": (objective, options, settings | FEW)
+        for name, (objective, options, settings) in OBJECTIVES.items()
         if name in ("pl-rank-2", "listmle redrawn 1", "listmle@10 redrawn 3", "lambdarank")
     },
     **{

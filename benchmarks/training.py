@@ -1,7 +1,7 @@
-"""What training costs beside the network and the matrix products it cannot do without.
+"""What does training cost beside the network and the matrix products that it needs?
 
-Made data of 600,000 rows × 136 features in 5,000 lists. Neural, two layers of 32, 64 lists a batch, listmle with ties
-shuffled every epoch: one epoch of ours against the same network with a trivial loss (the mean of the scores), and
+Synthetic data of 600,000 rows × 136 features in 5,000 lists. Neural, two layers of 32, 64 lists a batch, listmle with
+ties shuffled every epoch: one epoch of ours against the same network with a trivial loss (the mean of the scores), and
 against the usual padded PyTorch loop (batches padded to their longest list, logcumsumexp, a mask). Linear: one
 evaluation of loss and gradient against its two matrix products.
 
@@ -30,8 +30,8 @@ from measuring import GRADES, show_machine
 BATCH, RATE = 64, 1e-3
 
 
-def made(n_lists: int, n_features: int = 136, seed: int = 0) -> Dataset:
-    """Lists of about 120 items with grades as in MSLR, which a few features foretell in part."""
+def synthetic_data(n_lists: int, n_features: int = 136, seed: int = 0) -> Dataset:
+    """Lists of about 120 items with grades as in MSLR, which a few features partly predict."""
     rng = np.random.default_rng(seed)
     sizes = np.clip(rng.poisson(120, n_lists) + rng.integers(-60, 61, n_lists), 5, None)
     features = rng.standard_normal((sizes.sum(), n_features), dtype=np.float32)
@@ -59,7 +59,7 @@ class TrivialLearner(NetworkLearner):
 
 
 class PaddedLearner(NetworkLearner):
-    """The loop that people write: a batch padded to its longest list, ties shuffled, logcumsumexp under a mask."""
+    """The usual loop: a batch padded to its longest list, ties shuffled, logcumsumexp under a mask."""
 
     def step(self, lists: np.ndarray, epoch: int, step: int) -> float:
         data = self.dataset
@@ -85,10 +85,9 @@ class PaddedLearner(NetworkLearner):
 
 
 def learner(kind: type[NetworkLearner], data: Dataset) -> NetworkLearner:
-    goal = objective("listmle")
     return kind(
         network(),
-        goal,
+        objective("listmle"),
         data.features,
         data,
         optimizer="adam",
@@ -101,7 +100,7 @@ def learner(kind: type[NetworkLearner], data: Dataset) -> NetworkLearner:
 
 
 def epoch_seconds(kinds: dict[str, type[NetworkLearner]], data: Dataset, epochs: int) -> None:
-    """Seconds of the best epoch of each, epochs taken in turns so that a busy moment hits all alike."""
+    """Seconds of the best epoch of each, interleaved so that other load on the machine affects all of them."""
     learners = {name: learner(kind, data) for name, kind in kinds.items()}
     times: dict[str, list[float]] = {name: [] for name in kinds}
     for epoch in range(epochs):
@@ -114,8 +113,8 @@ def epoch_seconds(kinds: dict[str, type[NetworkLearner]], data: Dataset, epochs:
     least = {name: min(values) for name, values in times.items()}
     for name in kinds:
         ratio = least[name] / least["trivial loss"]
-        loss = f", loss after {epochs} epochs {final[name]:.4f} a list" if name != "trivial loss" else ""
-        print(f"  {name:22s} {least[name]:7.3f} s an epoch, {ratio:5.2f} × the trivial loss{loss}")
+        loss = f", loss after {epochs} epochs {final[name]:.4f} per list" if name != "trivial loss" else ""
+        print(f"  {name:22s} {least[name]:7.3f} s per epoch, {ratio:5.2f} × the trivial loss{loss}")
 
 
 def final_loss(one: NetworkLearner, data: Dataset) -> float:
@@ -127,14 +126,14 @@ def final_loss(one: NetworkLearner, data: Dataset) -> float:
 
 
 def evaluation(data: Dataset, n_jobs: int) -> None:
-    """One evaluation of a linear ranker beside its two products."""
+    """One evaluation of a linear ranker compared with its two matrix products."""
     problem = LinearProblem(data.features, data, objective("listmle"), Draw(), 1.0, n_jobs)
     point = np.random.default_rng(0).normal(size=136) * 0.1
-    slope = np.random.default_rng(1).normal(size=data.n_rows)
+    gradient = np.random.default_rng(1).normal(size=data.n_rows)
 
     def products() -> None:
         scores_of(data.features, point, n_jobs=n_jobs)
-        weights_of(data.features, slope, n_jobs=n_jobs)
+        weights_of(data.features, gradient, n_jobs=n_jobs)
 
     times: dict[str, list[float]] = {"products": [], "evaluation": []}
     for _ in range(9):
@@ -142,8 +141,11 @@ def evaluation(data: Dataset, n_jobs: int) -> None:
             start = time.perf_counter()
             work()
             times[name].append(time.perf_counter() - start)
-    two, whole = min(times["products"]), min(times["evaluation"])
-    print(f"  {n_jobs} threads: products {two * 1e3:6.1f} ms, evaluation {whole * 1e3:6.1f} ms: {whole / two:.2f} ×")
+    product_time, total = min(times["products"]), min(times["evaluation"])
+    print(
+        f"  {n_jobs} threads: products {product_time * 1e3:6.1f} ms, "
+        f"evaluation {total * 1e3:6.1f} ms, {total / product_time:.2f} ×"
+    )
 
 
 def main() -> None:
@@ -152,7 +154,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5)
     arguments = parser.parse_args()
     show_machine("luce", "torch", "numpy", "numba")
-    data = made(500 if arguments.quick else 5_000)
+    data = synthetic_data(500 if arguments.quick else 5_000)
     print(f"{data!r}\n")
     kinds = {"trivial loss": TrivialLearner, "luce, flat rows": NetworkLearner, "padded PyTorch": PaddedLearner}
     for n_jobs in (1, torch.get_num_threads()):

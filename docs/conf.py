@@ -1,12 +1,12 @@
-"""Settings of the documentation site: `make docs` builds it into site/, to be read from disk or from any server."""
+"""Sphinx configuration of the documentation: `make docs` builds it into site/."""
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from making.names import as_rst
-from making.parts import completed
+from generators.placeholders import fill_placeholders
+from generators.reference import as_rst
 
 import luce
 
@@ -16,9 +16,9 @@ copyright = author
 release = version = luce.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["making", "_static"]
+exclude_patterns = ["generators", "_static"]
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!luce\.).*")]  # types of other packages: their sites are not asked
+nitpick_ignore_regex = [("py:.*", r"(?!luce\.).*")]  # types of other packages are not resolved
 
 myst_enable_extensions = ["deflist", "attrs_block"]
 myst_heading_anchors = 3
@@ -50,6 +50,6 @@ html_theme_options = {
 
 
 def setup(app):
-    """Pictures, commands and names are put into the pages as they are read; docstrings become reStructuredText."""
-    app.connect("source-read", lambda app, name, source: source.__setitem__(0, completed(source[0])))
+    """Replace the placeholders of the pages as they are read; convert docstrings to reStructuredText."""
+    app.connect("source-read", lambda app, name, source: source.__setitem__(0, fill_placeholders(source[0])))
     app.connect("autodoc-process-docstring", as_rst, priority=400)

@@ -1,4 +1,4 @@
-"""Take the picture of the report that the README shows: python docs/take_picture.py (needs Chromium and Playwright)."""
+"""Take the screenshot of the report for the README: python docs/take_picture.py (needs Chromium and Playwright)."""
 
 import shutil
 import tempfile
@@ -11,14 +11,14 @@ from luce.cli.demo import demo
 PICTURE = Path(__file__).parent / "pictures" / "report.png"
 
 SHORTER = "#results .pictures, #results h3, #results h3 ~ * { display: none }"
-"""The picture has room for the top of the page alone: results in a table, and the curves."""
+"""The screenshot shows only the top of the page: the table of results and the learning curves."""
 
 
 def main() -> None:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         demo(Path(folder))
-        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         size = {"width": 1000, "height": 1000}
         page = browser.new_page(viewport=size, device_scale_factor=1.5, color_scheme="light")
         page.goto((Path(folder) / "report.html").as_uri())

@@ -1,4 +1,4 @@
-"""Writes the pages of objectives and metrics from their tables: `python docs/write_pages.py`."""
+"""Write the pages of objectives and metrics from their tables: `python docs/write_pages.py`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,34 +11,37 @@ HERE = Path(__file__).parent
 FAMILIES = {
     "Plackett-Luce likelihood": (
         "Plackett-Luce likelihoods",
-        "A ranking is drawn item by item, each with a chance in proportion to e^s.",
+        "A ranking is drawn item by item, each with probability proportional to e^s.",
     ),
     "ordered partitions": (
         "Ordered partitions",
-        "A whole grade is chosen at once, and its items are interchangeable.",
+        "All items of a grade are chosen at once, and are interchangeable.",
     ),
     "softmax": (
         "Softmax losses",
-        "Scores become one distribution over the items of a list, compared with one that labels give.",
+        "The scores define a distribution over the items of a list, which is compared with one defined by the labels.",
     ),
-    "cosine": ("Cosine losses", "Only the direction of the scores counts, not their size."),
-    "pointwise": ("Pointwise losses", "Each item is looked at alone; lists do not matter."),
+    "cosine": ("Cosine losses", "Only the direction of the score vector matters, not its length."),
+    "pointwise": ("Pointwise losses", "Each item is scored on its own; lists do not matter."),
     "listwise regression": (
         "Listwise regression",
-        "Each score has a number to meet, and that number depends on the list.",
+        "Each score has a target, which depends on the list.",
     ),
-    "pairwise": ("Pairwise losses", "Every pair of items with different labels should be in order."),
+    "pairwise": ("Pairwise losses", "Every pair of items with different labels should be ordered correctly."),
     "pairwise with ties": (
         "Pairwise losses with ties",
-        "Every pair counts, and equal labels are an outcome of their own.",
+        "Every pair counts, and a tie of labels is an outcome of its own.",
     ),
-    "pairwise, metric-weighted": ("Pairwise losses weighted by a metric", "Pairs count by what they change in NDCG."),
+    "pairwise, metric-weighted": (
+        "Pairwise losses weighted by a metric",
+        "Pairs are weighted by the change of NDCG when they are swapped.",
+    ),
     "expected metric": (
         "Expected metrics",
-        "The mean of a metric over rankings drawn from the scores, estimated from samples.",
+        "The expectation of a metric over rankings drawn from the policy, estimated from samples.",
     ),
 }
-"""The heading of each family and what its members share; no heading may be the name of an objective."""
+"""The heading and the description of each family; no heading may be the name of an objective."""
 NAMES = {"paper": "source", "uses ties": "equal labels inform it"}
 
 
@@ -49,9 +52,9 @@ def objectives_page() -> str:
         families.setdefault(each.family, []).append(each)
     parts = [
         "# Objectives",
-        "A list has scores s and labels y; lse is log-sum-exp. An objective gives a loss for each list and its "
-        "gradient in the scores, and trains every kind of ranker. [Which objective?](which_objective.md) helps to "
-        "choose. `luce objectives NAME` prints what stands here.",
+        "A list has scores s and labels y; lse is log-sum-exp. An objective computes the loss of each list and its "
+        "gradient with respect to the scores, and can train every kind of ranker. "
+        "[Which objective?](which_objective.md) helps to choose. `luce objectives NAME` prints this information.",
         table(
             ["family", "objectives"],
             ([family, ", ".join(link(one.name) for one in members)] for family, members in families.items()),
@@ -65,10 +68,10 @@ def objectives_page() -> str:
 
 
 def objective_section(one: Objective, others: list[str]) -> str:
-    """What an objective is, how it pushes, what it can do, its options, and its relatives."""
+    """The definition of an objective, a plot of its gradient, its properties and options, and related objectives."""
     facts = one.facts()
-    told = [("paper",), ("time for n items",), ("random", "uses ties", "outputs", "learned beside the model")]
-    told += [("second derivative", "log-probability", "item weights"), ("exact leaves of trees", "on a GPU")]
+    lines = [("paper",), ("time for n items",), ("random", "uses ties", "outputs", "learned beside the model")]
+    lines += [("second derivative", "log-probability", "item weights"), ("exact leaves of trees", "on a GPU")]
     options = [
         f"- Option `{name}`: {each['allowed']}; default `{each['default']!r}`. {sentence(each['meaning'])}"
         for name, each in facts["options"].items()
@@ -78,8 +81,8 @@ def objective_section(one: Objective, others: list[str]) -> str:
         one.summary,
         f"Also called {', '.join(one.synonyms)}." if one.synonyms else "",
         f"    {one.formula}",
-        f"<!-- made: gradient of {one.name} -->",
-        "\n".join([bullets(facts, told), *options]),
+        f"<!-- generated: gradient of {one.name} -->",
+        "\n".join([bullets(facts, lines), *options]),
     ]
     if others:
         parts.append(f"See also {', '.join(link(name) for name in others)}.")
@@ -91,32 +94,32 @@ def metrics_page() -> str:
     return joined(
         [
             "# Metrics",
-            "A metric is named in full or with a cutoff, `ndcg@10`. `luce metrics NAME` prints what stands here; "
-            "[What a number means](numbers.md) tells the rules that all of them keep.",
+            "A metric is given by name, with or without a cutoff: `ndcg@10`. `luce metrics NAME` prints this "
+            "information; [What a number means](numbers.md) explains the rules that all metrics follow.",
             "## Of rankings",
-            "Items with equal scores count as the average over their orders. r is a rank, from 1.",
-            *(metric_section(each, pictured=not each.is_stochastic) for each in METRICS.values()),
+            "Items with equal scores count as the average over their orders. r is a rank, starting at 1.",
+            *(metric_section(each, plotted=not each.is_stochastic) for each in METRICS.values()),
             "## Of predicted labels",
-            "Of the first k labels that a label ranker gives a row. Rows count alike.",
-            *(metric_section(each, pictured=False) for each in LABEL_METRICS.values()),
+            "Computed on the first k labels that a label ranker predicts for a row; the mean is over rows.",
+            *(metric_section(each, plotted=False) for each in LABEL_METRICS.values()),
         ]
     )
 
 
-def metric_section(one: Any, pictured: bool) -> str:
-    """What a metric is, what it is measured on, and where the first places count more, a picture of it."""
+def metric_section(one: Any, plotted: bool) -> str:
+    """The definition of a metric, what it is computed on, and a plot."""
     facts = one.facts()
     parts = [f"### {facts.pop('name')}", facts.pop("summary"), f"    {facts.pop('formula')}"]
-    if pictured:
-        parts.append(f"<!-- made: places of {one.name} -->")
+    if plotted:
+        parts.append(f"<!-- generated: metric of {one.name} -->")
     lines = [("measured on", "lists left out"), ("higher is better", "takes a cutoff", "reads")]
     return joined([*parts, bullets(facts, lines)]).rstrip()
 
 
 def bullets(facts: dict[str, Any], lines: Iterable[tuple[str, ...]]) -> str:
-    """Facts of a record, some to a line."""
-    told = (" · ".join(f"{NAMES.get(key, key)}: {word(facts[key])}" for key in keys) for keys in lines)
-    return "\n".join(f"- {each[0].upper()}{each[1:]}" for each in told)
+    """Facts of a record as a list, with several on a line."""
+    texts = (" · ".join(f"{NAMES.get(key, key)}: {word(facts[key])}" for key in keys) for keys in lines)
+    return "\n".join(f"- {each[0].upper()}{each[1:]}" for each in texts)
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:

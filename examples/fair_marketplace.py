@@ -1,7 +1,7 @@
-"""A marketplace in which small sellers get the attention their offers deserve: a small difference in merit, no more.
+"""A marketplace in which small sellers get exposure in proportion to their merit.
 
-A ranking that is only relevant lets a small lead in merit take most of the first places. A policy draws rankings at
-random from its scores; trained for both goals it shares attention by merit, at a price in relevance that we measure.
+Rankings by relevance alone turn a small lead in merit into most of the first positions. A policy draws rankings at
+random from its scores; trained for relevance and fairness, it shares exposure by merit, at some cost in relevance.
 """
 
 import numpy as np
@@ -13,19 +13,19 @@ SIZE = 10
 
 
 def market(n_lists: int, seed: int) -> luce.Dataset:
-    """Offers for each query; those of large sellers are a little better, and a feature tells whose an offer is."""
+    """Synthetic offers; those of large sellers are slightly better, and a feature is the size of the seller."""
     rng = np.random.default_rng(seed)
     large = rng.random(n_lists * SIZE) < 0.5
     quality = rng.normal(size=len(large)) + 0.5 * large
-    seen = quality + 2.5 * rng.normal(size=len(large))
+    observed = quality + 2.5 * rng.normal(size=len(large))
     labels = np.digitize(quality, [0.5, 1.5])
-    features = np.stack([seen, large, rng.normal(size=len(large))], axis=1)
+    features = np.stack([observed, large, rng.normal(size=len(large))], axis=1)
     sellers = np.where(large, "large", "small")
     return luce.Dataset(features, labels, np.arange(n_lists + 1) * SIZE, groups=sellers)
 
 
 def small_sellers(ranker: luce.NeuralRanker) -> tuple[float, float]:
-    """Their share of the merit and of the attention in the first three places of unseen lists."""
+    """Their shares of the merit and of the exposure in the first three positions of the test lists."""
     rows = attention(ranker.predict(test), test, cutoff=3, n_jobs=1).by_group
     return next((row.of_merit, row.of_attention) for row in rows if row.name == "small")
 
@@ -40,14 +40,14 @@ rankers = {
 
 merit = small_sellers(rankers["fair"])[0]
 print(f"Small sellers have {merit:.1%} of the merit.")
-print("                 their attention  expected NDCG@3  merit-gap@3")
+print("                  their exposure  expected NDCG@3  merit-gap@3")
 for name, ranker in rankers.items():
     policy = luce.Policy.of(ranker, test)
     relevance = float(np.nanmean(policy.expected("ndcg@3", test.labels).value))
     gap = luce.evaluate(ranker.predict(test), test, "merit-gap@3").means["merit-gap@3"]
     print(f"{name:16} {small_sellers(ranker)[1]:15.1%}  {relevance:15.4f}  {gap:11.4f}")
 
-# The same query shown three times: who stands in the first places changes, and over time it evens out.
+# Three rankings for the same query: the first positions vary, and the exposure evens out over time.
 policy, sellers = luce.Policy.of(rankers["fair"], test), np.array(test.groups.to_pylist()[:SIZE])
 for ranking in policy.sample(3, depth=5, seed=1)[0]:
     print("The first query, first five:", ", ".join(sellers[ranking]))
@@ -57,9 +57,9 @@ page = write_exposure(
     "fair_marketplace.html",
     attention(rankers["fair"].predict(test), test, cutoff=3, n_jobs=1),
     luce.evaluate(rankers["fair"].predict(test), test, "disparity@3, parity-gap@3, merit-gap@3"),
-    title="Attention in a marketplace",
-    summary=f"Small sellers have {merit:.1%} of the merit and get {after:.1%} of the attention; {before:.1%} before.",
+    title="Exposure in a marketplace",
+    summary=f"Small sellers have {merit:.1%} of the merit and get {after:.1%} of the exposure; {before:.1%} before.",
     command="python examples/fair_marketplace.py",
     settings={"utility": utilities["fair"]},
 )
-print(f"To look at: {page}")
+print(f"Report: {page}")

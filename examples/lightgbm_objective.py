@@ -1,4 +1,4 @@
-"""Boosted trees with the partition likelihood in plain LightGBM: one line replaces its own objective."""
+"""Train LightGBM with the partition likelihood as a custom objective."""
 
 import lightgbm as lgb
 

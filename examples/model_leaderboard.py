@@ -1,8 +1,8 @@
-"""A leaderboard of models from battles with draws: worths with intervals, tiers, and who beats whom, on one page.
+"""A leaderboard of models from pairwise comparisons with ties: worths with intervals, tiers, and win probabilities.
 
-Each battle shows a judge two answers; the judge prefers one, or calls it a draw. Models mostly meet others of their own
-strength, so shares of wins say little. Davidson's model puts all battles on one scale, and draws are outcomes of their
-own, likelier the nearer two models are.
+In each battle a judge prefers one of two answers, or declares a draw. Models mostly meet others of similar strength, so
+win rates say little. Davidson's model puts all battles on one scale and models draws, which are more likely between
+models of similar worth.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ strength = np.array([1.2, 1.0, 0.8, 0.4, 0.2, 0.0, -0.6, -1.1])
 
 
 def battles(n: int, seed: int) -> pa.Table:
-    """Who met whom and how it ended: chances by strength, a draw likeliest between equals."""
+    """Simulated battles: pairs and outcomes, with draws most likely between equals."""
     random = np.random.default_rng(seed)
     near = np.exp(-1.5 * np.abs(np.subtract.outer(np.arange(8), np.arange(8)))) * ~np.eye(8, dtype=bool)
     first = random.integers(8, size=n)
@@ -44,21 +44,21 @@ for row in rows:
 best, last = rows[0]["item"], rows[-1]["item"]
 chances = model.win_matrix([best, last])
 won, lost = chances[0, 1], chances[1, 0]
-print(f"{best} against {last}, who hardly met: {won:.0%} won, {1 - won - lost:.0%} drawn, {lost:.0%} lost")
+print(f"{best} against {last}, which hardly met: {won:.0%} won, {1 - won - lost:.0%} drawn, {lost:.0%} lost")
 
-# What the shares of wins would have said, draws counting half.
+# For comparison: win rates, with draws counted as half.
 points = np.array([{"left": 1.0, "draw": 0.5, "right": 0.0}[each] for each in winner])
 shares = [np.concatenate([points[np.equal(left, name)], 1 - points[np.equal(right, name)]]).mean() for name in names]
 worths = dict(zip(model.names_, model.log_worths_, strict=True))
-before, after = (kendalltau(found, strength)[0] for found in (shares, [worths[name] for name in names]))
-print(f"Agreement with the true order (Kendall's τ): {before:.2f} by the share of wins, {after:.2f} by worths")
+before, after = (kendalltau(estimate, strength)[0] for estimate in (shares, [worths[name] for name in names]))
+print(f"Agreement with the true order (Kendall's τ): {before:.2f} by win rate, {after:.2f} by worth")
 
 page = write_aggregation(
     "leaderboard.html",
     model,
     title="Leaderboard of eight models",
-    summary=f"{best} leads after {len(games):,} battles; tiers part models whose difference is more than chance.",
+    summary=f"{best} leads after {len(games):,} battles; models in different tiers differ significantly.",
     command="python examples/model_leaderboard.py",
     settings={"ties": "davidson"},
 )
-print(f"To look at: {page}")
+print(f"Report: {page}")

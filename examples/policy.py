@@ -1,4 +1,4 @@
-"""A ranker trained for the NDCG of rankings drawn at random from its scores, and what its policy shows to whom."""
+"""Train a Plackett-Luce policy for the expected NDCG of its rankings; sample rankings, and compute exposure."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ def ndcg(policy: luce.Policy) -> float:
 
 policy = luce.Policy.of(ranker, test)
 before, after = ndcg(luce.Policy(np.zeros(test.n_rows), test.offsets)), ndcg(policy)
-print(f"Expected NDCG@5 of drawn rankings: {before:.4f} by chance, {after:.4f} after training")
+print(f"Expected NDCG@5 of sampled rankings: {before:.4f} uniformly at random, {after:.4f} after training")
 
 rows = test.rows(0)
 print("Three rankings of the first list:", *policy.sample(3, depth=5, seed=1)[0].tolist())
-seen = policy.exposure(1 / np.log2(np.arange(2, 7)))
+exposure = policy.exposure(1 / np.log2(np.arange(2, 7)))
 for row in range(rows.start, min(rows.start + 5, rows.stop)):
-    error = f" ± {seen.standard_error[row]:.4f}" if seen.standard_error[row] else ""
-    print(f"  document {row}, grade {test.labels[row]:.0f}, is seen {seen.value[row]:.4f}{error}")
+    error = f" ± {exposure.standard_error[row]:.4f}" if exposure.standard_error[row] else ""
+    print(f"  document {row}, grade {test.labels[row]:.0f}: exposure {exposure.value[row]:.4f}{error}")
 for temperature in (0.5, 1, 2):
     other = luce.Policy.of(ranker, test, temperature)
     print(f"At temperature {temperature}: NDCG@5 {ndcg(other):.4f}, entropy {other.entropy(5).value.mean():.2f}")

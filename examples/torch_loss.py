@@ -1,4 +1,4 @@
-"""A neural scorer trained with the partition likelihood in a plain PyTorch loop: flat rows, nothing padded."""
+"""Train a network with the partition likelihood in a plain PyTorch loop: flat rows, no padding."""
 
 import numpy as np
 import torch

@@ -1,6 +1,6 @@
-"""Web search: judged pages in LETOR files, linear rankers and trees, LightGBM on the same lists, and a page about all.
+"""Web search: read LETOR files, compare linear rankers, trees and LightGBM on the same lists, and write a report.
 
-The files are made here; yours are read in the same way, one for each of training, validation and test.
+The files are synthetic; yours are read in the same way, one each for training, validation and test.
 """
 
 import luce
@@ -18,7 +18,7 @@ train = luce.read("train.txt")
 validation, test = (luce.read(f"{part}.txt", n_features=train.n_features) for part in ("validation", "test"))
 print("Training lists:", train)
 
-# All are stopped by the same validation lists and measured on the same test lists.
+# All use the same validation lists for early stopping, and the same test lists.
 settings = {"n_estimators": 150, "num_leaves": 15, "early_stopping_rounds": 20, "n_jobs": 1}
 rankers = {
     "linear, ListMLE": luce.LinearRanker("listmle", n_jobs=1),
@@ -26,15 +26,15 @@ rankers = {
     "trees, partition likelihood": luce.TreeRanker("pl-partition", **settings),
     "LightGBM, LambdaRank": peer("lightgbm-lambdarank", **settings),
 }
-found = luce.compare_rankers(rankers, [(train, validation, test)], METRICS, n_jobs=1)
-means = {name: result.means["ndcg@10"] for name, result in found.results.items()}
-for name, result in found.results.items():
+comparison = luce.compare_rankers(rankers, [(train, validation, test)], METRICS, n_jobs=1)
+means = {name: result.means["ndcg@10"] for name, result in comparison.results.items()}
+for name, result in comparison.results.items():
     low, high = result.intervals["ndcg@10"]
     print(f"{name:28} NDCG@10 {means[name]:.4f} ({low:.4f} to {high:.4f})")
-for test_of in found.tests["ndcg@10"]:
-    print(f"{test_of.name}: {test_of.difference:+.4f} against linear, p = {test_of.randomization_holm:.4f}")
+for paired in comparison.tests["ndcg@10"]:
+    print(f"{paired.name}: {paired.difference:+.4f} against linear, p = {paired.randomization_holm:.4f}")
 
-# The best ranker goes into one file; nothing else is needed to rank with it.
+# The best ranker of ours is saved to one file, which is all that ranking needs.
 best = max((name for name in rankers if isinstance(rankers[name], luce.TreeRanker)), key=means.__getitem__)
 ranker = rankers[best].fit(train, validation=validation)
 ranker.save("web_search.luce")
@@ -44,16 +44,16 @@ print("The first query, best pages:", ", ".join(f"{row['document']} ({row['score
 page = write_report(
     "web_search.html",
     title="Web search: which ranker?",
-    summary=f"On {test.n_lists} queries that none has seen, {max(means, key=means.__getitem__)} orders pages best.",
+    summary=f"On {test.n_lists} unseen queries, {max(means, key=means.__getitem__)} has the highest NDCG@10.",
     command="python examples/web_search.py",
-    dataset=found.judged,
-    results=found.results,
-    comparisons=found.tests,
-    costs=found.costs,
-    histories=found.histories,
+    dataset=comparison.judged,
+    results=comparison.results,
+    comparisons=comparison.tests,
+    costs=comparison.costs,
+    histories=comparison.histories,
     validation_metric="ndcg@10",
-    scores=found.scores,
-    importances=found.importances,
+    scores=comparison.scores,
+    importances=comparison.importances,
 )
 before, after = means["linear, ListMLE"], means[best]
-print(f"To look at: {page}, best on it {best}")
+print(f"Report: {page}; best ranker of ours: {best}")

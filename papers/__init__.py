@@ -1,20 +1,26 @@
-"""The published tables and figures of five papers, run again: `python -m papers --list` names them.
+"""Reproductions of the published tables and figures of five papers: `python -m papers --list` names them.
 
-Not part of the installed package: run it from a clone of the repository.
+This package is not installed with Luce: run it from a clone of the repository.
 """
 
 from typing import NamedTuple
 
 
 class Reproduction(NamedTuple):
-    """Tables and figures of a paper, and how to run them again.
+    """Tables and figures of a paper, and how to reproduce them.
 
-    Attributes:
-        paper: its citation.
-        shows: which tables and figures.
-        module: below `papers`; its function `run(run: Run) -> Outcome` does the work.
-        datasets: the public data it needs, names of `papers.datasets.DATASETS`.
-        quick_minutes, full_minutes: about how long it takes on two cores with --quick, and without.
+    Attributes
+    ----------
+    paper
+        Its citation.
+    shows
+        The tables and figures.
+    module
+        A module of `papers` with a function `run(run: Run) -> Outcome`.
+    datasets
+        The public datasets it needs, names of `papers.datasets.DATASETS`.
+    quick_minutes, full_minutes
+        Approximate time on two cores, with --quick and without.
     """
 
     paper: str

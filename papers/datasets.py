@@ -1,4 +1,4 @@
-"""DATASETS, the one table of the public data of the papers: where to get them, where files go, how large they are."""
+"""DATASETS, the public datasets of the papers: where to get them, where their files go, and how large they are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,32 +11,39 @@ from luce.errors import DataError
 
 
 class Layout(NamedTuple):
-    """Files as distributed, by part, below a folder of the data folder; {fold} stands for the number of the fold."""
+    """Files as distributed, by part, relative to a subfolder of the data folder; {fold} is the number of the fold."""
 
     folder: str
     files: Mapping[str, str]
     splits: Mapping[str, str] = {}
-    """Files of row numbers, where one file holds all parts."""
+    """Files of row numbers, for a dataset whose parts share one file."""
 
 
-class Size(NamedTuple):
-    """Lists and rows of a part as published; tagged rows are lists themselves."""
+class PartSize(NamedTuple):
+    """Published numbers of lists and rows of a part; in a multi-label dataset every row is a list."""
 
     lists: int
     rows: int
 
 
 @dataclass(frozen=True)
-class PublicData:
+class PublicDataset:
     """A public dataset.
 
-    Attributes:
-        name: as a reproduction names it.
-        source: where to get it, in words.
-        layouts: where its files may lie, in the order they are looked for.
-        features, labels: how many there are; labels are None for judged lists.
-        sizes: of the parts, by name; with folds, those of fold 1.
-        folds: how many, each with parts of its own.
+    Attributes
+    ----------
+    name
+        The name that reproductions use.
+    source
+        Where to get it, in words.
+    layouts
+        Where its files may be, in the order of the search.
+    features, labels
+        Their numbers; `labels` is None for lists with relevance grades.
+    sizes
+        The sizes of the parts by name; with folds, those of fold 1.
+    folds
+        The number of folds, each with its own parts.
     """
 
     name: str
@@ -44,7 +51,7 @@ class PublicData:
     layouts: tuple[Layout, ...]
     features: int
     labels: int | None = None
-    sizes: Mapping[str, Size] = field(default_factory=dict)
+    sizes: Mapping[str, PartSize] = field(default_factory=dict)
     folds: int = 1
 
     def files(self) -> list[str]:
@@ -62,44 +69,48 @@ _LETOR = "LETOR 4.0 of Microsoft Research, on request from its page"
 _EXTREME = "the Extreme Classification Repository, bag-of-words files"
 
 
-def _extreme(name: str, folder: str, stem: str, features: int, labels: int, train: int, test: int) -> PublicData:
+def _extreme(name: str, folder: str, stem: str, features: int, labels: int, train: int, test: int) -> PublicDataset:
     files = {"train": f"{stem}_train.txt", "test": f"{stem}_test.txt"}
-    sizes = {"train": Size(train, train), "test": Size(test, test)}
-    return PublicData(name, _EXTREME, (Layout(folder, files),), features, labels, sizes)
+    sizes = {"train": PartSize(train, train), "test": PartSize(test, test)}
+    return PublicDataset(name, _EXTREME, (Layout(folder, files),), features, labels, sizes)
 
 
 DATASETS = {
     each.name: each
     for each in (
-        PublicData(
+        PublicDataset(
             "mslr-web30k",
             "Microsoft Learning to Rank Datasets, MSLR-WEB30K, from Microsoft Research",
             (Layout("MSLR-WEB30K", _FOLDS),),
             136,
             sizes={
-                "train": Size(18_919, 2_270_296),
-                "validation": Size(6_306, 747_218),
-                "test": Size(6_306, 753_611),
+                "train": PartSize(18_919, 2_270_296),
+                "validation": PartSize(6_306, 747_218),
+                "test": PartSize(6_306, 753_611),
             },
             folds=5,
         ),
-        PublicData(
+        PublicDataset(
             "yahoo-set1",
             "Yahoo! Webscope, C14 (Learning to Rank Challenge), set 1, on request",
             (Layout("ltrc_yahoo", _YAHOO), Layout("Yahoo", _YAHOO), Layout(".", _YAHOO)),
             700,
-            sizes={"train": Size(19_944, 473_134), "validation": Size(2_994, 71_083), "test": Size(6_983, 165_660)},
+            sizes={
+                "train": PartSize(19_944, 473_134),
+                "validation": PartSize(2_994, 71_083),
+                "test": PartSize(6_983, 165_660),
+            },
         ),
-        PublicData(
+        PublicDataset(
             "istella",
             "Istella LETOR, the full set, from Istella",
             tuple(Layout(folder, {"train": "train.txt", "test": "test.txt"}) for folder in ("full", "istella/full")),
             220,
-            sizes={"train": Size(23_219, 7_325_625), "test": Size(9_799, 3_129_004)},
+            sizes={"train": PartSize(23_219, 7_325_625), "test": PartSize(9_799, 3_129_004)},
         ),
-        PublicData("mq2007-list", _LETOR, (Layout("MQ2007-list", _FOLDS),), 46, folds=5),
-        PublicData("mq2008-list", _LETOR, (Layout("MQ2008-list", _FOLDS),), 46, folds=5),
-        PublicData(
+        PublicDataset("mq2007-list", _LETOR, (Layout("MQ2007-list", _FOLDS),), 46, folds=5),
+        PublicDataset("mq2008-list", _LETOR, (Layout("MQ2008-list", _FOLDS),), 46, folds=5),
+        PublicDataset(
             "delicious",
             _EXTREME,
             (
@@ -112,7 +123,7 @@ DATASETS = {
             ),
             500,
             983,
-            {"train": Size(12_920, 12_920), "test": Size(3_185, 3_185)},
+            {"train": PartSize(12_920, 12_920), "test": PartSize(3_185, 3_185)},
         ),
         _extreme("eurlex-4k", "Eurlex", "eurlex", 5_000, 3_993, 15_539, 3_809),
         _extreme("wiki10-31k", "Wiki10", "wiki10", 101_938, 30_938, 14_146, 6_616),
@@ -122,27 +133,23 @@ DATASETS = {
 
 
 @dataclass(frozen=True)
-class Found:
-    """Public data that are there."""
+class DatasetFiles:
+    """The files of a public dataset that was found in a folder."""
 
-    data: PublicData
+    dataset: PublicDataset
     layout: Layout
     folder: Path
     fold: int = 1
-
-    @property
-    def name(self) -> str:
-        return self.data.name
 
     def path(self, part: str) -> Path:
         """The file of a part: "train", "test" and, where there is one, "validation"."""
         return self.folder / self.layout.files[part].replace("{fold}", str(self.fold))
 
     def read(self, part: str, **options: Any) -> Any:
-        """The dataset of a part, a `Dataset` or `TaggedData`; its counts must be the published ones."""
+        """Read a part, a `Dataset` or `TaggedData`, and check its counts against the published ones."""
         path = self.path(part)
-        if self.data.labels is None:
-            lists: Dataset = read(path, format="letor", n_features=self.data.features, **options)
+        if self.dataset.labels is None:
+            lists: Dataset = read(path, format="letor", n_features=self.dataset.features, **options)
             self._check(part, path, lists=lists.n_lists, rows=lists.n_rows)
             return lists
         split = self.layout.splits.get(part)
@@ -151,50 +158,93 @@ class Found:
         return tagged
 
     def _check(self, part: str, path: Path, **counts: int) -> None:
-        known: dict[str, int | None] = {"features": self.data.features, "labels": self.data.labels}
-        if self.fold == 1 and part in self.data.sizes:
-            known |= self.data.sizes[part]._asdict()
+        expected: dict[str, int | None] = {"features": self.dataset.features, "labels": self.dataset.labels}
+        if self.fold == 1 and part in self.dataset.sizes:
+            expected |= self.dataset.sizes[part]._asdict()
         wrong = [
-            f"{counts[what]:,} {what}, not {known[what]:,}"
-            for what in counts
-            if known.get(what, counts[what]) != counts[what]
+            f"{count:,} {name}, not {expected[name]:,}"
+            for name, count in counts.items()
+            if expected.get(name, count) != count
         ]
         if wrong:
             raise DataError(
-                f"{path} is not the {part} part of {self.name} as published: it has {'; '.join(wrong)}. "
-                f"Get it again from {self.data.source}, or leave --data out to run on made data."
+                f"{path} is not the {part} part of {self.dataset.name} as published: it has {'; '.join(wrong)}. "
+                f"Get it again from {self.dataset.source}, or omit --data to run on synthetic data."
             )
 
 
-def find(folder: Path | None, name: str, fold: int = 1) -> Found | None:
-    """The public data of this name below a folder; None where there is no folder or nothing of it is in there.
+def find(folder: Path | None, name: str, fold: int = 1) -> DatasetFiles | None:
+    """The files of a public dataset in a folder; None without a folder or where none of its files is in there.
 
     >>> find(None, "mslr-web30k") is None
     True
     """
-    data = DATASETS[name]
+    dataset = DATASETS[name]
     if folder is None:
         return None
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}; --data must name the one that holds the public data.")
-    for layout in data.layouts:
-        found = Found(data, layout, folder / layout.folder, fold)
-        wanted = [found.path(part) for part in layout.files] + [found.folder / each for each in layout.splits.values()]
-        missing = [str(path) for path in wanted if not path.exists()]
+    for layout in dataset.layouts:
+        files = DatasetFiles(dataset, layout, folder / layout.folder, fold)
+        paths = [files.path(part) for part in layout.files] + [files.folder / each for each in layout.splits.values()]
+        missing = [str(path) for path in paths if not path.exists()]
         if not missing:
-            return found
-        if len(missing) < len(wanted):
-            raise DataError(f"{name} is there in part; missing: {', '.join(missing)}. Get it from {data.source}.")
+            return files
+        if len(missing) < len(paths):
+            raise DataError(f"{name} is incomplete; missing: {', '.join(missing)}. Get it from {dataset.source}.")
     return None
 
 
-def find_folds(folder: Path | None, name: str) -> Found | None:
-    """The first fold of public data, where all of them are there: told before the work, not in the midst of it."""
-    data = DATASETS[name]
-    found = {fold: find(folder, name, fold) for fold in range(1, data.folds + 1)}
-    lacking = [str(fold) for fold, one in found.items() if one is None]
-    if 0 < len(lacking) < data.folds:
+def find_folds(folder: Path | None, name: str) -> DatasetFiles | None:
+    """The first fold of a public dataset of which all folds are required: a missing one is reported before the run."""
+    dataset = DATASETS[name]
+    folds = {fold: find(folder, name, fold) for fold in range(1, dataset.folds + 1)}
+    missing = [str(fold) for fold, files in folds.items() if files is None]
+    if 0 < len(missing) < dataset.folds:
         raise DataError(
-            f"All {data.folds} folds of {name} are needed; missing: {', '.join(lacking)}. Get it from {data.source}."
+            f"All {dataset.folds} folds of {name} are needed; missing: {', '.join(missing)}. "
+            f"Get it from {dataset.source}."
         )
-    return found[1]
+    return folds[1]
+
+
+class SyntheticShape(NamedTuple):
+    """The size of synthetic data: rows or lists of each part, features, mean documents of a list, labels."""
+
+    train: int
+    features: int
+    validation: int = 0
+    test: int = 0
+    documents: float = 0
+    labels: int = 0
+
+
+class DatasetSpec(NamedTuple):
+    """What an experiment runs on: a public dataset in a folder, or synthetic data of a shape."""
+
+    name: str
+    folder: str | None
+    shape: SyntheticShape | None
+    seed: int = 0
+
+    @classmethod
+    def locate(
+        cls, folder: Path | None, name: str, shape: SyntheticShape, *, seed: int = 0, all_folds: bool = False
+    ) -> "DatasetSpec":
+        """The public dataset if it is in the folder, else synthetic data of this shape.
+
+        >>> print(DatasetSpec.locate(None, "istella", SyntheticShape(60, 220)))
+        synthetic data in the shape of istella
+        """
+        files = (find_folds if all_folds else find)(folder, name)
+        return cls(name, None, shape, seed) if files is None else cls(name, str(folder), None, seed)
+
+    def read(self, part: str, fold: int = 1, **options: Any) -> Any:
+        """Read a part of the public dataset."""
+        files = None if self.folder is None else find(Path(self.folder), self.name, fold)
+        if files is None:
+            raise DataError(f"{self.name} was in {self.folder} when this run started and is missing now.")
+        return files.read(part, **options)
+
+    def __str__(self) -> str:
+        return self.name if self.shape is None else f"synthetic data in the shape of {self.name}"

@@ -1,15 +1,14 @@
-"""Ordered partitions beside pairwise and listwise losses, linear: Tables 1 and 2 of the 2011 paper.
+"""Linear models of ordered partitions compared with pairwise and listwise losses: Tables 1 and 2 of the 2011 paper.
 
-Nine tenths of the lists train, the others test. Features are standardised; second-order features are the products of
-two whose correlation with the label passes 0.15 (0.1 on made data). L-BFGS until 1e-5 or 100 iterations; the sampled
-methods take 1,000 steps of rate 0.1. ListMLE puts equal labels in an order drawn once. Table 2 tells how the time of
-a gradient grows with the length of a list.
+Nine tenths of the lists are for training, the others for testing. Features are standardized; second-order features are
+the products of two whose correlation with the label exceeds 0.15 (0.1 on synthetic data). L-BFGS stops at a tolerance
+of 1e-5 or after 100 iterations; the sampled methods take 1,000 steps with learning rate 0.1. ListMLE breaks ties of
+labels by an order drawn once. Table 2 shows how the time of a gradient grows with the length of a list.
 """
 
 import time
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
@@ -20,8 +19,8 @@ from luce.data.transforms import SecondOrder
 from luce.metrics import evaluate
 from luce.objectives import objective
 from luce.report.svg import Picture
-from papers.datasets import find
-from papers.outcome import Claim, Outcome, Table
+from papers.datasets import DatasetSpec, SyntheticShape
+from papers.outcome import Claim, Outcome, ResultTable
 from papers.plots import Line, log_lines
 from papers.runner import Run, Settings
 
@@ -47,40 +46,38 @@ SAMPLED = ("pmop-gibbs", "pmop-mh")
 BASELINES = tuple(method for method in PRINTED if method not in PMOP)
 PAIRWISE = tuple(method for method in BASELINES if method != "listmle")
 
-MADE, QUICK_MADE = (4_000, 519), (1_500, 136)
-"""Lists and features of made data, with as many documents a list as Yahoo's set 1 has."""
+FULL_SHAPE, QUICK_SHAPE = SyntheticShape(4_000, 519, documents=23.7), SyntheticShape(1_500, 136, documents=23.7)
+"""Of the synthetic data, with the mean list length of Yahoo's set 1."""
 
-THRESHOLD, MADE_THRESHOLD = 0.15, 0.1
-"""The correlation that a product of two features must pass; of made features too few pass the paper's."""
+THRESHOLD, SYNTHETIC_THRESHOLD = 0.15, 0.1
+"""The minimum correlation of a product of two features; too few synthetic features reach that of the paper."""
 
 LENGTHS, ROWS, GRADES = (25, 50, 100, 200, 400, 800, 1_600, 3_200), 16_000, 5
 LINEAR, QUADRATIC = 1.25, 1.6
-"""Up to and from which power of N a time is called linear and quadratic."""
+"""The largest power of N that counts as linear, and the smallest that counts as quadratic."""
 
-Found = dict[tuple[str, str], dict[str, float]]
-"""Of each method and order of features its metrics and its seconds."""
+Scores = dict[tuple[str, str], dict[str, float]]
+"""The metrics and the seconds of training, by method and order of features."""
 
 
 def run(run: Run) -> Outcome:
-    """Every method on first-order features, then with second-order features, then the time of a gradient."""
-    real = find(run.data, YAHOO) is not None
-    made = None if real else list(QUICK_MADE if run.quick else MADE)
-    folder = None if run.data is None else str(run.data)
+    """Train every method with first-order and with second-order features, then measure the time of a gradient."""
+    dataset = DatasetSpec.locate(run.data, YAHOO, QUICK_SHAPE if run.quick else FULL_SHAPE, seed=run.seed)
     cells = list(product(PRINTED, ORDERS))
-    points: list[Settings] = [
-        {"method": method, "features": order, "made": made, "seed": run.seed} for method, order in cells
-    ]
-    results = run.points(train_and_test, points, effort=_effort, span=(0.0, 0.85), folder=folder, n_jobs=run.n_jobs)
-    found = dict(zip(cells, results, strict=True))
+    points: list[Settings] = [{"method": method, "features": order, "dataset": dataset} for method, order in cells]
+    results = run.points(train_and_test, points, effort=_effort, span=(0.0, 0.85), n_jobs=run.n_jobs)
+    scores = dict(zip(cells, results, strict=True))
     timed: list[Settings] = [{"method": method, "length": n} for method, n in product(PRINTED, LENGTHS)]
     seconds = run.points(time_of_gradient, timed, span=(0.85, 1.0))
     times = {(each["method"], each["length"]): one for each, one in zip(timed, seconds, strict=True)}
-    size = f"{(made or [0])[0]:,} made lists of about 24 documents"
-    data = "Yahoo set 1, the training part" if real else f"{size}, in the shape of Yahoo set 1, not the paper's data"
+    data = "Yahoo set 1, the training part"
+    if dataset.shape is not None:
+        data = f"{dataset.shape.train:,} synthetic lists of about 24 documents in the shape of Yahoo set 1"
+        data += ", not the paper's data"
     return Outcome(
-        f"{data}; nine tenths train, one tenth tests, seed {run.seed}.",
-        [*(_table_1(found, order) for order in ORDERS), _table_2(times)],
-        [*_claims(found, real), *_time_claims(found, times)],
+        f"{data}; nine tenths for training, one tenth for testing, seed {run.seed}.",
+        [*(_table_1(scores, order) for order in ORDERS), _table_2(times)],
+        [*_claims(scores, dataset.shape is None), *_time_claims(scores, times)],
         lambda: _pictures(times),
     )
 
@@ -89,30 +86,28 @@ def _effort(point: Settings) -> float:
     return (5.0 if point["method"] in SAMPLED else 1.0) * (3.0 if point["features"] == "second" else 1.0)
 
 
-def _lists(made: Sequence[int] | None, seed: int, folder: str | None) -> Dataset:
-    if made is None:
-        there = find(None if folder is None else Path(folder), YAHOO)
-        assert there is not None  # the run has looked
-        return there.read("train")
-    return web_search(made[0], made[1], 23.7, seed=seed).dataset
+def load(dataset: DatasetSpec) -> Dataset:
+    """The lists of the public dataset, or synthetic ones."""
+    if dataset.shape is None:
+        return dataset.read("train")
+    return web_search(dataset.shape.train, dataset.shape.features, dataset.shape.documents, seed=dataset.seed).dataset
 
 
-def train_and_test(
-    method: str, features: str, made: Sequence[int] | None, seed: int, folder: str | None, n_jobs: int | None
-) -> dict[str, float]:
-    """The metrics of one training on the lists held out, its processor seconds, and how many features it had."""
+def train_and_test(method: str, features: str, dataset: DatasetSpec, n_jobs: int | None) -> dict[str, float]:
+    """The metrics of one training on the held-out lists, its seconds of CPU time, and its number of features."""
     from luce.rankers import LinearRanker
     from luce.rankers.presets import PRESETS
 
-    train, test = split(_lists(made, seed, folder), (0.9, 0.1), seed=seed)
-    # The paper trains all but the sampled methods in the same way.
-    by_search = {"objective": method, **PRESETS["linear-pmop-fd"].settings}
-    parameters = PRESETS[f"linear-{method}"].parameters() if method in SAMPLED else by_search
-    products = [SecondOrder(THRESHOLD if made is None else MADE_THRESHOLD)] if features == "second" else []
+    train, test = split(load(dataset), (0.9, 0.1), seed=dataset.seed)
+    # The paper trains all methods but the sampled ones in the same way.
+    lbfgs = {"objective": method, **PRESETS["linear-pmop-fd"].settings}
+    parameters = PRESETS[f"linear-{method}"].parameters() if method in SAMPLED else lbfgs
+    threshold = THRESHOLD if dataset.shape is None else SYNTHETIC_THRESHOLD
+    products = [SecondOrder(threshold)] if features == "second" else []
     transforms = ["fill", "standardize", *products]
     LinearRanker(**{**parameters, "max_iter": 1}, n_jobs=n_jobs).fit(train)  # compiles
-    ranker = LinearRanker(**parameters, transforms=transforms, random_state=seed, n_jobs=n_jobs)
-    start = time.process_time()  # a busy machine then does not count
+    ranker = LinearRanker(**parameters, transforms=transforms, random_state=dataset.seed, n_jobs=n_jobs)
+    start = time.process_time()  # not the wall time, which depends on the load of the machine
     ranker.fit(train)
     seconds = time.process_time() - start
     scores = ranker.predict(test)
@@ -121,42 +116,42 @@ def train_and_test(
 
 
 def time_of_gradient(method: str, length: int) -> float:
-    """Microseconds of processor time for the loss and the gradient of one list of this length, with five grades."""
-    goal = objective(method)
+    """Microseconds of CPU time for the loss and the gradient of one list of this length, with five grades."""
+    loss = objective(method)
     random = np.random.default_rng(length)
     offsets = offsets_of_sizes([length] * (ROWS // length))
     scores, labels = random.standard_normal(offsets[-1]), random.integers(0, GRADES, offsets[-1]).astype(np.float64)
 
     def once() -> float:
         start = time.process_time()
-        goal.value_and_gradient(scores, labels, offsets, n_jobs=1)
+        loss.value_and_gradient(scores, labels, offsets, n_jobs=1)
         return time.process_time() - start
 
     once()  # compiles
     return 1e6 * min(once() for _ in range(5)) / (len(offsets) - 1)
 
 
-def _table_1(found: Found, order: str) -> Table:
+def _table_1(scores: Scores, order: str) -> ResultTable:
     first = list(ORDERS).index(order) * len(METRICS)
     rows: list[list[str | float | None]] = []
     for method, printed in PRINTED.items():
-        ours = found[method, order]
+        ours = scores[method, order]
         pairs = zip((ours[metric] for metric in METRICS), printed[first : first + len(METRICS)], strict=True)
         rows.append([method, *(cell for pair in pairs for cell in pair), f"{ours['seconds']:.2f}"])
     columns = ["", *(word for name in METRICS.values() for word in (name, "paper")), "seconds"]
-    features = found["pmop-fd", order]["features"]
+    features = scores["pmop-fd", order]["features"]
     paper = 519 + (14_188 if order == "second" else 0)
-    note = f"{features:,} features; the paper had {paper:,}. Seconds are processor time of the training."
-    return Table(f"Table 1, {ORDERS[order]} features", columns, rows, note, ".4f")
+    note = f"{features:,} features; the paper had {paper:,}. Seconds are the CPU time of the training."
+    return ResultTable(f"Table 1, {ORDERS[order]} features", columns, rows, note, ".4f")
 
 
 def _power(times: dict[tuple[str, int], float], method: str) -> float:
-    """The power of N that the time of a list follows at the three longest lengths, where set-up no longer counts."""
+    """The exponent of N in the time of a list, fitted at the three longest lengths, where overhead is negligible."""
     longer = np.array(LENGTHS[-3:])
     return float(np.polyfit(np.log(longer), np.log([times[method, n] for n in longer]), 1)[0])
 
 
-def _table_2(times: dict[tuple[str, int], float]) -> Table:
+def _table_2(times: dict[tuple[str, int], float]) -> ResultTable:
     rows: list[list[str | float | None]] = [
         [
             method,
@@ -168,26 +163,27 @@ def _table_2(times: dict[tuple[str, int], float]) -> Table:
     ]
     columns = ["documents", *(f"{n:,}" for n in LENGTHS), "grows as", "paper"]
     note = (
-        "Microseconds of processor time for the loss of one list and its gradient in the scores, on one thread; "
-        "F enters with the scores."
+        "Microseconds of CPU time on one thread for the loss of one list and its gradient with respect to the scores; "
+        "the F of the paper enters with the computation of the scores."
     )
-    return Table("Table 2: the time of a list", columns, rows, note, ".3g")
+    return ResultTable("Table 2: time per list", columns, rows, note, ".3g")
 
 
-def _claims(found: Found, real: bool) -> list[Claim]:
-    def judged(text: str, checks: Sequence[bool], evidence: str) -> Claim:
-        return Claim.judged(text, checks, evidence if real else f"On made data: {evidence}", at_hand=real)
+def _claims(scores: Scores, is_public: bool) -> list[Claim]:
+    def claim(text: str, checks: Sequence[bool], evidence: str) -> Claim:
+        evidence = evidence if is_public else f"On synthetic data: {evidence}"
+        return Claim.from_checks(text, checks, evidence, data_available=is_public)
 
-    better = {method: found[method, "second"]["err"] > found[method, "first"]["err"] for method in BASELINES}
+    better = {method: scores[method, "second"]["err"] > scores[method, "first"]["err"] for method in BASELINES}
     worse = ", ".join(method for method, each in better.items() if not each)
-    fd = {name: found["pmop-fd", "second"][key] - found["pmop-fd", "first"][key] for key, name in METRICS.items()}
+    fd = {name: scores["pmop-fd", "second"][key] - scores["pmop-fd", "first"][key] for key, name in METRICS.items()}
     claims = [
-        judged(
+        claim(
             "Second-order features raise the ERR of nearly all baselines (here: of all).",
             list(better.values()),
             f"{sum(better.values())} of {len(better)}" + (f"; not {worse}." if worse else "."),
         ),
-        judged(
+        claim(
             "They raise PMOP-FD.",
             [gain > 0 for gain in fd.values()],
             ", ".join(f"{name} {gain:+.4f}" for name, gain in fd.items()) + ".",
@@ -195,46 +191,44 @@ def _claims(found: Found, real: bool) -> list[Claim]:
     ]
     for place, (order, words) in enumerate(ORDERS.items()):
         pairs = list(product(PMOP, BASELINES))
-        checks = [found[ours, order]["err"] > found[rival, order]["err"] for ours, rival in pairs]
+        checks = [scores[ours, order]["err"] > scores[rival, order]["err"] for ours, rival in pairs]
         printed = [PRINTED[ours][3 * place] > PRINTED[rival][3 * place] for ours, rival in pairs]
-        best = max(BASELINES, key=lambda rival: found[rival, order]["err"])
-        told = ", ".join(f"{ours} {found[ours, order]['err']:.4f}" for ours in PMOP)
+        best = max(BASELINES, key=lambda rival: scores[rival, order]["err"])
+        errs = ", ".join(f"{ours} {scores[ours, order]['err']:.4f}" for ours in PMOP)
         claims.append(
-            judged(
+            claim(
                 f"With {words} features every PMOP is above every baseline in ERR.",
                 checks,
-                f"{sum(checks)} of {len(checks)} comparisons ({sum(printed)} in the paper's own table): {told}; "
-                f"the best baseline {best} {found[best, order]['err']:.4f}.",
+                f"{sum(checks)} of {len(checks)} comparisons ({sum(printed)} in the paper's own table): {errs}; "
+                f"the best baseline {best} {scores[best, order]['err']:.4f}.",
             )
         )
-    gain = 100 * (found["pmop-mh", "first"]["err"] / found["listmle", "first"]["err"] - 1)
+    gain = 100 * (scores["pmop-mh", "first"]["err"] / scores["listmle", "first"]["err"] - 1)
     text = "With first-order features PMOP-MH is above ListMLE in ERR, by 1.82 % in the paper."
-    return [*claims, judged(text, [gain > 0], f"By {gain:+.2f} %.")]
+    return [*claims, claim(text, [gain > 0], f"By {gain:+.2f} %.")]
 
 
-def _time_claims(found: Found, times: dict[tuple[str, int], float]) -> list[Claim]:
-    spent = {method: sum(found[method, order]["seconds"] for order in ORDERS) for method in PRINTED}
+def _time_claims(scores: Scores, times: dict[tuple[str, int], float]) -> list[Claim]:
+    spent = {method: sum(scores[method, order]["seconds"] for order in ORDERS) for method in PRINTED}
     fastest = min(spent, key=lambda method: spent[method])
     slower = [spent["pmop-fd"] < spent[method] for method in PRINTED if method != "pmop-fd"]
     powers = {method: _power(times, method) for method in PRINTED}
-    steepest = {
-        kind: [f"{method} N^{powers[method]:.2f}" for method in kind] for kind in (("listmle", *PMOP), PAIRWISE)
-    }
-    linear, pairwise = (", ".join(words) for words in steepest.values())
+    growth = {kind: [f"{method} N^{powers[method]:.2f}" for method in kind] for kind in (("listmle", *PMOP), PAIRWISE)}
+    linear, pairwise = (", ".join(words) for words in growth.values())
     return [
-        Claim.judged(
+        Claim.from_checks(
             "PMOP-FD is the fastest to train.",
             slower,
-            f"Faster than {sum(slower)} of {len(slower)}: {spent['pmop-fd']:.2f} s of processor time with both kinds "
+            f"Faster than {sum(slower)} of {len(slower)}: {spent['pmop-fd']:.2f} s of CPU time with both kinds "
             f"of features; the fastest is {fastest}, {spent[fastest]:.2f} s, and the best of the pairwise "
             f"{min(spent[method] for method in PAIRWISE):.2f} s.",
         ),
-        Claim.judged(
+        Claim.from_checks(
             f"The time of PMOP and ListMLE is linear in the length of a list (here: at most N^{LINEAR:g}).",
             [powers[method] <= LINEAR for method in ("listmle", *PMOP)],
             f"{linear}.",
         ),
-        Claim.judged(
+        Claim.from_checks(
             f"The time of the pairwise methods is quadratic (here: at least N^{QUADRATIC:g}).",
             [powers[method] >= QUADRATIC for method in PAIRWISE],
             f"{pairwise}.",
@@ -245,4 +239,4 @@ def _time_claims(found: Found, times: dict[tuple[str, int], float]) -> list[Clai
 def _pictures(times: dict[tuple[str, int], float]) -> list[Picture]:
     shown = ("pmop-fd", "listmle", "ranknet", "pairties-davidson", "pmop-gibbs", "ranksvm")
     lines = {method: Line(LENGTHS, [times[method, n] for n in LENGTHS]) for method in shown}
-    return [log_lines("time", "Microseconds of a list", "documents of the list", lines)]
+    return [log_lines("time", "Microseconds per list", "documents in the list", lines)]

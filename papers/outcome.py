@@ -1,4 +1,4 @@
-"""What running a paper's protocol again found: tables of ours beside theirs, and claims with verdicts."""
+"""The outcome of a reproduction: tables with our results beside the published ones, and claims with verdicts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Any
 from luce.errors import OptionError
 from luce.report.svg import Picture
 
-HELD, IN_PART, NOT_HELD, NEEDS_DATA = "held", "held in part", "not held", "needs data not at hand"
+HELD, IN_PART, NOT_HELD, NEEDS_DATA = "held", "held in part", "not held", "needs data not available here"
 VERDICTS = (HELD, IN_PART, NOT_HELD, NEEDS_DATA)
 
 Cell = str | float | None
-"""Text, a number, or None where there is nothing, such as a figure that the paper does not print."""
+"""Text, a number, or None for an empty cell, such as a value that the paper does not print."""
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of the paper, ours beside theirs; `form` is how fractional numbers are written.
+class ResultTable:
+    """A table of the paper with our results beside the published ones; `form` is the format of floats.
 
-    >>> table = Table("Errors", ["method", "ours", "paper"], [["listmle", 0.51234, None]], form=".3f")
+    >>> table = ResultTable("Errors", ["method", "ours", "paper"], [["listmle", 0.51234, None]], form=".3f")
     >>> table.texts()
     [['listmle', '0.512', '–']]
     """
@@ -37,7 +37,7 @@ class Table:
                 )
 
     def texts(self) -> list[list[str]]:
-        """The cells as they are shown."""
+        """The cells as text."""
         return [[self._text(cell) for cell in row] for row in self.rows]
 
     def __str__(self) -> str:
@@ -56,44 +56,50 @@ class Table:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, whether it held, and the figures behind the verdict."""
+    """A claim of the paper, whether it held, and the evidence for the verdict."""
 
     text: str
     verdict: str
     evidence: str
 
     @classmethod
-    def judged(cls, text: str, checks: Sequence[bool], evidence: str, *, at_hand: bool = True) -> "Claim":
-        """Held when every check is true, in part when some are, not held when none is.
+    def from_checks(cls, text: str, checks: Sequence[bool], evidence: str, *, data_available: bool = True) -> "Claim":
+        """Held if every check is true, held in part if some are, not held if none is.
 
-        With `at_hand` false the claim is about data that made data cannot stand for; the evidence tells what they show.
+        With `data_available` false the claim is about public data that synthetic data cannot replace, and there is no
+        verdict; the evidence then says what the synthetic data show.
 
-        >>> Claim.judged("A is below B everywhere.", [True, False], "1 of 2 points").verdict
+        >>> Claim.from_checks("A is below B everywhere.", [True, False], "1 of 2 points").verdict
         'held in part'
         """
-        if not at_hand or not checks:
+        if not data_available or not checks:
             return cls(text, NEEDS_DATA, evidence)
         return cls(text, HELD if all(checks) else IN_PART if any(checks) else NOT_HELD, evidence)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a reproduction found.
+    """The results of a reproduction.
 
-    Attributes:
-        data: a sentence: which data it ran on, and whether they are the paper's or synthetic.
-        tables: ours beside theirs.
-        claims: of the paper, each with its verdict.
-        pictures: draws the figures; called only when a page is written, since drawing needs Matplotlib.
+    Attributes
+    ----------
+    data
+        A sentence that says which data were used, and whether they are the paper's or synthetic.
+    tables
+        Our results beside the published ones.
+    claims
+        The claims of the paper with their verdicts.
+    pictures
+        Draws the figures. It is called only for an HTML report, since drawing needs Matplotlib.
     """
 
     data: str
-    tables: Sequence[Table]
+    tables: Sequence[ResultTable]
     claims: Sequence[Claim]
     pictures: Callable[[], list[Picture]] = list
 
-    def facts(self) -> dict[str, Any]:
-        """What was found, ready for JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the figures, serializable as JSON."""
         tables = [
             {"title": each.title, "columns": list(each.columns), "rows": [list(row) for row in each.rows]}
             | ({"note": each.note} if each.note else {})

@@ -1,4 +1,4 @@
-"""The HTML page of a reproduction: claims with verdicts, figures, tables, and the command that prints them again."""
+"""The HTML report of a reproduction: claims with verdicts, figures, tables, and the command that repeats it."""
 
 import os
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from papers.outcome import VERDICTS, Outcome
 
 
 def summary(outcome: Outcome) -> str:
-    """How many claims got which verdict, in a sentence.
+    """The number of claims with each verdict, in a sentence.
 
     >>> from papers.outcome import Claim
     >>> summary(Outcome("Synthetic data.", [], [Claim("A", "held", "…"), Claim("B", "not held", "…")]))
     'Of 2 claims: 1 held, 1 not held. Synthetic data.'
     """
-    found = [claim.verdict for claim in outcome.claims]
-    counts = {verdict: found.count(verdict) for verdict in VERDICTS if verdict in found}
+    verdicts = [claim.verdict for claim in outcome.claims]
+    counts = {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
     parts = ", ".join(f"{n} {each.replace('needs', 'need') if n > 1 else each}" for each, n in counts.items())
-    return f"Of {count(len(found), 'claim')}: {parts}. {outcome.data}"
+    return f"Of {count(len(verdicts), 'claim')}: {parts}. {outcome.data}"
 
 
 def write_report(

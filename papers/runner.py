@@ -1,4 +1,4 @@
-"""How a reproduction is run: its settings, its progress, and its points, computed in processes and resumed."""
+"""How a reproduction runs: its settings, its progress, and its points, computed in processes and cached."""
 
 import multiprocessing
 import os
@@ -10,28 +10,37 @@ from pathlib import Path
 from typing import Any
 
 from luce.threads import thread_count
-from papers.checkpoint import Checkpoint
+from papers.datasets import DatasetSpec
+from papers.result_cache import ResultCache
 
 Settings = Mapping[str, Any]
-"""Of one point: what tells it from the others, in words and numbers that JSON can hold."""
+"""The settings of one point, serializable as JSON: the key of its result in the cache."""
 
 
-def _silent(share: float, words: str = "") -> None:
+def _no_progress(share: float, message: str = "") -> None:
     pass
 
 
 @dataclass
 class Run:
-    """How to run a reproduction, and the checkpoint of its finished points.
+    """The settings of a reproduction, and the cache of its finished points.
 
-    Attributes:
-        name: of the reproduction.
-        data: folder with the public data; None: synthetic data.
-        quick: fewer seeds, points and steps: minutes on two cores.
-        seed: the first; a reproduction of several seeds counts on from it.
-        n_jobs: processes or threads; None: all cores.
-        keep: file of finished points; a run that finds them there resumes from them.
-        tell: hears the share done, from 0 to 1, and words.
+    Attributes
+    ----------
+    name
+        The name of the reproduction.
+    data
+        The folder of the public data; None for synthetic data.
+    quick
+        Whether to use fewer seeds, points and steps.
+    seed
+        The first seed; a reproduction with several uses those that follow.
+    n_jobs
+        The number of processes or threads; None for all cores.
+    cache_path
+        The file of finished points, from which an interrupted run resumes.
+    on_progress
+        Called with the share done, from 0 to 1, and a message.
     """
 
     name: str
@@ -39,12 +48,12 @@ class Run:
     quick: bool = False
     seed: int = 0
     n_jobs: int | None = None
-    keep: str | os.PathLike[str] | None = None
-    tell: Callable[[float, str], None] = _silent
-    checkpoint: Checkpoint = field(init=False, repr=False)
+    cache_path: str | os.PathLike[str] | None = None
+    on_progress: Callable[[float, str], None] = _no_progress
+    cache: ResultCache = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.checkpoint = Checkpoint(self.name, self.keep)
+        self.cache = ResultCache(self.name, self.cache_path)
 
     def points(
         self,
@@ -54,60 +63,63 @@ class Run:
         effort: Callable[[Settings], float] = lambda _: 1.0,
         span: tuple[float, float] = (0.0, 1.0),
         processes: int | None = 1,
-        fresh: bool = False,
-        **given: Any,
+        isolated: bool = False,
+        **common: Any,
     ) -> list[Any]:
-        """The results of `compute(**settings, **given)` for each of the settings, in their order.
+        """The results of `compute(**settings, **common)` for each of the settings, in their order.
 
-        A result must be what JSON can hold. Finished points are kept and not computed again: `settings` must say all
-        that a result depends on, `given` holds the rest, such as a dataset or a number of threads. The `effort` of a
-        point, in any unit, makes the time left honest; `span` is the part of the run that these points are.
+        Results are cached, and must be serializable as JSON. `settings` must hold everything that a result depends on,
+        `common` the rest, such as a number of threads. The `effort` of a point, in any unit, is used to estimate the
+        remaining time; `span` is the share of the whole run that these points take.
 
-        With `processes` = 1 the points run here, one after the other; else over a pool of processes (None: `n_jobs`),
-        the longest first, and `compute` must be a function of a module. `fresh` gives each point a process of its own,
-        one at a time, so that its time and its memory are its own.
+        With `processes` = 1 the points are computed in this process one after the other, else in a pool of processes
+        (None: `n_jobs` of them), the longest first; `compute` must then be a function of a module. With `isolated` each
+        point gets a new process, one at a time, so that its time and memory can be measured.
         """
         efforts = [effort(each) for each in settings]
-        left = [number for number, each in enumerate(settings) if self.checkpoint.get(each) is None]
-        workers = 1 if fresh else thread_count(self.n_jobs) if processes is None else processes
+        left = [number for number, each in enumerate(settings) if self.cache.get(each) is None]
+        workers = 1 if isolated else thread_count(self.n_jobs) if processes is None else processes
         if workers > 1:
             left.sort(key=lambda number: -efforts[number])
 
-        def told(words: str) -> None:
+        def report(message: str) -> None:
             share = 1 - sum(efforts[number] for number in sorted(left)) / max(sum(efforts), 1e-300)
-            self.tell(span[0] + (span[1] - span[0]) * share, words)
+            self.on_progress(span[0] + (span[1] - span[0]) * share, message)
 
-        told(words_of(settings[left[0]]) if left else "")
-        tasks = {number: partial(compute, **settings[number], **given) for number in left}
-        for number, result in _in_turn(tasks) if workers == 1 and not fresh else _over_pool(tasks, workers, fresh):
-            self.checkpoint.put(settings[number], result)
+        report(describe_point(settings[left[0]]) if left else "")
+        calls = {number: partial(compute, **settings[number], **common) for number in left}
+        in_pool = workers > 1 or isolated
+        for number, result in _in_pool(calls, workers, isolated) if in_pool else _in_sequence(calls):
+            self.cache.put(settings[number], result)
             left.remove(number)
-            told(words_of(settings[number]))
-        return [self.checkpoint.get(each) for each in settings]
+            report(describe_point(settings[number]))
+        return [self.cache.get(each) for each in settings]
 
 
-def _in_turn(tasks: Mapping[int, Callable[[], Any]]) -> Iterator[tuple[int, Any]]:
-    for number, task in tasks.items():
-        yield number, task()
+def _in_sequence(calls: Mapping[int, Callable[[], Any]]) -> Iterator[tuple[int, Any]]:
+    for number, call in calls.items():
+        yield number, call()
 
 
-def _over_pool(tasks: Mapping[int, Callable[[], Any]], workers: int, fresh: bool) -> Iterator[tuple[int, Any]]:
-    """The results as they come; where one fails or the run is stopped, those not begun are given up."""
+def _in_pool(calls: Mapping[int, Callable[[], Any]], workers: int, isolated: bool) -> Iterator[tuple[int, Any]]:
+    """The results as they complete; after an error or an interrupt the pending calls are cancelled."""
     context = multiprocessing.get_context("spawn")  # threads and compiled code do not survive a fork
-    pool = ProcessPoolExecutor(workers, mp_context=context, max_tasks_per_child=1 if fresh else None)
+    pool = ProcessPoolExecutor(workers, mp_context=context, max_tasks_per_child=1 if isolated else None)
     try:
-        waiting = {pool.submit(task): number for number, task in tasks.items()}
-        for future in as_completed(waiting):
-            yield waiting[future], future.result()
+        futures = {pool.submit(call): number for number, call in calls.items()}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def words_of(settings: Settings) -> str:
-    """The settings of a point as progress tells them.
+def describe_point(settings: Settings) -> str:
+    """The settings of a point as a progress message.
 
-    >>> words_of({"method": "listmle", "items": 1000})
+    >>> describe_point({"method": "listmle", "items": 1000})
     'listmle, items 1,000'
     """
-    scalars = {name: each for name, each in settings.items() if isinstance(each, str | int | float)}
-    return ", ".join(each if isinstance(each, str) else f"{name} {each:,}" for name, each in scalars.items())
+    shown = {name: each for name, each in settings.items() if isinstance(each, str | int | float | DatasetSpec)}
+    return ", ".join(
+        str(each) if isinstance(each, str | DatasetSpec) else f"{name} {each:,}" for name, each in shown.items()
+    )

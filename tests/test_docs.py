@@ -1,4 +1,4 @@
-"""The pages say what the tables say, their links lead somewhere, and their code runs with the results it shows."""
+"""The pages agree with the tables, their links resolve, and their code runs with the results it shows."""
 
 import doctest
 import importlib
@@ -74,7 +74,7 @@ def test_links_lead_somewhere(page):
         place, _, anchor = target.partition("#")
         file = (page.parent / place).resolve() if place else page
         assert file.exists(), f"{page.name}: there is no {target}"
-        if anchor and "<!-- made: " not in file.read_text(encoding="utf-8"):  # those are checked in the built site
+        if anchor and "<!-- generated: " not in file.read_text(encoding="utf-8"):  # those are checked in the built site
             assert anchor in headings(file), f"{page.name}: {file.name} has no heading #{anchor}"
 
 
@@ -86,9 +86,9 @@ def test_links_are_found():
 
 
 @pytest.mark.parametrize("name", ["drawing", "ladder"])
-def test_what_makes_the_pictures_does_what_it_says(name, monkeypatch):
+def test_doctests_of_the_generators(name, monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
-    result = doctest.testmod(importlib.import_module(f"making.{name}"))
+    result = doctest.testmod(importlib.import_module(f"generators.{name}"))
     assert result.attempted > 0 and result.failed == 0
 
 

@@ -33,7 +33,7 @@ TOO_WIDE = """() => [...document.querySelectorAll("article *")]
 """What reaches beyond the right edge; code and tables scroll by themselves."""
 
 
-class Page(HTMLParser):
+class SitePage(HTMLParser):
     """The ids, links, loaded resources and pictures of a page."""
 
     def __init__(self, text: str):
@@ -65,7 +65,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    return {page.stem: Page(page.read_text(encoding="utf-8")) for page in site.glob("*.html")}
+    return {page.stem: SitePage(page.read_text(encoding="utf-8")) for page in site.glob("*.html")}
 
 
 def test_every_page_is_in_the_contents(pages):
@@ -113,21 +113,21 @@ def test_options_keep_their_dashes(site):
 def test_every_objective_has_two_pictures_that_can_be_read_aloud(site, pages):
     said = [picture["aria-label"] for picture in pages["objectives"].pictures]
     for name in OBJECTIVES:
-        assert len([words for words in said if words.startswith(f"Push of {name} ")]) == 2
+        assert len([words for words in said if words.startswith(f"Negative gradient of {name} ")]) == 2
     for name, metric in METRICS.items():
-        drawn = [p for p in pages["metrics"].pictures if p["aria-label"].startswith(f"{name} by the place")]
+        drawn = [p for p in pages["metrics"].pictures if p["aria-label"].startswith(f"{name} by the position")]
         assert len(drawn) == (0 if metric.is_stochastic else 1)
     assert all(len(words) > 20 and "nan" not in words for words in said)
     assert not re.search(r'"[^"]*\bnan\b[^"]*"/>', (site / "objectives.html").read_text(encoding="utf-8"))
 
 
 def test_pictures_show_what_the_code_computes(pages):
-    """Minus the gradient at the scores shown, and the value of the metric at each place."""
-    found = spoken(pages["objectives"], "Push of listnet on each item. ")
+    """The negative gradient at the scores shown, and the value of the metric at each position."""
+    found = spoken(pages["objectives"], "Negative gradient of listnet for each item. ")
     grades, scores = zip(*re.findall(r"grade (\d) at score (-?[\d.]+): ", found), strict=True)
     gradient = OBJECTIVES["listnet"].value_and_gradient(list(map(float, scores)), list(map(float, grades))).gradient
     assert [float(each) for each in re.findall(r": (-?[\d.]+\d)", found)] == (-gradient).round(2).tolist()
-    assert "1: 1, 2: 0.631, 3: 0.5" in spoken(pages["metrics"], "ndcg by the place")
+    assert "1: 1, 2: 0.631, 3: 0.5" in spoken(pages["metrics"], "ndcg by the position")
 
 
 def spoken(page, beginning):

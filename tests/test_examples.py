@@ -1,4 +1,4 @@
-"""The examples run as they stand, learn something, and leave what they say is there to look at."""
+"""The examples run as they are, improve the ranking, and write the reports that they print."""
 
 import re
 import runpy
@@ -18,9 +18,9 @@ def test_example_improves_the_ranking(path, tmp_path, monkeypatch, capsys):
     assert found["after"] > found["before"] + 0.03
     said = capsys.readouterr().out
     assert len(said.splitlines()) >= 1
-    for page in re.findall(r"To look at: (\S+\.html)", said):
+    for page in re.findall(r"Report: (\S+\.html)", said):
         assert "</html>" in (tmp_path / page).read_text(encoding="utf-8")
-    assert ("page" in found) == ("To look at" in said)
+    assert ("page" in found) == ("Report:" in said)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

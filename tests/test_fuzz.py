@@ -11,7 +11,7 @@ SCRIPT = Path(__file__).parents[1] / "benchmarks" / "fuzz_readers.py"
 
 
 def test_mutated_files_are_read_or_refused(tmp_path):
-    words = ["--count", "200", "--processes", "2", "--keep", str(tmp_path)]
+    words = ["--count", "200", "--processes", "2", "--failures", str(tmp_path)]
     run = subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stdout + run.stderr
     rows = [line.rsplit(maxsplit=4) for line in run.stdout.splitlines() if line.endswith(" 0")]

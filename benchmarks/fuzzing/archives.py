@@ -74,24 +74,24 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
             yield (*path, key)
 
 
-def lie(chance: random.Random, document: Any) -> Any:
+def lie(rng: random.Random, document: Any) -> Any:
     """A JSON document with something else in one place, or nothing there."""
-    place = chance.choice(list(places(document)))
-    return changed(document, place, *([chance.choice(WRONG)] if chance.random() < 0.8 else []))
+    place = rng.choice(list(places(document)))
+    return changed(document, place, *([rng.choice(WRONG)] if rng.random() < 0.8 else []))
 
 
-def manifest(chance: random.Random, file: bytes) -> bytes:
+def manifest(rng: random.Random, file: bytes) -> bytes:
     """A manifest that lies."""
     document, arrays = unpacked(file)
-    lies = lie(chance, document)
+    lies = lie(rng, document)
     return model(lies if isinstance(lies, dict) else json.dumps(lies), arrays)
 
 
-def metadata(chance: random.Random, file: bytes) -> bytes:
+def metadata(rng: random.Random, file: bytes) -> bytes:
     """Metadata without a manifest, with more than one, or with something else in its place."""
     header, numbers = taken_apart(file)
     text = header["__metadata__"][MANIFEST]
-    other: Any = chance.choice([
+    other: Any = rng.choice([
         *(None, [], {}, "x", 7, {MANIFEST: None}, {MANIFEST: {}}, {MANIFEST: [text]}, {"manifest": text}),
         *({text: MANIFEST}, {MANIFEST: text, "luce2": text}, {MANIFEST: text, "x": 1}),
         {MANIFEST: text + " " * 30_000_000},
@@ -99,14 +99,14 @@ def metadata(chance: random.Random, file: bytes) -> bytes:
     return put_together({**header, "__metadata__": other}, numbers)
 
 
-def text(chance: random.Random, file: bytes) -> bytes:
+def text(rng: random.Random, file: bytes) -> bytes:
     """A manifest that is no JSON, or more of it than anyone needs."""
     document, arrays = unpacked(file)
     whole, deep = manifest_text(document, arrays), 100_000
-    wrong = chance.choice([
+    wrong = rng.choice([
         *("", "null", "[]", "7", "NaN", "{", '"', whole[:-1], whole + whole, "\ufeff" + whole, "{}" + whole),
         *("[" * deep, '{"a":' * deep, "[" * deep + "]" * deep, '{"format": 1' + "0" * deep + "}", "1e" + "9" * deep),
-        whole.replace('"format": 1', f'"format": {chance.choice(["0", "-1", "true", "1.0", "[1]", "2"])}'),
+        whole.replace('"format": 1', f'"format": {rng.choice(["0", "-1", "true", "1.0", "[1]", "2"])}'),
         whole.replace('"format": 1', '"format": 9, "format": 1, "x": "' + "x" * 1_000_000 + '"'),
         whole.replace('"kind"', '"\\ud800"'),
         whole.replace('"kind"', '"\ud800"'),
@@ -114,41 +114,41 @@ def text(chance: random.Random, file: bytes) -> bytes:
     return model(wrong, arrays)
 
 
-def tensors(chance: random.Random, file: bytes) -> bytes:
+def tensors(rng: random.Random, file: bytes) -> bytes:
     """Other numbers, shapes, types or names under a checksum that is right."""
     document, arrays = unpacked(file)
-    name = chance.choice(list(arrays))
+    name = rng.choice(list(arrays))
     array = arrays.pop(name)
-    content = chance.choice([flip, integer])(chance, array.tobytes())
+    content = rng.choice([flip, integer])(rng, array.tobytes())
     size = len(content) - len(content) % array.itemsize
-    arrays |= chance.choice([
+    arrays |= rng.choice([
         lambda: {name: np.frombuffer(content[:size], array.dtype).reshape(array.shape if size == array.nbytes else -1)},
         lambda: {name: array.reshape(-1)[: array.size // 2]},
         lambda: {name: array.reshape(1, *array.shape)},
-        lambda: {name: array.astype(chance.choice([np.float32, np.int64, np.uint8, np.bool_, np.float16]))},
-        lambda: {chance.choice(["x", "", "network.", "optimizer.x.y", "state.", name * 2]): array},
+        lambda: {name: array.astype(rng.choice([np.float32, np.int64, np.uint8, np.bool_, np.float16]))},
+        lambda: {rng.choice(["x", "", "network.", "optimizer.x.y", "state.", name * 2]): array},
         dict,
     ])()  # fmt: skip
     return model(document, arrays)
 
 
-def stored(chance: random.Random, content: bytes) -> bytes:
+def stored(rng: random.Random, content: bytes) -> bytes:
     """The layout of safetensors with a header that lies or with other numbers."""
     header, numbers = taken_apart(content)
-    way = chance.randrange(4)
+    way = rng.randrange(4)
     if way == 0:
         length = int.from_bytes(content[:8], "little")
-        claimed = chance.choice([0, 1, length - 1, length + 1, len(content), 2**31, 2**63, 2**64 - 1])
+        claimed = rng.choice([0, 1, length - 1, length + 1, len(content), 2**31, 2**63, 2**64 - 1])
         return struct.pack("<Q", claimed) + content[8:]
     if way == 1:
-        numbers = chance.choice([flip, integer])(chance, numbers)
+        numbers = rng.choice([flip, integer])(rng, numbers)
     elif way == 2:
         names = [name for name in header if name != "__metadata__"]
-        header = changed(header, (chance.choice(names), "dtype"), chance.choice(["BF16", "F8_E5M2", "C64"]))
+        header = changed(header, (rng.choice(names), "dtype"), rng.choice(["BF16", "F8_E5M2", "C64"]))
         more = {"dtype": "F32", "shape": [2**62, 2**62, 0], "data_offsets": [0, 0]}
-        header |= chance.choice([{}, {"more": more}])
+        header |= rng.choice([{}, {"more": more}])
     else:
-        header = lie(chance, header)
+        header = lie(rng, header)
     return put_together(header, numbers)
 
 

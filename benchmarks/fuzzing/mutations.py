@@ -21,96 +21,96 @@ TOKENS = [
 ]  # fmt: skip
 
 
-def flip(chance: random.Random, content: bytes) -> bytes:
+def flip(rng: random.Random, content: bytes) -> bytes:
     changed = bytearray(content)
-    for _ in range(chance.choice([1, 1, 1, 4]) if content else 0):
-        changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
+    for _ in range(rng.choice([1, 1, 1, 4]) if content else 0):
+        changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
     return bytes(changed)
 
 
-def cut(chance: random.Random, content: bytes) -> bytes:
-    first = chance.randrange(len(content) + 1)
-    return content[:first] + content[first + chance.randint(1, 40) :]
+def cut(rng: random.Random, content: bytes) -> bytes:
+    first = rng.randrange(len(content) + 1)
+    return content[:first] + content[first + rng.randint(1, 40) :]
 
 
-def cut_short(chance: random.Random, content: bytes) -> bytes:
-    at = chance.randrange(len(content) + 1)
-    return chance.choice([content[:at], content[:at], content[at:]])
+def cut_short(rng: random.Random, content: bytes) -> bytes:
+    at = rng.randrange(len(content) + 1)
+    return rng.choice([content[:at], content[:at], content[at:]])
 
 
-def insert(chance: random.Random, content: bytes) -> bytes:
-    at = chance.randrange(len(content) + 1)
-    return content[:at] + chance.choice(TOKENS) + content[at:]
+def insert(rng: random.Random, content: bytes) -> bytes:
+    at = rng.randrange(len(content) + 1)
+    return content[:at] + rng.choice(TOKENS) + content[at:]
 
 
-def insert_noise(chance: random.Random, content: bytes) -> bytes:
-    at = chance.randrange(len(content) + 1)
-    return content[:at] + chance.randbytes(chance.randint(1, 60)) + content[at:]
+def insert_noise(rng: random.Random, content: bytes) -> bytes:
+    at = rng.randrange(len(content) + 1)
+    return content[:at] + rng.randbytes(rng.randint(1, 60)) + content[at:]
 
 
-def overwrite(chance: random.Random, content: bytes) -> bytes:
+def overwrite(rng: random.Random, content: bytes) -> bytes:
     """Other bytes in the place of some, often as many as a number of a binary format has."""
-    at = chance.randrange(len(content) + 1)
-    size = chance.choice([1, 2, 4, 4, 8, 8, chance.randint(1, 60)])
-    return content[:at] + chance.randbytes(size) + content[at + size :]
+    at = rng.randrange(len(content) + 1)
+    size = rng.choice([1, 2, 4, 4, 8, 8, rng.randint(1, 60)])
+    return content[:at] + rng.randbytes(size) + content[at + size :]
 
 
-def integer(chance: random.Random, content: bytes) -> bytes:
+def integer(rng: random.Random, content: bytes) -> bytes:
     """An extreme number at a place where a binary format may have an offset, a length or a count."""
-    size = chance.choice([4, 8])
+    size = rng.choice([4, 8])
     if len(content) < size:
         return content
-    at = chance.randrange(0, len(content) - size + 1, chance.choice([1, 2, 4, size]))
+    at = rng.randrange(0, len(content) - size + 1, rng.choice([1, 2, 4, size]))
     before = int.from_bytes(content[at : at + size], "little", signed=True)
-    value = chance.choice([*NUMBERS, before - 1, before + 1, before * 2, before + chance.randint(-64, 64)])
+    value = rng.choice([*NUMBERS, before - 1, before + 1, before * 2, before + rng.randint(-64, 64)])
     text = struct.pack("<Q", value % 2**64)[:size]
     return content[:at] + text + content[at + size :]
 
 
-def repeat(chance: random.Random, content: bytes) -> bytes:
-    first = chance.randrange(len(content) + 1)
-    part = content[first : first + chance.randint(1, 30)]
-    return content[:first] + part * chance.choice([1, 1, 2, 50, 5000]) + content[first:]
+def repeat(rng: random.Random, content: bytes) -> bytes:
+    first = rng.randrange(len(content) + 1)
+    part = content[first : first + rng.randint(1, 30)]
+    return content[:first] + part * rng.choice([1, 1, 2, 50, 5000]) + content[first:]
 
 
-def swap(chance: random.Random, content: bytes) -> bytes:
-    a, b, c = sorted(chance.randrange(len(content) + 1) for _ in range(3))
+def swap(rng: random.Random, content: bytes) -> bytes:
+    a, b, c = sorted(rng.randrange(len(content) + 1) for _ in range(3))
     return content[:a] + content[b:c] + content[a:b] + content[c:]
 
 
-def shuffled_words(chance: random.Random, content: bytes) -> bytes:
+def shuffled_words(rng: random.Random, content: bytes) -> bytes:
     lines = content.split(b"\n")
-    mark = chance.choice([b" ", b","])
-    words = lines[chance.randrange(len(lines))].split(mark)
-    chance.shuffle(words)
-    lines[chance.randrange(len(lines))] = mark.join(words)
+    mark = rng.choice([b" ", b","])
+    words = lines[rng.randrange(len(lines))].split(mark)
+    rng.shuffle(words)
+    lines[rng.randrange(len(lines))] = mark.join(words)
     return b"\n".join(lines)
 
 
-def number(chance: random.Random, content: bytes) -> bytes:
+def number(rng: random.Random, content: bytes) -> bytes:
     """Another number in the place of one, of any length and size."""
     found = list(re.finditer(rb"[0-9.]+", content)) or [re.search(rb"$", content)]
-    first, end = chance.choice(found).span()  # type: ignore[union-attr]
-    digits = "".join(chance.choice("0123456789") for _ in range(chance.randint(1, 25)))
-    power = chance.choice(["", "", f"e{chance.randint(-60, 40)}"])
-    real = f"{chance.choice(['', '-', '+'])}{digits[: chance.randint(0, 3)]}.{digits}{power}"
-    value = chance.choice([real, real, digits, str(chance.choice(NUMBERS))])
+    first, end = rng.choice(found).span()  # type: ignore[union-attr]
+    digits = "".join(rng.choice("0123456789") for _ in range(rng.randint(1, 25)))
+    power = rng.choice(["", "", f"e{rng.randint(-60, 40)}"])
+    real = f"{rng.choice(['', '-', '+'])}{digits[: rng.randint(0, 3)]}.{digits}{power}"
+    value = rng.choice([real, real, digits, str(rng.choice(NUMBERS))])
     return content[:first] + value.encode() + content[end:]
 
 
-def pair(chance: random.Random, content: bytes) -> bytes:
+def pair(rng: random.Random, content: bytes) -> bytes:
     """One more pair of LETOR text somewhere between others."""
-    at = chance.choice(list(re.finditer(rb" |$", content))).start()
-    index = chance.choice([chance.randint(0, 40), chance.getrandbits(24)])
-    return content[:at] + f" {index}:{chance.randint(-9, 9)}".encode() + content[at:]
+    at = rng.choice(list(re.finditer(rb" |$", content))).start()
+    index = rng.choice([rng.randint(0, 40), rng.getrandbits(24)])
+    return content[:at] + f" {index}:{rng.randint(-9, 9)}".encode() + content[at:]
 
 
-def shuffled_lines(chance: random.Random, content: bytes) -> bytes:
+def shuffled_lines(rng: random.Random, content: bytes) -> bytes:
     """Lines in another order, some with other ends, some twice."""
     lines = content.split(b"\n")
-    chance.shuffle(lines)
-    lines[chance.randrange(len(lines))] += chance.choice([b"\r", b" ", b"\n", b"\n# comment\n", b" # comment"])
-    return b"\n".join(lines + chance.sample(lines, 1))
+    rng.shuffle(lines)
+    lines[rng.randrange(len(lines))] += rng.choice([b"\r", b" ", b"\n", b"\n# comment\n", b" # comment"])
+    return b"\n".join(lines + rng.sample(lines, 1))
 
 
 BYTES: tuple[Mutation, ...] = (
@@ -123,16 +123,16 @@ TEXT: tuple[Mutation, ...] = (
 
 
 def mutated(
-    chance: random.Random, samples: dict[str, bytes], mutations: tuple[Mutation, ...], aware: tuple[Mutation, ...]
+    rng: random.Random, samples: dict[str, bytes], mutations: tuple[Mutation, ...], aware: tuple[Mutation, ...]
 ) -> tuple[str, bytes]:
     """One of the samples, changed, with its name: by one of the mutations aware of its format, or by some others."""
-    name = chance.choice(list(samples))
+    name = rng.choice(list(samples))
     content = samples[name]
-    if aware and chance.random() < 0.5:
-        return name, chance.choice(aware)(chance, content)
-    if chance.random() < 0.05:  # the start of one, the end of another
-        other = chance.choice(list(samples.values()))
-        content = content[: chance.randrange(len(content))] + other[chance.randrange(len(other)) :]
-    for _ in range(chance.choice([1, 1, 1, 2, 4])):
-        content = chance.choice(mutations)(chance, content)
+    if aware and rng.random() < 0.5:
+        return name, rng.choice(aware)(rng, content)
+    if rng.random() < 0.05:  # the start of one, the end of another
+        other = rng.choice(list(samples.values()))
+        content = content[: rng.randrange(len(content))] + other[rng.randrange(len(other)) :]
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        content = rng.choice(mutations)(rng, content)
     return name, content

@@ -1,4 +1,4 @@
-"""Mutants read in processes of their own, which may die: what became of each is told to the process that looks on."""
+"""Mutants read in child processes, which may crash; the parent process counts the outcome of each mutant."""
 
 import multiprocessing
 import random
@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HANG = 20.0
-"""Seconds of processor time that a mutant may take."""
+"""Seconds of CPU time that a mutant may take."""
 SILENCE = 900.0
-"""Seconds after which a process that tells nothing is taken for dead, compiling and a busy machine allowed for."""
+"""Seconds without a message after which a process is killed; enough for compilation on a busy machine."""
 MEMORY = 1 << 28
-"""Bytes that a mutant may take beyond what was needed before."""
+"""Bytes by which a mutant may raise the peak memory."""
 ADDRESSES = 1 << 33
 """Bytes of address space beyond what the process has when it starts."""
 
 
-class Task(NamedTuple):
+class MutantRange(NamedTuple):
     """Mutants of one reader, numbered from `first`."""
 
     reader: str
@@ -32,32 +32,32 @@ class Task(NamedTuple):
     count: int
 
 
-def fuzz(tasks: list[Task], keep: Path) -> dict[str, Counter[str]]:
-    """How many mutants of each reader were read, refused, or ended otherwise; the latter are kept in a folder."""
-    counts: dict[str, Counter[str]] = {task.reader: Counter() for task in tasks}
+def fuzz(ranges: list[MutantRange], failures: Path) -> dict[str, Counter[str]]:
+    """How many mutants of each reader were read, refused, or ended otherwise; files of the latter are saved."""
+    counts: dict[str, Counter[str]] = {mutants.reader: Counter() for mutants in ranges}
     with tempfile.TemporaryDirectory() as temporary:
-        while tasks:
-            tasks = _run(tasks, Path(temporary), keep, counts)
+        while ranges:
+            ranges = _run(ranges, Path(temporary), failures, counts)
     return counts
 
 
-def _run(tasks: list[Task], folder: Path, keep: Path, counts: dict[str, Counter[str]]) -> list[Task]:
-    """Let a process work until it is done or dies; the tasks that are left."""
+def _run(ranges: list[MutantRange], folder: Path, failures: Path, counts: dict[str, Counter[str]]) -> list[MutantRange]:
+    """Run a process until it ends or crashes, and return the remaining mutants."""
     spawn = multiprocessing.get_context("spawn")
     receiver, sender = spawn.Pipe(duplex=False)
-    process = spawn.Process(target=_work, args=(tasks, folder, keep, sender), daemon=True)
+    process = spawn.Process(target=_work, args=(ranges, folder, failures, sender), daemon=True)
     process.start()
     sender.close()
-    reader, number = tasks[0].reader, -1
+    reader, number = ranges[0].reader, -1
     try:
         while True:
             if not receiver.poll(SILENCE):
                 process.kill()
-            told = receiver.recv()
-            if isinstance(told, tuple):
-                reader, number = told
+            message = receiver.recv()
+            if isinstance(message, tuple):
+                reader, number = message
             else:
-                counts[reader][told] += 1
+                counts[reader][message] += 1
     except EOFError:
         process.join()
     if process.exitcode == 0:
@@ -65,45 +65,45 @@ def _run(tasks: list[Task], folder: Path, keep: Path, counts: dict[str, Counter[
     if number < 0:
         raise RuntimeError(f"The process ended at a valid file of {reader}, with exit status {process.exitcode}.")
     counts[reader]["other"] += 1
-    _keep(reader, number, f"exit status {process.exitcode}", folder / "mutant", keep)
-    at = [task.reader for task in tasks].index(reader)
-    first, count = tasks[at].first, tasks[at].count
-    return [Task(reader, number + 1, first + count - number - 1), *tasks[at + 1 :]]
+    _save(reader, number, f"exit status {process.exitcode}", folder / "mutant", failures)
+    at = [mutants.reader for mutants in ranges].index(reader)
+    first, count = ranges[at].first, ranges[at].count
+    return [MutantRange(reader, number + 1, first + count - number - 1), *ranges[at + 1 :]]
 
 
-def _keep(reader: str, number: int, what: str, place: Path, keep: Path) -> None:
+def _save(reader: str, number: int, what: str, place: Path, failures: Path) -> None:
     source = next(place.iterdir())
-    keep.mkdir(parents=True, exist_ok=True)
-    target = keep / f"{reader.replace(', ', '-').replace(' ', '-')}-{number}-{source.name}"
+    failures.mkdir(parents=True, exist_ok=True)
+    target = failures / f"{reader.replace(', ', '-').replace(' ', '-')}-{number}-{source.name}"
     shutil.copy(source, target)
     print(f"{reader}, mutant {number}: {what} ({target})", file=sys.stderr, flush=True)
 
 
-def _work(tasks: list[Task], folder: Path, keep: Path, sender: Connection) -> None:
+def _work(ranges: list[MutantRange], folder: Path, failures: Path, sender: Connection) -> None:
     from fuzzing.mutations import mutated
     from fuzzing.readers import READERS
 
     warnings.simplefilter("ignore")
     place = folder / "mutant"
     samples = {}
-    for task in tasks:  # all of them before the limit: what reading a valid file loads may map much memory
-        sender.send((task.reader, -1))
-        samples[task.reader] = READERS[task.reader].samples()
-        for name, content in samples[task.reader].items():
+    for mutants in ranges:  # all of them before the limit: what reading a valid file loads may map much memory
+        sender.send((mutants.reader, -1))
+        samples[mutants.reader] = READERS[mutants.reader].samples()
+        for name, content in samples[mutants.reader].items():
             for _ in range(2):
-                READERS[task.reader].read(_written(place, name, content))
+                READERS[mutants.reader].read(_written(place, name, content))
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + ADDRESSES, taken + ADDRESSES))
-    for task in tasks:
-        reader = READERS[task.reader]
-        for number in range(task.first, task.first + task.count):
-            chance = random.Random(zlib.crc32(f"{task.reader} {number}".encode()))
-            name, content = mutated(chance, samples[task.reader], reader.mutations, reader.aware)
+    for mutants in ranges:
+        reader = READERS[mutants.reader]
+        for number in range(mutants.first, mutants.first + mutants.count):
+            rng = random.Random(zlib.crc32(f"{mutants.reader} {number}".encode()))
+            name, content = mutated(rng, samples[mutants.reader], reader.mutations, reader.aware)
             path = _written(place, name, content)
-            sender.send((task.reader, number))
+            sender.send((mutants.reader, number))
             word, what = _outcome(reader.read, path)
             if word == "other":
-                _keep(task.reader, number, what, _written(place, name, content).parent, keep)
+                _save(mutants.reader, number, what, _written(place, name, content).parent, failures)
             sender.send(word)
 
 
@@ -115,7 +115,7 @@ def _written(place: Path, name: str, content: bytes) -> Path:
 
 
 def _outcome(read: Any, path: Path) -> tuple[str, str]:
-    """read, refused or other, and what the last of them was."""
+    """The outcome "read", "refused" or "other", and a description of the last."""
     from luce.errors import LuceError
 
     signal.setitimer(signal.ITIMER_PROF, HANG)  # its signal ends the process, wherever that is

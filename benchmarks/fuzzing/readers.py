@@ -47,10 +47,10 @@ def read_data(path: Path) -> None:
 def read_letor_twice(path: Path) -> None:
     """Complete on one thread and in small pieces on two: both must come to the same end."""
     content = path.read_bytes()
-    chance = random.Random(content)
-    options: dict[str, Any] = {"first_index": chance.choice([None, None, 0, None if b" 0:" in content else 1])}
-    if chance.random() < 0.2:
-        options |= {"n_features": 30, "sparse": chance.choice([True, False])}
+    rng = random.Random(content)
+    options: dict[str, Any] = {"first_index": rng.choice([None, None, 0, None if b" 0:" in content else 1])}
+    if rng.random() < 0.2:
+        options |= {"n_features": 30, "sparse": rng.choice([True, False])}
 
     def outcome(threads: int) -> Any:
         try:
@@ -84,9 +84,9 @@ def read_list_sizes(path: Path) -> None:
     arrays_of(read_letor(path.parent / "rows.txt", lists=path, n_jobs=1))
 
 
-def read_run_of_judged(path: Path) -> None:
-    judged = luce.Dataset(np.empty((4, 0)), [1, 0, 2, 0], [0, 2, 4], ["q1", "q2"], ["a", "b", "a", "é"])
-    scores, data = read_run(path, judged)
+def read_run_of_labeled(path: Path) -> None:
+    labeled = luce.Dataset(np.empty((4, 0)), [1, 0, 2, 0], [0, 2, 4], ["q1", "q2"], ["a", "b", "a", "é"])
+    scores, data = read_run(path, labeled)
     assert len(scores) == data.n_rows
     arrays_of(data)
 
@@ -185,7 +185,7 @@ READERS = {
     "Parquet": Reader(lambda: tables.parquet_files(tables_named(*tables.TABLES)), read_data, aware=(integer,)),
     "mapped": Reader(mapped_files, read_data, aware=(integer,)),
     "qrels": Reader(tables.qrels_files, read_data, TEXT),
-    "run": Reader(tables.run_files, read_run_of_judged, TEXT),
+    "run": Reader(tables.run_files, read_run_of_labeled, TEXT),
     "tagged": Reader(tables.tagged_files, read_tagged_rows, TEXT),
     "PrefLib": Reader(tables.preflib_files, read_preflib, TEXT),
     "rankings, CSV": Reader(lambda: tables.csv_files(tables.RANKINGS), read_votes, TEXT),

@@ -119,17 +119,17 @@ def tables_of_text() -> dict[str, pa.Table]:
     return {"ids": pa.table(plain | numbers | {"new": TABLE["new"]}), "plain": PLAIN}
 
 
-def letor_text(chance: random.Random) -> bytes:
-    zero_based, documents = chance.random() < 0.2, chance.random() < 0.5
+def letor_text(rng: random.Random) -> bytes:
+    zero_based, documents = rng.random() < 0.2, rng.random() < 0.5
     lines = []
-    for row in range(chance.randint(1, 12)):
-        columns = sorted(chance.sample(range(0 if zero_based else 1, 30), chance.randint(0, 6)))
+    for row in range(rng.randint(1, 12)):
+        columns = sorted(rng.sample(range(0 if zero_based else 1, 30), rng.randint(0, 6)))
         pairs = [
-            f"{column}:{chance.choice(['0', '1', '-2.5', '0.034', '1e-3', 'nan', '7.0000001'])}" for column in columns
+            f"{column}:{rng.choice(['0', '1', '-2.5', '0.034', '1e-3', 'nan', '7.0000001'])}" for column in columns
         ]
-        query = f"qid:{chance.choice(['', 'q'])}{chance.randint(1, 3)}"
+        query = f"qid:{rng.choice(['', 'q'])}{rng.randint(1, 3)}"
         comment = [f"#docid = D{row} inc = 1"] if documents else []
-        lines.append(" ".join([str(chance.randint(0, 4)), query, *pairs, *comment]))
+        lines.append(" ".join([str(rng.randint(0, 4)), query, *pairs, *comment]))
     return "\n".join(lines).encode() + b"\n"
 
 

@@ -23,11 +23,11 @@ TRAININGS = {
         "pairties-davidson", hidden_layer_sizes=(4,), epochs=2, batch_size=4, normalization="batch", **SMALL
     ),
 }
-"""What the checkpoints are of."""
+"""The trainings whose checkpoints are mutated."""
 
 
-class Cut(Exception):
-    """The training is cut off."""
+class TrainingInterrupted(Exception):
+    """Raised to interrupt a training."""
 
 
 def model_files() -> dict[str, bytes]:
@@ -57,17 +57,17 @@ def read_model(path: Path) -> None:
 
 
 def checkpoint_files() -> dict[str, bytes]:
-    def cut(record: dict[str, float]) -> None:
+    def interrupt(record: dict[str, float]) -> None:
         if record["iteration"] == 1:
-            raise Cut
+            raise TrainingInterrupted
 
     files = {}
     for name, ranker in TRAININGS.items():
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "checkpoint"
             try:
-                ranker.fit(LISTS, validation=LISTS, checkpoint=Checkpoint(path, steps=1), callback=cut)
-            except Cut:
+                ranker.fit(LISTS, validation=LISTS, checkpoint=Checkpoint(path, steps=1), callback=interrupt)
+            except TrainingInterrupted:
                 files[f"{name}.checkpoint"] = path.read_bytes()
     return files
 

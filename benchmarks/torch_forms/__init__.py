@@ -1,4 +1,4 @@
-"""The objectives in plain PyTorch with autograd, as people write them: padded lists, a mask, broadcasting, float32."""
+"""The objectives in plain PyTorch with autograd, as usually written: padded lists, a mask, broadcasting, float32."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from torch_forms.batch import Batch
 
 
 @dataclass(frozen=True)
-class Form:
+class TorchForm:
     """One way to write an objective: losses (Q,) of a batch.
 
-    numbers: how many the largest tensor holds for a list of this length; long batches are cut by it.
+    `elements` is the size of the largest tensor for a list of this length, by which batches are split.
     """
 
     objective: str
     losses: Callable[[Batch], Tensor]
-    numbers: Callable[[int], int]
+    elements: Callable[[int], int]
     name: str = ""
 
-    def value_and_gradient(self, batch: Batch, room: int) -> tuple[Tensor, Tensor]:
-        """Losses (Q,) and the gradient of their sum in the shape of the scores; tensors of at most `room` numbers."""
+    def value_and_gradient(self, batch: Batch, max_elements: int) -> tuple[Tensor, Tensor]:
+        """Losses (Q,) and the gradient of their sum, computed in batches of at most `max_elements`."""
         n_lists, longest = batch.mask.shape
-        step = max(1, room // self.numbers(longest))
+        step = max(1, max_elements // self.elements(longest))
         loss, gradient = batch.scores.new_empty(n_lists), torch.empty_like(batch.scores)
         for first in range(0, n_lists, step):
             part = batch.part(first, first + step)
@@ -48,13 +48,13 @@ def _nodes(length: int) -> int:
 
 
 FORMS = (
-    Form("listmle", ordered.by_logcumsumexp, _items, "logcumsumexp"),
-    Form("listmle", ordered.by_shifted_sum, _items, "max-shifted"),
-    Form("p-listmle", ordered.halving, _items),
-    Form("pl-topk", ordered.above_the_lowest, _items),
-    Form("pl-partition", partition.pl_partition, _nodes, f"{partition.NODES} nodes"),
-    Form("pl-lb", partition.pl_lb, _items),
-    Form("pmop-fd", partition.pmop_fd, _items),
-    *(Form(name, losses, _items) for name, losses in listwise.FORMS.items()),
-    *(Form(name, losses, _pairs) for name, losses in pairwise.FORMS.items()),
+    TorchForm("listmle", ordered.by_logcumsumexp, _items, "logcumsumexp"),
+    TorchForm("listmle", ordered.by_shifted_sum, _items, "max-shifted"),
+    TorchForm("p-listmle", ordered.halving, _items),
+    TorchForm("pl-topk", ordered.above_the_lowest, _items),
+    TorchForm("pl-partition", partition.pl_partition, _nodes, f"{partition.NODES} nodes"),
+    TorchForm("pl-lb", partition.pl_lb, _items),
+    TorchForm("pmop-fd", partition.pmop_fd, _items),
+    *(TorchForm(name, losses, _items) for name, losses in listwise.FORMS.items()),
+    *(TorchForm(name, losses, _pairs) for name, losses in pairwise.FORMS.items()),
 )

@@ -1,1 +1,1 @@
-"""Learning to rank with partitioned preference, 2020: the simulation and the tagging tables."""
+"""Learning to rank with partitioned preference (2020): the simulation and the tables of multi-label datasets."""

@@ -1,4 +1,4 @@
-"""The figures of Tables 1 to 4 of the 2020 paper, as printed."""
+"""The published values of Tables 1 to 4 of the 2020 paper."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,8 @@ CUTOFFS = (1, 3, 5, 10)
 METHODS = ("pl-partition", "pl-lb", "ranknet", "ranksvm")
 
 
-class Described(NamedTuple):
-    """A row of Table 3: how large a dataset is."""
+class DatasetStatistics(NamedTuple):
+    """A row of Table 3: the size of a dataset."""
 
     features: int
     labels: int
@@ -18,14 +18,14 @@ class Described(NamedTuple):
 
 
 TABLE_3 = {
-    "delicious": Described(500, 983, 12_920, 3_185, 311.61, 19.03),
-    "eurlex-4k": Described(5_000, 3_993, 15_539, 3_809, 25.73, 5.31),
-    "wiki10-31k": Described(101_938, 30_938, 14_146, 6_616, 8.52, 18.64),
-    "delicious-200k": Described(782_585, 205_443, 196_606, 100_095, 72.29, 75.54),
+    "delicious": DatasetStatistics(500, 983, 12_920, 3_185, 311.61, 19.03),
+    "eurlex-4k": DatasetStatistics(5_000, 3_993, 15_539, 3_809, 25.73, 5.31),
+    "wiki10-31k": DatasetStatistics(101_938, 30_938, 14_146, 6_616, 8.52, 18.64),
+    "delicious-200k": DatasetStatistics(782_585, 205_443, 196_606, 100_095, 72.29, 75.54),
 }
 
-# Of each dataset and metric a row for each cutoff, in it a figure for each method.
-_PRINTED: dict[str, dict[str, tuple[tuple[float, ...], ...]]] = {
+# By dataset and metric: one row for each cutoff, one value for each method.
+_VALUES: dict[str, dict[str, tuple[tuple[float, ...], ...]]] = {
     "delicious": {
         "precision": (
             (66.72, 66.12, 64.11, 61.95),
@@ -132,7 +132,7 @@ _PRINTED: dict[str, dict[str, tuple[tuple[float, ...], ...]]] = {
     },
 }
 
-# Table 2: of each dataset and metric, at 1, 3 and 5, SLEEC and LEML as the public repository has them.
+# Table 2, by dataset and metric, at 1, 3 and 5: SLEEC and LEML as in the public repository.
 _EMBEDDINGS: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {
     "delicious": {
         "precision": ((67.59, 65.67), (61.38, 60.55), (56.56, 52.80)),
@@ -153,15 +153,15 @@ _EMBEDDINGS: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {
 }
 
 
-def printed(dataset: str, method: str, metric: str, cutoff: int) -> float | None:
-    """A figure of the paper in per cent; None where it prints none.
+def published(dataset: str, method: str, metric: str, cutoff: int) -> float | None:
+    """A value of the paper in percent; None where it prints none.
 
-    >>> printed("delicious", "pl-partition", "precision", 1), printed("eurlex-4k", "sleec", "psp", 5)
+    >>> published("delicious", "pl-partition", "precision", 1), published("eurlex-4k", "sleec", "psp", 5)
     (66.72, 42.76)
-    >>> printed("delicious", "leml", "ndcg", 1)
+    >>> published("delicious", "leml", "ndcg", 1)
     """
     at = CUTOFFS.index(cutoff)
     if method in METHODS:
-        return _PRINTED[dataset][metric][at][METHODS.index(method)]
+        return _VALUES[dataset][metric][at][METHODS.index(method)]
     rows = _EMBEDDINGS[dataset].get(metric, ())
     return rows[at][("sleec", "leml").index(method)] if at < len(rows) else None

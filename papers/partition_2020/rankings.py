@@ -11,11 +11,16 @@ from luce.arrays import Floats, Integers, offsets_of_sizes
 class PartitionedRankings(NamedTuple):
     """Rankings of the same items, cut into ordered partitions; only the items above the last partition are stored.
 
-    Attributes:
-        items: the items of the top partitions, sample after sample, in the order of the full ranking.
-        labels: M−1 for the first partition down to 1; every item that is not stored has 0.
-        offsets: int64 (n+1,), where each sample begins.
-        worths: (N,), the Plackett-Luce probabilities that the rankings were drawn from; they sum to one.
+    Attributes
+    ----------
+    items
+        The items of the top partitions, sample after sample, in the order of the full ranking.
+    labels
+        M−1 for the first partition down to 1; items that are not stored have 0.
+    offsets
+        int64 (n+1,), the start of each sample.
+    worths
+        (N,), the Plackett-Luce probabilities that the rankings were drawn from; they sum to one.
     """
 
     items: Integers

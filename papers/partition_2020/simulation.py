@@ -1,9 +1,9 @@
-"""Worths recovered from partitioned rankings, and what that costs: Figures 1 to 3 of the 2020 paper (section 4.1).
+"""Worths estimated from partitioned rankings, and the cost: Figures 1 to 3 of the 2020 paper (section 4.1).
 
 Worths are softmax(q), q uniform on (0, log N); rankings are cut into four partitions, at most 500 items above the last.
-Each objective trains N scores by AdaGrad of rate 0.1 on batches of 20 rankings; a fifth of the rankings is held out,
-and their loss says when to stop. The error is the mean squared difference between softmax(scores) and the worths.
-The paper draws curves and prints no numbers, so what is compared is what it says of them.
+Each objective trains N scores by AdaGrad with learning rate 0.1 on batches of 20 rankings; a fifth of the rankings is
+held out for early stopping. The error is the mean squared difference between softmax(scores) and the worths.
+The paper draws curves and prints no numbers, so only its statements about them are checked.
 """
 
 from itertools import product
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.report.svg import Picture
-from papers.outcome import Claim, Outcome, Table
+from papers.outcome import Claim, Outcome, ResultTable
 from papers.partition_2020.free_scores import ORACLE, cost, error
 from papers.plots import Line, log_lines
 from papers.runner import Run, Settings
@@ -23,8 +23,8 @@ RIVALS = LISTWISE + PAIRWISE
 METHODS = (OURS, *RIVALS, ORACLE)
 
 
-class Grid(NamedTuple):
-    """Numbers of items and of rankings, seeds, and the items and seconds of the measurements of cost."""
+class SimulationGrid(NamedTuple):
+    """Numbers of items and rankings, number of seeds, and the numbers of items and seconds of the cost measurements."""
 
     items: tuple[int, ...]
     rankings: tuple[int, ...]
@@ -33,35 +33,35 @@ class Grid(NamedTuple):
     limit: float
 
 
-FULL = Grid((10, 100, 1_000, 10_000), (100, 1_000, 10_000), 5, (100, 1_000, 10_000, 100_000, 1_000_000), 8.0)
-QUICK = Grid((10, 100, 1_000), (100, 1_000), 2, (100, 1_000, 10_000, 100_000), 1.0)
+FULL = SimulationGrid((10, 100, 1_000, 10_000), (100, 1_000, 10_000), 5, (100, 1_000, 10_000, 100_000, 1_000_000), 8.0)
+QUICK = SimulationGrid((10, 100, 1_000), (100, 1_000), 2, (100, 1_000, 10_000, 100_000), 1.0)
 CLOSE, SIMILAR, FASTER = 2.0, 1.5, 0.05
-"""At most how many times the oracle's error is close, another cost similar; by how much the power of N is higher."""
+"""The largest ratio to the error of the oracle that is close and of two costs that is similar; the margin of powers."""
 
 SMALL, LARGE = 100, 100_000
-"""Up to and from how many items the paper's words "small" and "large" are taken to mean."""
+"""The numbers of items up to which N is "small", and from which it is "large"."""
 
 Errors = dict[tuple[str, int, int], np.ndarray]
 Costs = dict[tuple[str, int], dict[str, float]]
 
 
 def run(run: Run) -> Outcome:
-    """Errors over a pool of processes, then costs, each in a process of its own with nothing beside it."""
+    """Compute errors in a pool of processes, then measure each cost in its own process, one at a time."""
     grid = QUICK if run.quick else FULL
     seeds = range(run.seed, run.seed + grid.seeds)
     cells = list(product(METHODS, grid.items, grid.rankings))
     points: list[Settings] = [
         {"method": m, "items": n, "rankings": r, "seed": s} for (m, n, r), s in product(cells, seeds)
     ]
-    found = run.points(error, points, effort=_effort, span=(0.0, 0.7), processes=None)
+    results = run.points(error, points, effort=_effort, span=(0.0, 0.7), processes=None)
     errors = {
-        cell: np.array([one["error"] for one in found[i * grid.seeds : (i + 1) * grid.seeds]])
+        cell: np.array([one["error"] for one in results[i * grid.seeds : (i + 1) * grid.seeds]])
         for i, cell in enumerate(cells)
     }
     timed: list[Settings] = [
         {"method": m, "items": n, "limit": grid.limit} for n, m in product(grid.cost_items, METHODS)
     ]
-    measured = run.points(cost, timed, span=(0.7, 1.0), fresh=True)
+    measured = run.points(cost, timed, span=(0.7, 1.0), isolated=True)
     costs = {(each["method"], each["items"]): one for each, one in zip(timed, measured, strict=True)}
     return Outcome(
         f"Simulated rankings, as in the paper; {grid.seeds} seeds from {run.seed}.",
@@ -72,7 +72,7 @@ def run(run: Run) -> Outcome:
 
 
 def _effort(point: Settings) -> float:
-    """Seconds, roughly: the pairs of the top 500 with all others are what pairwise objectives take their time for."""
+    """Approximate seconds: pairwise objectives form pairs of the top 500 items with all others."""
     return 1 + point["items"] / (150 if point["method"] in PAIRWISE else 2_000)
 
 
@@ -80,32 +80,30 @@ def _standard_error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
-def _error_table(errors: Errors, grid: Grid) -> Table:
+def _error_table(errors: Errors, grid: SimulationGrid) -> ResultTable:
     rows: list[list[str | float | None]] = []
     for n_items, n_rankings in product(grid.items, grid.rankings):
-        found = [errors[method, n_items, n_rankings] for method in METHODS]
-        cells = [f"{each.mean():.2e} ± {_standard_error(each):.0e}" for each in found]
+        values = [errors[method, n_items, n_rankings] for method in METHODS]
+        cells = [f"{each.mean():.2e} ± {_standard_error(each):.0e}" for each in values]
         rows.append([f"{n_items:,}", f"{n_rankings:,}", *cells])
-    note = (
-        f"Means over seeds ± their standard errors. {ORACLE} is the oracle: it knows the order in the top partitions."
-    )
-    return Table("Figures 1 and 3: mean squared error of the worths", ["items", "rankings", *METHODS], rows, note)
+    note = f"Means over seeds ± standard errors. {ORACLE} is the oracle: it knows the order in the top partitions."
+    return ResultTable("Figures 1 and 3: mean squared error of the worths", ["items", "rankings", *METHODS], rows, note)
 
 
-def _cost_table(costs: Costs, grid: Grid) -> Table:
+def _cost_table(costs: Costs, grid: SimulationGrid) -> ResultTable:
     rows: list[list[str | float | None]] = []
-    for n_items, (what, unit) in product(grid.cost_items, (("seconds", "s"), ("megabytes", "MB"))):
-        rows.append([f"{n_items:,}", unit, *(costs[method, n_items][what] for method in METHODS)])
+    for n_items, (cost_name, unit) in product(grid.cost_items, (("seconds", "s"), ("megabytes", "MB"))):
+        rows.append([f"{n_items:,}", unit, *(costs[method, n_items][cost_name] for method in METHODS)])
     note = (
-        f"One thread. Where {grid.limit:g} seconds do not suffice for 1,000 steps, from those they allow. Memory is "
-        "what the steps add to the process, by the pages of the system. The paper measured a V100; its RankNet had no "
-        "room for 100,000 items."
+        f"One thread. Times of more than {grid.limit:g} seconds are extrapolated from fewer steps. Memory is the "
+        "growth of the process during the steps, in pages. The paper used a V100, where RankNet "
+        "ran out of memory at 100,000 items."
     )
-    return Table("Figure 2: 1,000 steps of 20 rankings", ["items", "", *METHODS], rows, note, ".3g")
+    return ResultTable("Figure 2: 1,000 steps of 20 rankings", ["items", "", *METHODS], rows, note, ".3g")
 
 
 def _error_claims(errors: Errors) -> list[Claim]:
-    means = {cell: float(found.mean()) for cell, found in errors.items()}
+    means = {cell: float(values.mean()) for cell, values in errors.items()}
     points = list(dict.fromkeys((n, r) for _, n, r in errors))
     lost = [
         f"N = {n:,}, n = {r:,}: {rival} {means[rival, n, r]:.2e} against {means[OURS, n, r]:.2e}"
@@ -121,17 +119,17 @@ def _error_claims(errors: Errors) -> list[Claim]:
         f"N = {n:,}, n = {r:,}: {rival}" for (n, r, rival), each in zip(small, worse, strict=True) if not each
     )
     return [
-        Claim.judged(
+        Claim.from_checks(
             "PL-Partition recovers the worths with the least error for every N and n.",
             best,
             f"Least at {sum(best)} of {len(best)} points. " + (f"Not at {'; '.join(lost)}." if lost else ""),
         ),
-        Claim.judged(
+        Claim.from_checks(
             f"It comes close to the oracle PL-TopK (here: at most {CLOSE:g} times its error).",
             [ratio <= CLOSE for ratio in ratios.values()],
             f"At most {ratios[far]:.2f} times, at N = {far[0]:,}, n = {far[1]:,}.",
         ),
-        Claim.judged(
+        Claim.from_checks(
             f"PL-LB is worse than the pairwise methods when N is small (here: N ≤ {SMALL}).",
             worse,
             f"Worse in {sum(worse)} of {len(worse)} comparisons. " + (f"Not against {where}." if where else ""),
@@ -139,60 +137,64 @@ def _error_claims(errors: Errors) -> list[Claim]:
     ]
 
 
-def _growth(costs: Costs, method: str, what: str, grid: Grid) -> float:
-    """The power of N that a cost follows over the measured range, from its ends."""
+def _growth(costs: Costs, method: str, cost_name: str, grid: SimulationGrid) -> float:
+    """The exponent of N in a cost, from the ends of the measured range."""
     first, last = grid.cost_items[0], grid.cost_items[-1]
-    # Below a megabyte the pages of the system are all that is measured.
-    least = 1.0 if what == "megabytes" else 0.0
-    ratio = max(costs[method, last][what], least) / max(costs[method, first][what], least)
+    # Below a megabyte the measurement only shows the granularity of pages.
+    least = 1.0 if cost_name == "megabytes" else 0.0
+    ratio = max(costs[method, last][cost_name], least) / max(costs[method, first][cost_name], least)
     return float(np.log(ratio) / np.log(last / first))
 
 
-def _cost_claims(costs: Costs, grid: Grid) -> list[Claim]:
+def _cost_claims(costs: Costs, grid: SimulationGrid) -> list[Claim]:
     listwise = (OURS, *LISTWISE)
     claims = []
-    for what, word in (("seconds", "time"), ("megabytes", "memory")):
-        powers = {method: _growth(costs, method, what, grid) for method in (*listwise, *PAIRWISE)}
+    for cost_name, word in (("seconds", "time"), ("megabytes", "memory")):
+        powers = {method: _growth(costs, method, cost_name, grid) for method in (*listwise, *PAIRWISE)}
         faster = [powers[pair] > powers[each] + FASTER for pair, each in product(PAIRWISE, listwise)]
-        told = ", ".join(f"{method} N^{power:.2f}" for method, power in powers.items())
-        claims.append(Claim.judged(f"The {word} of the pairwise methods grows faster with N.", faster, f"{told}."))
+        exponents = ", ".join(f"{method} N^{power:.2f}" for method, power in powers.items())
+        claims.append(
+            Claim.from_checks(f"The {word} of the pairwise methods grows faster with N.", faster, f"{exponents}.")
+        )
     over = {n: costs[OURS, n]["seconds"] / costs["pl-lb", n]["seconds"] for n in grid.cost_items}
     large = [n for n in grid.cost_items if n >= LARGE]
-    told = ", ".join(f"{ratio:.2f} times at {n:,}" for n, ratio in over.items())
+    ratios = ", ".join(f"{ratio:.2f} times at {n:,}" for n, ratio in over.items())
     first, last = grid.cost_items[0], grid.cost_items[-1]
     claims.append(
-        Claim.judged(
+        Claim.from_checks(
             "The overhead of PL-Partition over PL-LB is amortised as N grows, and little is left at N = 100,000 "
             f"(here: at most {SIMILAR:g} times).",
             [over[last] < over[first], *(over[n] <= SIMILAR for n in large)],
-            f"Seconds of PL-Partition over those of PL-LB: {told}.",
+            f"Seconds of PL-Partition over those of PL-LB: {ratios}.",
         )
     )
     slower = [costs["pl-lb", n]["seconds"] > costs["attrank", n]["seconds"] for n in grid.cost_items]
     claims.append(
-        Claim.judged("PL-LB takes longer than AttRank.", slower, f"Longer at {sum(slower)} of {len(slower)} sizes.")
+        Claim.from_checks(
+            "PL-LB takes longer than AttRank.", slower, f"Longer at {sum(slower)} of {len(slower)} sizes."
+        )
     )
     pairs = [[max(costs[method, n]["megabytes"], 1) for method in LISTWISE] for n in grid.cost_items]
     alike = [max(pair) <= SIMILAR * min(pair) for pair in pairs]
-    told = "; ".join(f"{a:.0f} and {b:.0f} MB at {n:,}" for (a, b), n in zip(pairs, grid.cost_items, strict=True))
+    memory = "; ".join(f"{a:.0f} and {b:.0f} MB at {n:,}" for (a, b), n in zip(pairs, grid.cost_items, strict=True))
     text = f"PL-LB and AttRank need similar memory (here: within {SIMILAR:g} times)."
-    return [*claims, Claim.judged(text, alike, f"{told}.")]
+    return [*claims, Claim.from_checks(text, alike, f"{memory}.")]
 
 
-def _pictures(errors: Errors, costs: Costs, grid: Grid) -> list[Picture]:
+def _pictures(errors: Errors, costs: Costs, grid: SimulationGrid) -> list[Picture]:
     drawn = []
     for n_items in grid.items:
-        found = {method: [errors[method, n_items, n] for n in grid.rankings] for method in METHODS}
+        by_method = {method: [errors[method, n_items, n] for n in grid.rankings] for method in METHODS}
         lines = {
             method: Line(grid.rankings, [each.mean() for each in values], [_standard_error(each) for each in values])
-            for method, values in found.items()
+            for method, values in by_method.items()
         }
         drawn.append(log_lines(f"error-{n_items}", f"Squared error, {n_items:,} items", "rankings", lines))
     titles: dict[str, Any] = {"seconds": "Seconds of 1,000 steps", "megabytes": "Megabytes"}
-    for what, title in titles.items():
+    for cost_name, title in titles.items():
         lines = {
-            method: Line(grid.cost_items, [max(costs[method, n][what], 1e-2) for n in grid.cost_items])
+            method: Line(grid.cost_items, [max(costs[method, n][cost_name], 1e-2) for n in grid.cost_items])
             for method in METHODS
         }
-        drawn.append(log_lines(what, title, "items", lines))
+        drawn.append(log_lines(cost_name, title, "items", lines))
     return drawn

@@ -1,4 +1,4 @@
-"""What the 2021 paper prints: Tables 1 and 2."""
+"""The published values of the 2021 paper: Tables 1 and 2."""
 
 SAMPLES = (1, 10, 100, 1_000)
 

@@ -1,7 +1,7 @@
-"""How many contexts several orders of equal labels have in common: the compression of the 2019 paper's Table 3.
+"""The contexts that several orders of tied labels share: the compression of Table 3 of the 2019 paper.
 
-A context is the set of items still to be chosen from. Orders of the same grades share those at the end of each grade,
-and more by chance; a set that several orders share is one term of the gradient, not several.
+A context is the set of items that remain to be chosen. Orders of the same grades share the contexts at the end of each
+grade, and others by chance; a shared context is one term of the gradient instead of several.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from luce.threads import over_lists
 
 
 class Compression(NamedTuple):
-    """Contexts that differ, contexts in all, and their ratio."""
+    """The number of distinct contexts, of all contexts, and their ratio."""
 
     different: int
     total: int
@@ -29,9 +29,9 @@ class Compression(NamedTuple):
 def context_compression(
     dataset: Dataset, permutations: int, *, depth: int = 10, seed: int = 0, n_jobs: int | None = None
 ) -> Compression:
-    """What sharing saves when so many orders of equal labels are learned from, each to a depth.
+    """Count the distinct contexts of several random orders of tied labels, each truncated at a depth.
 
-    Contexts of one item, which say nothing, are not counted.
+    Contexts of a single item are not counted, since they do not affect the likelihood.
 
     >>> data = Dataset(np.zeros((4, 1)), [4, 0, 4, 4], [0, 4])
     >>> context_compression(data, 2, seed=1)  # the example of the paper

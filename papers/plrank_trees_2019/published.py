@@ -1,4 +1,4 @@
-"""What the 2019 paper prints: Tables 1, 3, 4 and 5."""
+"""The published values of the 2019 paper: Tables 1, 3, 4 and 5."""
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@10", "err")
 

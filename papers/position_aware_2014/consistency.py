@@ -1,8 +1,8 @@
-"""The consistency theorem of the 2014 paper in simulation, by enumeration of every order of a few items.
+"""The consistency theorem of the 2014 paper in simulation, by enumeration of all orders of a few items.
 
-A probability space over orders is rank-differentiable (Definitions 4 and 5) when no order becomes likelier by swapping
-two items that stand rightly, and for each such pair some order becomes less likely. Theorem 2 says that there the
-scores with the least expected p-ListMLE loss order the items rightly, whatever the decreasing weights of the places.
+A probability space over orders is rank-differentiable (Definitions 4 and 5) if swapping two correctly ordered items
+never makes an order more likely, and for each such pair makes some order less likely. By Theorem 2 the scores that
+minimize the expected p-ListMLE loss then order the items correctly, for any decreasing weights of the positions.
 """
 
 from collections.abc import Iterable
@@ -20,10 +20,10 @@ PAPER = "2^(n−j) − 1"
 LISTMLE = "1, as ListMLE"
 
 
-def place_weights(n_items: int) -> dict[str, Floats]:
-    """The decreasing weights of places to try: the paper's 2^(n−j) − 1, gentler and steeper ones; and ListMLE's.
+def position_weights(n_items: int) -> dict[str, Floats]:
+    """Decreasing weights of positions: 2^(n−j) − 1 of the paper, less and more steep ones, and those of ListMLE.
 
-    >>> place_weights(3)["2^(n−j) − 1"]
+    >>> position_weights(3)["2^(n−j) − 1"]
     array([3., 1., 0.])
     """
     left = n_items - np.arange(1.0, n_items + 1)
@@ -37,10 +37,10 @@ def place_weights(n_items: int) -> dict[str, Floats]:
 
 
 def rank_differentiable(n_items: int, random: Generator) -> Floats:
-    """Probabilities of all orders of 0 … n−1, in the order of `enumeration.orders`, for which 0, 1, … is the right one.
+    """Random probabilities of all orders of n items, as in `enumeration.orders`; the correct order is 0, 1, …
 
-    An order gets at least what each order has that one wrong swap makes of it, and at random more. Some of these
-    spaces are nearly even, some nearly sure.
+    The weight of an order is at least that of every order that one wrong swap makes of it, plus a random increment.
+    Some of these spaces are nearly uniform, some nearly deterministic.
     """
     every = orders(n_items)
     place = {order: number for number, order in enumerate(every)}
@@ -63,7 +63,7 @@ def plackett_luce(n_items: int, random: Generator) -> Floats:
 
 
 def any_space(n_items: int, random: Generator) -> Floats:
-    """Probabilities of all orders without any condition."""
+    """Random probabilities of all orders, without any condition."""
     return random.dirichlet(np.full(len(orders(n_items)), 0.3))
 
 
@@ -76,15 +76,15 @@ def is_rank_differentiable(probabilities: Floats, n_items: int) -> bool:
     every = orders(n_items)
     place = {order: number for number, order in enumerate(every)}
     for a, b in combinations(range(n_items), 2):
-        rightly = [order for order in every if order.index(a) < order.index(b)]
-        changes = np.array([probabilities[place[o]] - probabilities[place[_swapped(o, a, b)]] for o in rightly])
+        correct = [order for order in every if order.index(a) < order.index(b)]
+        changes = np.array([probabilities[place[o]] - probabilities[place[_swapped(o, a, b)]] for o in correct])
         if changes.min() < 0 or changes.max() <= 0:
             return False
     return True
 
 
 def optimum(probabilities: Floats, alpha: Floats) -> Floats:
-    """The scores (n,) with mean 0 that have the least expected p-ListMLE loss over all orders.
+    """The scores (n,) with mean 0 that minimize the expected p-ListMLE loss.
 
     >>> optimum(np.array([0.75, 0.25]), np.array([1.0, 0.0])).round(4)  # half of log 3
     array([ 0.5493, -0.5493])
@@ -94,11 +94,11 @@ def optimum(probabilities: Floats, alpha: Floats) -> Floats:
     labels = np.empty_like(every, dtype=np.float64)
     np.put_along_axis(labels, every, np.arange(n_items - 1.0, -1, -1)[None], axis=1)
     offsets = np.arange(0, every.size + 1, n_items)
-    goal = objective("p-listmle", alpha=alpha / alpha.max())
+    loss_function = objective("p-listmle", alpha=alpha / alpha.max())
 
     def expected(scores: Floats) -> tuple[float, Floats]:
-        found = goal.value_and_gradient(np.tile(scores, len(every)), labels.ravel(), offsets, n_jobs=1)
-        return float(probabilities @ found.loss), probabilities @ found.gradient.reshape(every.shape)
+        evaluation = loss_function.value_and_gradient(np.tile(scores, len(every)), labels.ravel(), offsets, n_jobs=1)
+        return float(probabilities @ evaluation.loss), probabilities @ evaluation.gradient.reshape(every.shape)
 
     start = np.zeros(n_items)
     scores = minimize(expected, start, max_iter=1_000, tol=1e-15, watch=lambda *step: False)
@@ -106,9 +106,9 @@ def optimum(probabilities: Floats, alpha: Floats) -> Floats:
 
 
 def expected_gains(probabilities: Floats, alpha: Floats) -> Floats:
-    """E[α(place of i)] for each item: sorted by it, the expected weighted pairwise disagreement (Eq. 11) is least.
+    """E[α(position of i)] for each item: sorting by it minimizes the expected weighted pairwise disagreement (Eq. 11).
 
-    By Theorem 3 that disagreement is what the best order loses in Σ_i (n − rank of i)·α(place of i).
+    By Theorem 3 the disagreement is the loss of Σ_i (n − rank of i)·α(position of i) relative to the best order.
     """
     gains = np.zeros(len(alpha))
     for probability, order in zip(probabilities, orders(len(alpha)), strict=True):
@@ -117,42 +117,41 @@ def expected_gains(probabilities: Floats, alpha: Floats) -> Floats:
 
 
 KINDS = {"rank-differentiable": rank_differentiable, "Plackett-Luce": plackett_luce, "any": any_space}
-"""Of probability spaces: the first two satisfy the condition of the theorem, the last need not."""
+"""Kinds of probability spaces: the first two satisfy the condition of the theorem, the last need not."""
 
 
 def gaps(*, kind: str, items: int, spaces: int, seed: int) -> dict[str, list[float]]:
-    """For each of some random spaces, the least gap between the optimal scores of neighbours in the right order.
+    """The smallest gap between optimal scores of neighbors in the correct order, for random spaces and each weighting.
 
-    By weights of places. Above zero all items are ordered rightly. Right is the order that the space is
-    rank-differentiable with; in a space of any kind it is the order of least expected disagreement for the paper's
-    weights.
+    A positive gap means that all items are ordered correctly. The correct order is that of the rank-differentiable
+    space; in a space of any kind it is the order of least expected disagreement for the weights of the paper.
     """
-    random, weights = default_rng([seed, items, list(KINDS).index(kind)]), place_weights(items)
-    found: dict[str, list[float]] = {name: [] for name in weights}
+    random, weights = default_rng([seed, items, list(KINDS).index(kind)]), position_weights(items)
+    smallest: dict[str, list[float]] = {name: [] for name in weights}
     for _ in range(spaces):
-        space, right = KINDS[kind](items, random), np.arange(items)
+        space, correct = KINDS[kind](items, random), np.arange(items)
         if kind == "any":
-            right = np.argsort(-expected_gains(space, weights[PAPER]))
+            correct = np.argsort(-expected_gains(space, weights[PAPER]))
         for name, alpha in weights.items():
-            found[name].append(float(-np.diff(optimum(space, alpha)[right]).max()))
-    return found
+            smallest[name].append(float(-np.diff(optimum(space, alpha)[correct]).max()))
+    return smallest
 
 
-def exhibit() -> str:
-    """A space of three orders that is not rank-differentiable, and what p-ListMLE makes of it, in words."""
-    every, alpha = orders(3), place_weights(3)[PAPER]
+def counterexample() -> str:
+    """A space of three orders that is not rank-differentiable, and the optimum of p-ListMLE for it, as text."""
+    every, alpha = orders(3), position_weights(3)[PAPER]
     known: dict[tuple[int, ...], float] = {(0, 1, 2): 0.5, (1, 2, 0): 0.3, (2, 1, 0): 0.2}
     space = np.array([known.get(order, 0.0) for order in every])
-    learned, right = (np.argsort(-each) for each in (optimum(space, alpha), expected_gains(space, alpha)))
-    told = ", ".join(f"{_letters(order)} {share:.0%}" for order, share in known.items())
+    learned, best = (np.argsort(-each) for each in (optimum(space, alpha), expected_gains(space, alpha)))
+    described = ", ".join(f"{_letters(order)} {share:.0%}" for order, share in known.items())
     return (
-        f"with the orders {told}, the optimum is {_letters(learned)} and the least expected disagreement has "
-        f"{_letters(right)}"
+        f"with the orders {described}, the optimum is {_letters(learned)}, while {_letters(best)} has the least "
+        "expected disagreement"
     )
 
 
 def _wrong_swaps(order: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The orders that swapping two rightly placed items makes of this one."""
+    """The orders that result from swapping two correctly ordered items."""
     return [_swapped(order, a, b) for a, b in combinations(order, 2) if a < b]
 
 

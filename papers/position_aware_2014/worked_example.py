@@ -1,4 +1,4 @@
-"""The worked example of sections 3.1 and 4.3 of the 2014 paper: which of two ranking functions a loss prefers."""
+"""The worked example of sections 3.1 and 4.3 of the 2014 paper: the ranking function that each loss prefers."""
 
 from typing import NamedTuple
 
@@ -7,20 +7,20 @@ import numpy as np
 from luce.arrays import Floats
 from luce.metrics import measure
 from luce.objectives import objective
-from papers.position_aware_2014.consistency import place_weights
+from papers.position_aware_2014.consistency import position_weights
 
 LABELS = np.arange(5.0, 0, -1)
-"""Of the five documents. The paper prints z = 1 … 5, and means that the first is the best."""
+"""Of the five documents. The paper prints z = 1 … 5, where the first is the best."""
 
 WRONG_ABOVE = np.log([4.0, 5, 3, 2, 1])
-"""f₁, which takes the first two for each other."""
+"""f₁, which swaps the first two."""
 
 WRONG_BELOW = np.log([5.0, 4, 1, 2, 3])
-"""f₂, which has the last three in the wrong order."""
+"""f₂, which reverses the last three."""
 
 
 class Preference(NamedTuple):
-    """What a measure gives to f₁ and f₂, and whether it prefers f₂, as NDCG should."""
+    """The values of a loss or metric for f₁ and f₂, and whether it prefers f₂."""
 
     measure: str
     first: float
@@ -29,12 +29,12 @@ class Preference(NamedTuple):
 
 
 def preferences() -> list[Preference]:
-    """Of ListMLE, of p-ListMLE with weights of different steepness, and of NDCG@5."""
-    weights = place_weights(5)
-    found = [_of_loss("ListMLE", np.ones(5))]
-    found += [_of_loss(f"p-ListMLE, α = {name}", alpha) for name, alpha in weights.items() if np.ptp(alpha)]
+    """The preferences of ListMLE, of p-ListMLE with different weights, and of NDCG@5."""
+    weights = position_weights(5)
+    losses = [_of_loss("ListMLE", np.ones(5))]
+    losses += [_of_loss(f"p-ListMLE, α = {name}", alpha) for name, alpha in weights.items() if np.ptp(alpha)]
     first, second = (measure(f, LABELS, [0, 5], "ndcg@5")["ndcg@5"][0] for f in (WRONG_ABOVE, WRONG_BELOW))
-    return [*found, Preference("NDCG@5", float(first), float(second), bool(second > first))]
+    return [*losses, Preference("NDCG@5", float(first), float(second), bool(second > first))]
 
 
 def _of_loss(name: str, alpha: Floats) -> Preference:

@@ -3,7 +3,7 @@
 import pytest
 
 from luce.errors import DataError
-from papers.datasets import DATASETS, Layout, PublicData, Size, find, find_folds
+from papers.datasets import DATASETS, DatasetSpec, Layout, PartSize, PublicDataset, SyntheticShape, find, find_folds
 
 LISTS = "2 qid:1 1:0.5 2:1\n0 qid:1 1:0.1\n1 qid:2 2:3\n"
 TAGS = "3 4 5\n0,2 0:1 3:0.5\n4 1:2\n1,2 2:1\n"
@@ -13,12 +13,12 @@ TAGS = "3 4 5\n0,2 0:1 3:0.5\n4 1:2\n1,2 2:1\n"
 def small(monkeypatch):
     """Two public datasets of a few lines: judged lists in two folds, tagged rows in two layouts."""
     files = {"train": "Fold{fold}/train.txt", "test": "Fold{fold}/test.txt"}
-    lists = PublicData("lists", "a library", (Layout("Lists", files),), 2, sizes={"train": Size(2, 3)}, folds=2)
+    lists = PublicDataset("lists", "a library", (Layout("Lists", files),), 2, sizes={"train": PartSize(2, 3)}, folds=2)
     both = {"train": "all.txt", "test": "all.txt"}
     split = Layout("Tags", both, {"train": "train_rows.txt", "test": "test_rows.txt"})
     apart = Layout("tags", {"train": "train.txt", "test": "test.txt"})
-    sizes = {"train": Size(2, 2), "test": Size(1, 1)}
-    tags = PublicData("tags", "a library", (split, apart), 4, 5, sizes)
+    sizes = {"train": PartSize(2, 2), "test": PartSize(1, 1)}
+    tags = PublicDataset("tags", "a library", (split, apart), 4, 5, sizes)
     monkeypatch.setitem(DATASETS, "lists", lists)
     monkeypatch.setitem(DATASETS, "tags", tags)
 
@@ -39,10 +39,10 @@ def test_judged_lists_by_fold(small, tmp_path):
     assert (other.n_rows, other.n_features, other.features[0, 0]) == (1, 2, 4)
 
 
-@pytest.mark.parametrize("there, missing", [(1, 2), (2, 1)])
-def test_a_fold_that_is_not_there_is_told_at_once(small, tmp_path, there, missing):
+@pytest.mark.parametrize("present, missing", [(1, 2), (2, 1)])
+def test_a_fold_that_is_missing_is_reported_at_once(small, tmp_path, present, missing):
     assert find_folds(tmp_path, "lists") is None is find_folds(None, "lists")
-    put(tmp_path, **{f"Lists__Fold{there}__{part}_txt": LISTS for part in ("train", "test")})
+    put(tmp_path, **{f"Lists__Fold{present}__{part}_txt": LISTS for part in ("train", "test")})
     with pytest.raises(DataError, match=f"All 2 folds of lists are needed; missing: {missing}"):
         find_folds(tmp_path, "lists")
     put(tmp_path, **{f"Lists__Fold{missing}__{part}_txt": LISTS for part in ("train", "test")})
@@ -63,14 +63,26 @@ def test_counts_are_verified(small, tmp_path):
     with pytest.raises(DataError, match=r"train part of lists as published: it has 1 lists, not 2; 1 rows, not 3"):
         find(tmp_path, "lists").read("train")
     put(tmp_path, tags__train_txt="2 4 6\n0 0:1\n1 1:1\n", tags__test_txt="1 4 5\n3 0:1\n")
-    with pytest.raises(DataError, match=r"6 labels, not 5.*a library.*made data"):
+    with pytest.raises(DataError, match=r"6 labels, not 5.*a library.*synthetic data"):
         find(tmp_path, "tags").read("train")
 
 
-def test_what_is_not_there(small, tmp_path):
+def test_a_spec_reads_public_data_and_is_synthetic_without_them(small, tmp_path):
+    shape = SyntheticShape(5, 2)
+    assert DatasetSpec.locate(tmp_path, "lists", shape, seed=7) == DatasetSpec("lists", None, shape, 7)
+    put(tmp_path, Lists__Fold1__train_txt=LISTS, Lists__Fold1__test_txt=LISTS)
+    spec = DatasetSpec.locate(tmp_path, "lists", shape)
+    assert (spec.shape, str(spec), spec.read("train").n_lists) == (None, "lists", 2)
+    with pytest.raises(DataError, match="All 2 folds"):
+        DatasetSpec.locate(tmp_path, "lists", shape, all_folds=True)
+    with pytest.raises(DataError, match="is missing now"):
+        spec.read("train", fold=2)
+
+
+def test_missing_data(small, tmp_path):
     assert find(None, "lists") is None and find(tmp_path, "lists") is None
     put(tmp_path, Lists__Fold1__train_txt=LISTS)
-    with pytest.raises(DataError, match=r"in part; missing: .*Fold1/test\.txt.*a library"):
+    with pytest.raises(DataError, match=r"incomplete; missing: .*Fold1/test\.txt.*a library"):
         find(tmp_path, "lists")
     with pytest.raises(DataError, match="no folder"):
         find(tmp_path / "nowhere", "lists")

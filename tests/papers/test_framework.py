@@ -1,4 +1,4 @@
-"""What reproductions share: points stored and resumed from, verdicts by rule, the command and its page."""
+"""What reproductions share: the cache of points, verdicts by rule, the command and its report."""
 
 import json
 import sys
@@ -11,11 +11,11 @@ import pytest
 from luce.errors import DataError, MissingPackageError, OptionError
 from papers import REPRODUCTIONS, Reproduction
 from papers.__main__ import main
-from papers.checkpoint import Checkpoint
 from papers.datasets import DATASETS
-from papers.outcome import Claim, Outcome, Table
+from papers.outcome import Claim, Outcome, ResultTable
 from papers.page import summary, write_report
 from papers.plots import Line, log_lines
+from papers.result_cache import ResultCache
 from papers.runner import Run
 
 SETTINGS = [{"method": "a", "size": size} for size in (3, 1, 2)]
@@ -28,73 +28,73 @@ def test_every_record_can_run_and_its_data_are_known(record):
     assert 0 < record.quick_minutes <= 10 and record.quick_minutes <= record.full_minutes
 
 
-def test_kept_points_are_found_again_by_their_settings(tmp_path):
-    checkpoint = Checkpoint("plrank-trees", tmp_path / "points.json")
-    checkpoint.put({"b": 1, "a": [1, 2]}, {"x": 0.1})
-    again = Checkpoint("plrank-trees", tmp_path / "points.json")
+def test_cached_results_are_found_by_their_settings(tmp_path):
+    cache = ResultCache("plrank-trees", tmp_path / "points.json")
+    cache.put({"b": 1, "a": [1, 2]}, {"x": 0.1})
+    again = ResultCache("plrank-trees", tmp_path / "points.json")
     assert again.get({"a": [1, 2], "b": 1}) == {"x": 0.1}
     assert again.get({"a": [1, 2], "b": 2}) is None
     assert [file.name for file in tmp_path.iterdir()] == ["points.json"]
 
 
-def test_kept_points_of_something_else_are_refused(tmp_path):
+def test_a_cache_of_something_else_is_refused(tmp_path):
     file = tmp_path / "points.json"
-    Checkpoint("plrank-trees", file).put({}, 1)
+    ResultCache("plrank-trees", file).put({}, 1)
     with pytest.raises(DataError, match=r"'plrank-trees'.*'pl-rank-estimator'.*another file"):
-        Checkpoint("pl-rank-estimator", file)
-    held = json.loads(file.read_text())
-    file.write_text(json.dumps(held | {"luce": "0.0.0"}))
+        ResultCache("pl-rank-estimator", file)
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps(content | {"luce": "0.0.0"}))
     with pytest.raises(DataError, match=r"0\.0\.0"):
-        Checkpoint("plrank-trees", file)
+        ResultCache("plrank-trees", file)
     for text in ("{", "[]", '{"points": {}}'):
         file.write_text(text)
-        with pytest.raises(DataError, match="does not hold the points"):
-            Checkpoint("plrank-trees", file)
+        with pytest.raises(DataError, match="does not hold the results"):
+            ResultCache("plrank-trees", file)
 
 
-@pytest.mark.parametrize("how", [{}, {"processes": 2}, {"fresh": True}], ids=["here", "pool", "fresh"])
+@pytest.mark.parametrize("how", [{}, {"processes": 2}, {"isolated": True}], ids=["sequence", "pool", "isolated"])
 def test_points_come_in_their_order(how):
-    told = []
-    run = Run("plrank-trees", n_jobs=1, tell=lambda share, words: told.append(share))
+    shares = []
+    run = Run("plrank-trees", n_jobs=1, on_progress=lambda share, message: shares.append(share))
     found = run.points(dict, SETTINGS, effort=lambda one: one["size"], span=(0.2, 0.6), **how, times=10)
     assert found == [one | {"times": 10} for one in SETTINGS]
-    assert told == sorted(told)
-    assert told[0] == pytest.approx(0.2) and told[-1] == pytest.approx(0.6)
+    assert shares == sorted(shares)
+    assert shares[0] == pytest.approx(0.2) and shares[-1] == pytest.approx(0.6)
 
 
-def test_a_stopped_run_goes_on(tmp_path):
-    asked = []
+def test_an_interrupted_run_resumes(tmp_path):
+    computed = []
 
     def compute(method: str, size: int) -> int:
-        asked.append(size)
-        if size == 2 and len(asked) == 3:
+        computed.append(size)
+        if size == 2 and len(computed) == 3:
             raise KeyboardInterrupt
         return size
 
     with pytest.raises(KeyboardInterrupt):
-        Run("plrank-trees", keep=tmp_path / "points.json").points(compute, SETTINGS)
-    assert asked == [3, 1, 2]
-    assert Run("plrank-trees", keep=tmp_path / "points.json").points(compute, SETTINGS) == [3, 1, 2]
-    assert asked == [3, 1, 2, 2]
+        Run("plrank-trees", cache_path=tmp_path / "points.json").points(compute, SETTINGS)
+    assert computed == [3, 1, 2]
+    assert Run("plrank-trees", cache_path=tmp_path / "points.json").points(compute, SETTINGS) == [3, 1, 2]
+    assert computed == [3, 1, 2, 2]
 
 
 def test_verdicts_follow_from_the_checks():
-    def verdict(checks, **how):
-        return Claim.judged("", checks, "", **how).verdict
+    def verdict(checks, **options):
+        return Claim.from_checks("", checks, "", **options).verdict
 
     assert verdict([True, True]) == "held"
     assert verdict([True, False]) == "held in part"
     assert verdict([False, False]) == "not held"
-    assert verdict([]) == verdict([True], at_hand=False) == "needs data not at hand"
+    assert verdict([]) == verdict([True], data_available=False) == "needs data not available here"
 
 
 def outcome() -> Outcome:
-    table = Table(
+    table = ResultTable(
         "Errors <1>", ["method", "ours", "paper"], [["listmle", 0.123456, None], ["ranknet", 3, "0.5"]], "Low."
     )
     lines = {"listmle": Line([1, 10], [0.1, 0.01], [0.01, 0.001])}
     return Outcome(
-        "Made data.",
+        "Synthetic data.",
         [table],
         [Claim("A is best.", "held", "2 of 2."), Claim("B is fast.", "not held", "0 of 2.")],
         lambda: [log_lines("errors", "Errors", "rankings", lines)],
@@ -104,14 +104,14 @@ def outcome() -> Outcome:
 def test_tables_as_text_and_verdicts_counted():
     text = str(outcome().tables[0])
     assert "listmle  0.1235      –" in text and "ranknet       3    0.5" in text
-    assert summary(outcome()) == "Of 2 claims: 1 held, 1 not held. Made data."
+    assert summary(outcome()) == "Of 2 claims: 1 held, 1 not held. Synthetic data."
     with pytest.raises(OptionError, match="'T' must have 2 cells"):
-        Table("T", ["a", "b"], [["a"]])
+        ResultTable("T", ["a", "b"], [["a"]])
 
 
 def test_the_page_holds_tables_claims_and_pictures(tmp_path):
-    about = {"title": "T", "paper": "P (2020)", "command": "python -m papers x", "settings": {"seed": 3}}
-    write_report(tmp_path / "page.html", outcome(), **about)
+    metadata = {"title": "T", "paper": "P (2020)", "command": "python -m papers x", "settings": {"seed": 3}}
+    write_report(tmp_path / "page.html", outcome(), **metadata)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     for part in ("Errors &lt;1&gt;", "0.1235", "not held", "0 of 2.", "<svg", "P (2020)", "python -m papers x"):
         assert part in page
@@ -126,7 +126,7 @@ def invented(monkeypatch):
 
     def run(run):
         runs.append(run)
-        run.tell(1.0, "done")
+        run.on_progress(1.0, "done")
         return outcome()
 
     module.run = run
@@ -136,57 +136,57 @@ def invented(monkeypatch):
 
 
 def test_the_command_runs_prints_and_writes(invented, tmp_path, capsys):
-    page, keep = tmp_path / "page.html", tmp_path / "kept.json"
+    page, cache = tmp_path / "page.html", tmp_path / "cache.json"
     options = ["--quick", "--seed", "4", "--threads", "1", "--data", str(tmp_path), "--report", str(page)]
-    main(["invented", *options, "--keep", str(keep)])
-    told = capsys.readouterr().out
-    for part in ("P (2020): Table 9", "Made data.", "Errors <1>", "0.1235", "not held: B is fast."):
-        assert part in told
+    main(["invented", *options, "--cache", str(cache)])
+    printed = capsys.readouterr().out
+    for part in ("P (2020): Table 9", "Synthetic data.", "Errors <1>", "0.1235", "not held: B is fast."):
+        assert part in printed
     (run,) = invented
-    assert (run.quick, run.seed, run.n_jobs, run.data, run.checkpoint.path) == (True, 4, 1, tmp_path, keep)
+    assert (run.quick, run.seed, run.n_jobs, run.data, run.cache.path) == (True, 4, 1, tmp_path, cache)
     text = page.read_text(encoding="utf-8")
     assert "Table 9" in text and "python -m papers invented --quick --seed 4" in text
 
 
-def test_what_cannot_be_written_is_told_before_the_run(invented, tmp_path, monkeypatch):
-    for option, place in product(("--report", "--keep"), (tmp_path, tmp_path / "nowhere" / "file")):
+def test_paths_are_checked_before_the_run(invented, tmp_path, monkeypatch):
+    for option, place in product(("--report", "--cache"), (tmp_path, tmp_path / "nowhere" / "file")):
         with pytest.raises(DataError):
             main(["invented", option, str(place)])
     with pytest.raises(DataError, match="there is no directory"):
-        Run("invented", keep=tmp_path / "nowhere" / "kept.json")
+        Run("invented", cache_path=tmp_path / "nowhere" / "cache.json")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackageError):
         main(["invented", "--report", str(tmp_path / "page.html")])
     assert invented == []
 
 
-def test_the_command_speaks_json(invented, capsys):
+def test_the_command_prints_json(invented, capsys):
     main(["invented", "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["tables"][0]["rows"][0] == ["listmle", 0.123456, None]
-    assert found["claims"][1] == {"text": "B is fast.", "verdict": "not held", "evidence": "0 of 2."}
-    assert (found["name"], found["quick"], found["data"]) == ("invented", False, "Made data.")
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["tables"][0]["rows"][0] == ["listmle", 0.123456, None]
+    assert printed["claims"][1] == {"text": "B is fast.", "verdict": "not held", "evidence": "0 of 2."}
+    assert (printed["name"], printed["quick"], printed["data"]) == ("invented", False, "Synthetic data.")
 
 
 def test_the_list_names_papers_data_and_their_files(capsys):
     main(["--list"])
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for name, record in REPRODUCTIONS.items():
-        assert name in told and record.paper in told
+        assert name in printed and record.paper in printed
         for data in record.datasets:
-            assert DATASETS[data].source in told and DATASETS[data].files()[0] in told
+            assert DATASETS[data].source in printed and DATASETS[data].files()[0] in printed
     main(["--list", "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert [each["name"] for each in found["reproductions"]] == list(REPRODUCTIONS)
-    assert found["datasets"]["delicious"]["files"][0] == "Delicious/Delicious_data.txt"
+    printed = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in printed["reproductions"]] == list(REPRODUCTIONS)
+    assert printed["datasets"]["delicious"]["files"][0] == "Delicious/Delicious_data.txt"
 
 
 def test_names_are_checked_and_help_has_an_example(capsys):
     for words, arguments in (("invalid choice: 'partition-label'", ["partition-label"]), ("give a NAME", [])):
         with pytest.raises(SystemExit, match="2"):
             main(arguments)
-        told = capsys.readouterr().err
-        assert words in told and "partition-labels" in told
+        printed = capsys.readouterr().err
+        assert words in printed and "partition-labels" in printed
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     assert "python -m papers partition-simulation --quick" in capsys.readouterr().out

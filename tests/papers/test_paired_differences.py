@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from papers.outcome import Claim
-from papers.paired_differences import Difference, all_of, difference, told
+from papers.paired_differences import Difference, all_above, describe, difference
 
 
 def test_the_error_is_that_of_a_paired_t_test():
@@ -14,7 +14,9 @@ def test_the_error_is_that_of_a_paired_t_test():
     found, peer = difference(a, b), stats.ttest_rel(a, b)
     assert found.mean / found.error == pytest.approx(peer.statistic)
     assert found.n == 30
-    assert (found.mean - found.reach, found.mean + found.reach) == pytest.approx(peer.confidence_interval(0.95))
+    assert (found.mean - found.half_width, found.mean + found.half_width) == pytest.approx(
+        peer.confidence_interval(0.95)
+    )
 
 
 def test_pairs_without_a_value_are_left_out_and_too_few_leave_it_open():
@@ -36,11 +38,11 @@ def test_pairs_without_a_value_are_left_out_and_too_few_leave_it_open():
     ],
 )
 def test_a_claim_holds_where_every_difference_is_clear(differences, verdict):
-    assert Claim.judged("", all_of(each.above() for each in differences), "").verdict == verdict
+    assert Claim.from_checks("", all_above(differences), "").verdict == verdict
 
 
 @pytest.mark.parametrize(
-    ("apart", "verdict"),
+    ("gap", "verdict"),
     [
         (Difference(-0.002, 0.001, 9), "held"),
         (Difference(-0.002, 0.0014, 9), "held in part"),
@@ -50,12 +52,12 @@ def test_a_claim_holds_where_every_difference_is_clear(differences, verdict):
         (Difference(0.1, 0.001, 9), "held"),
     ],
 )
-def test_a_match_is_not_below_by_more_than_the_margin(apart, verdict):
-    assert Claim.judged("", apart.not_below(0.005), "").verdict == verdict
+def test_a_match_is_not_below_by_more_than_the_margin(gap, verdict):
+    assert Claim.from_checks("", gap.not_below(0.005), "").verdict == verdict
 
 
-def test_many_differences_are_told_by_their_ends():
-    apart = {str(i): Difference(i / 10, 0.11, 30) for i in range(-3, 5)}
-    assert told(apart) == (
-        "2 of 8 are clearly above zero, 1 below; the least is -3, −0.3000 ± 0.1100, the greatest 4, +0.4000 ± 0.1100"
+def test_many_differences_are_summarized():
+    differences = {str(i): Difference(i / 10, 0.11, 30) for i in range(-3, 5)}
+    assert describe(differences) == (
+        "2 of 8 are clearly above zero, 1 below; the smallest is -3, −0.3000 ± 0.1100, the largest 4, +0.4000 ± 0.1100"
     )

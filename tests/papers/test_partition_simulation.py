@@ -9,10 +9,10 @@ import pytest
 
 from papers.partition_2020 import free_scores, simulation
 from papers.partition_2020.free_scores import cost, error
-from papers.partition_2020.simulation import METHODS, ORACLE, OURS, Grid
+from papers.partition_2020.simulation import METHODS, ORACLE, OURS, SimulationGrid
 from papers.runner import Run
 
-GRID = Grid((10, 1_000), (100,), 2, (100, 100_000), 1.0)
+GRID = SimulationGrid((10, 1_000), (100,), 2, (100, 100_000), 1.0)
 
 
 def errors(**means):
@@ -34,7 +34,7 @@ def test_more_rankings_and_the_right_likelihood_find_the_worths_better():
     )
 
 
-def test_the_oracle_is_told_the_order():
+def test_the_oracle_knows_the_order():
     assert error(ORACLE, items=8, rankings=400, seed=0)["error"] < error(OURS, items=8, rankings=400, seed=0)["error"]
 
 
@@ -75,7 +75,7 @@ def costs(**powers):
     }
 
 
-def test_costs_are_judged_by_how_they_grow():
+def test_cost_claims_compare_growth():
     claims = simulation._cost_claims(costs(ranknet=1.5, ranksvm=1.4, pl_partition=0.9, pl_lb=0.95, attrank=0.9), GRID)
     time, memory, overhead, longer, alike = (claim.verdict for claim in claims)
     assert (time, memory, overhead, longer, alike) == ("held", "not held", "held", "held in part", "held")
@@ -91,15 +91,15 @@ def test_costs_are_judged_by_how_they_grow():
 
 
 @pytest.fixture
-def in_turn(monkeypatch):
-    """Points run here, not in processes that would load everything again."""
+def in_process(monkeypatch):
+    """Points are computed in this process."""
     points = Run.points
-    monkeypatch.setattr(Run, "points", lambda *given, fresh=False, processes=1, **how: points(*given, **how))
+    monkeypatch.setattr(Run, "points", lambda *args, isolated=False, processes=1, **options: points(*args, **options))
 
 
-def test_the_whole_of_it_on_a_small_grid(in_turn, monkeypatch):
-    monkeypatch.setattr(free_scores, "STEPS", 40)
-    monkeypatch.setattr(simulation, "QUICK", Grid((6,), (30, 60), 2, (10, 40), 0.01))
+def test_run_on_a_small_grid(in_process, monkeypatch):
+    monkeypatch.setattr(free_scores, "MAX_STEPS", 40)
+    monkeypatch.setattr(simulation, "QUICK", SimulationGrid((6,), (30, 60), 2, (10, 40), 0.01))
     outcome = simulation.run(Run("partition-simulation", quick=True, seed=5))
     worths, cost_table = outcome.tables
     assert [row[:2] for row in worths.rows] == [["6", "30"], ["6", "60"]]

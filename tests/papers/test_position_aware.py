@@ -1,4 +1,4 @@
-"""The 2014 paper: the theorem by enumeration, the case, and one small run of everything."""
+"""The 2014 paper: the theorem by enumeration, the worked example, and one small run of everything."""
 
 from itertools import permutations
 
@@ -13,35 +13,35 @@ from luce.kernels.enumeration import log_probability, orders
 from luce.metrics import measure
 from luce.objectives import objective
 from papers import position_aware_2014
+from papers.datasets import DatasetSpec, SyntheticShape
 from papers.position_aware_2014 import PUBLISHED, SETS, consistency
 from papers.position_aware_2014.learning import (
     METHODS,
     OURS,
     RATES,
-    STOPS,
-    Source,
-    Trained,
+    TOLERANCES,
+    TrainingRun,
     descend,
-    folds_of,
     gains_of,
     in_order,
     learn,
+    load_folds,
     ndcg,
     train,
 )
 from papers.position_aware_2014.worked_example import preferences
 from papers.runner import Run
 
-TINY = Source("mq2008-list", None, 20, 12, 0)
+TINY = DatasetSpec("mq2008-list", None, SyntheticShape(20, 46, documents=12))
 
 
-def test_published_figures_are_of_every_other_method_on_each_set():
+def test_published_values_are_of_every_other_method_on_each_set():
     assert PUBLISHED.keys() == SETS.keys()
-    for figures in PUBLISHED.values():
-        assert figures.keys() == METHODS.keys() - {OURS}
+    for values in PUBLISHED.values():
+        assert values.keys() == METHODS.keys() - {OURS}
 
 
-def test_made_spaces_are_probabilities_that_meet_the_definition():
+def test_random_spaces_are_probabilities_that_meet_the_definition():
     random = np.random.default_rng(1)
     for make in (consistency.rank_differentiable, consistency.plackett_luce):
         for n_items in (2, 3, 4):
@@ -89,10 +89,10 @@ def test_the_theorem_holds_with_its_condition_and_not_without():
             assert min(gaps) > 0, weights
     outside = consistency.gaps(kind="any", items=4, spaces=20, seed=2)
     assert min(outside[consistency.PAPER]) < 0
-    assert consistency.exhibit().endswith("the optimum is ABC and the least expected disagreement has BAC")
+    assert consistency.counterexample().endswith("the optimum is ABC, while BAC has the least expected disagreement")
 
 
-def test_the_case_has_the_figures_that_the_formula_gives():
+def test_the_worked_example_has_the_values_of_the_formula():
     found = {one.measure: one for one in preferences()}
     own = found[f"p-ListMLE, α = {consistency.PAPER}"]
     assert (round(own.first, 2), round(own.second, 2), own.prefers_second) == (27.83, 29.18, False)
@@ -102,13 +102,13 @@ def test_the_case_has_the_figures_that_the_formula_gives():
 
 
 def test_full_orders_have_the_labels_and_the_ndcg_of_the_paper():
-    made = web_search(5, 4, 9, seed=3)
-    lists = in_order(made.dataset, made.truth)
+    synthetic = web_search(5, 4, 9, seed=3)
+    lists = in_order(synthetic.dataset, synthetic.truth)
     for q in range(5):
         rows = lists.rows(q)
         labels = lists.labels[rows]
         assert sorted(labels) == list(range(len(labels)))
-        assert np.argmax(labels) == np.argmax(made.truth[rows])
+        assert np.argmax(labels) == np.argmax(synthetic.truth[rows])
     weights = np.array([1.0, 0, -1, 0.5])
     scores = lists.features @ weights
     assert ndcg(weights, lists)["ndcg@3"] == pytest.approx(
@@ -118,28 +118,28 @@ def test_full_orders_have_the_labels_and_the_ndcg_of_the_paper():
 
 
 def test_a_training_keeps_the_weights_of_each_stopping_criterion():
-    fold = folds_of(TINY)[1]
+    fold = load_folds(TINY)[1]
     found = train("listmle", 0.01, fold, 30, 0)
-    assert [one.stop for one in found] == list(STOPS)
+    assert [one.tolerance for one in found] == list(TOLERANCES)
     when = [one.epochs for one in found]
     assert when == sorted(when) and len(set(when)) > 1
-    goal, weights, losses = objective("listmle"), np.zeros(46), []
+    loss_function, weights, losses = objective("listmle"), np.zeros(46), []
     for epoch in range(when[1]):
-        weights, loss = descend(weights, fold.train, goal, 0.01, 0, epoch)
+        weights, loss = descend(weights, fold.train, loss_function, 0.01, 0, epoch)
         losses.append(loss)
     assert found[1].weights == weights.tolist()
     changes = np.abs(np.diff(losses)) / losses[1:]
-    assert changes[-1] < STOPS[1] and (changes[:-1] >= STOPS[1]).all()
+    assert changes[-1] < TOLERANCES[1] and (changes[:-1] >= TOLERANCES[1]).all()
 
 
 def test_a_training_that_diverges_ends_with_finite_weights():
-    found = train("listmle", 1e308, folds_of(TINY)[0], 5, 0)
+    found = train("listmle", 1e308, load_folds(TINY)[0], 5, 0)
     assert np.isfinite([one.weights for one in found]).all()
 
 
 def test_rate_and_criterion_are_chosen_by_the_validation_lists():
-    best = Trained(*learn(method="ListMLE", fold=1, epochs=6, train_seed=0, source=TINY))
-    fold = folds_of(TINY)[1]
+    best = TrainingRun(*learn(method="ListMLE", fold=1, epochs=6, train_seed=0, dataset=TINY))
+    fold = load_folds(TINY)[1]
     every = [one for rate in RATES for one in train("listmle", rate, fold, 6, 0)]
     assert best.validation == max(one.validation for one in every)
     assert ndcg(np.array(best.weights), fold.validation)["ndcg@10"].mean() == pytest.approx(best.validation)
@@ -150,13 +150,13 @@ def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
     monkeypatch.setattr(position_aware_2014, "SIZES", {True: (20, 60), False: (20, 60)})
     monkeypatch.setattr(position_aware_2014, "SPACES", {True: {3: 2}, False: {3: 2}})
     monkeypatch.setattr(position_aware_2014, "EPOCHS", {True: 2, False: 2})
-    outcome = position_aware_2014.run(Run("position-aware", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
-    assert "made data in the shape of mq2007-list" in outcome.data
+    outcome = position_aware_2014.run(Run("position-aware", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
+    assert "synthetic data in the shape of mq2007-list" in outcome.data
     assert [table.title[:8] for table in outcome.tables] == ["Figure 1", "Figure 1", "Sections", "Theorem "]
-    assert sum(claim.verdict == "needs data not at hand" for claim in outcome.claims) == 1
+    assert sum(claim.verdict == "needs data not available here" for claim in outcome.claims) == 1
     assert len(outcome.pictures()) == 2
-    again = position_aware_2014.run(Run("position-aware", quick=True, n_jobs=1, keep=tmp_path / "kept.json"))
-    assert again.facts() == outcome.facts()
+    again = position_aware_2014.run(Run("position-aware", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
+    assert again.to_dict() == outcome.to_dict()
 
 
 def test_the_public_files_are_read_as_distributed(tmp_path):
@@ -164,15 +164,15 @@ def test_the_public_files_are_read_as_distributed(tmp_path):
         folder = tmp_path / "MQ2008-list" / f"Fold{fold}"
         folder.mkdir(parents=True)
         for number, name in enumerate(("train", "vali", "test")):
-            made = web_search(4, 46, 6, seed=3 * fold + number)
-            write_letor(in_order(made.dataset, made.truth), folder / f"{name}.txt")
-    source = position_aware_2014._source("mq2008-list", Run("position-aware", tmp_path, quick=True))
-    assert source.settings() == {"data": "mq2008-list"}
-    folds = folds_of(source)
+            synthetic = web_search(4, 46, 6, seed=3 * fold + number)
+            write_letor(in_order(synthetic.dataset, synthetic.truth), folder / f"{name}.txt")
+    dataset = position_aware_2014._locate("mq2008-list", Run("position-aware", tmp_path, quick=True))
+    assert dataset == DatasetSpec("mq2008-list", str(tmp_path), None)
+    folds = load_folds(dataset)
     assert [part.n_lists for part in folds[4]] == [4, 4, 4]
-    best = Trained(*learn(method=OURS, fold=4, epochs=2, train_seed=0, source=source))
+    best = TrainingRun(*learn(method=OURS, fold=4, epochs=2, train_seed=0, dataset=dataset))
     assert len(best.weights) == 46
-    assert position_aware_2014._told([source]) == "Run on mq2008-list."
+    assert position_aware_2014._describe_data(dataset) == "mq2008-list"
     (tmp_path / "MQ2008-list" / "Fold3").rename(tmp_path / "gone")
     with pytest.raises(DataError, match="missing: 3"):
-        position_aware_2014._source("mq2008-list", Run("position-aware", tmp_path, quick=True))
+        position_aware_2014._locate("mq2008-list", Run("position-aware", tmp_path, quick=True))

@@ -1,4 +1,4 @@
-"""Finished points of a long run, stored in a file, so that an interrupted run resumes where it stopped."""
+"""Results of finished points, stored in a file so that an interrupted run resumes where it stopped."""
 
 import json
 import os
@@ -11,20 +11,20 @@ from luce.errors import DataError
 from luce.files import check_target, replacing
 
 
-class Checkpoint:
+class ResultCache:
     """Results by the settings of their point, in memory and, with a path, in a JSON file that is always complete.
 
-    A point is found again for the same settings; a file of another reproduction or version of Luce is refused.
+    A file written by another reproduction or another version of Luce is refused.
 
-    >>> checkpoint = Checkpoint("plrank-trees")
-    >>> checkpoint.put({"method": "listmle", "seed": 0}, {"ndcg": 0.5})
-    >>> checkpoint.get({"seed": 0, "method": "listmle"}), checkpoint.get({"seed": 1, "method": "listmle"})
+    >>> cache = ResultCache("plrank-trees")
+    >>> cache.put({"method": "listmle", "seed": 0}, {"ndcg": 0.5})
+    >>> cache.get({"seed": 0, "method": "listmle"}), cache.get({"seed": 1, "method": "listmle"})
     ({'ndcg': 0.5}, None)
     """
 
     def __init__(self, name: str, path: str | os.PathLike[str] | None = None) -> None:
         self.path = None if path is None else Path(path)
-        self._about = {"reproduction": name, "luce": version("luce")}
+        self._metadata = {"reproduction": name, "luce": version("luce")}
         self._points: dict[str, Any] = {}
         if self.path is not None:
             check_target(self.path)
@@ -35,22 +35,22 @@ class Checkpoint:
         return self._points.get(_key(settings))
 
     def put(self, settings: Mapping[str, Any], result: Any) -> None:
-        """Store the result of a point; it must be what JSON can hold."""
+        """Store the result of a point, which must be serializable as JSON."""
         self._points[_key(settings)] = result
         if self.path is not None:
             with replacing(self.path) as partial:
-                partial.write_text(json.dumps(self._about | {"points": self._points}), encoding="utf-8")
+                partial.write_text(json.dumps(self._metadata | {"points": self._points}), encoding="utf-8")
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            about, points = {key: found[key] for key in self._about}, dict(found["points"])
+            content = json.loads(path.read_text(encoding="utf-8"))
+            metadata, points = {key: content[key] for key in self._metadata}, dict(content["points"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"{path} does not hold the points of a reproduction; give another file: {error!r}"
+                f"{path} does not hold the results of a reproduction; give another file: {error!r}"
             ) from error
-        if about != self._about:
-            raise DataError(f"{path} holds the points of {about}, and this is {self._about}; give another file.")
+        if metadata != self._metadata:
+            raise DataError(f"{path} holds the results of {metadata}, and this is {self._metadata}; give another file.")
         return points
 
 

@@ -1,4 +1,4 @@
-"""The public names of `luce`, `luce.aggregation` and `luce.torch` as a reference, described by their own docstrings."""
+"""The API reference: the names of `luce.__all__` and `luce.torch.__all__`, with their docstrings."""
 
 import inspect
 import re
@@ -6,7 +6,7 @@ from importlib import import_module
 
 import luce
 
-ROOMS = {
+SECTIONS = {
     "Data": ("luce.data", "luce.data.extreme"),
     "Rankers": ("luce.rankers", "luce.rankers.importance", "luce.rankers.trees.machines"),
     "Objectives": ("luce.objectives", "luce.objectives.log_prob", "luce.objectives.gbdt_bridge"),
@@ -15,20 +15,20 @@ ROOMS = {
     "Rankings without features": ("luce.aggregation",),
     "Errors": ("luce.errors",),
 }
-"""Headings of the page and the homes whose names stand under each; homes not named here come at the end."""
+"""The headings of the page and the modules whose names are under each; other modules come at the end."""
 
 SECTION = re.compile(r"(Args|Parameters|Attributes|Returns|Raises)\b[^:]*:$")
 """The heading of a list of names in a docstring."""
 FOREIGN = ("BaseEstimator", "Exception", "Warning", "Distribution", "tuple")
-"""Classes of other packages, whose members are not shown with those of ours."""
+"""Classes of other packages, whose members are not documented."""
 
 
-def name_sections() -> str:
-    """A section for each room, in it each public name."""
-    placed = {home for homes in ROOMS.values() for home in homes}
-    rooms = ROOMS | {"More": tuple(home for home in luce._HOMES if home not in placed)}
+def reference_sections() -> str:
+    """A section for each group of modules, with an entry for each public name."""
+    placed = {home for homes in SECTIONS.values() for home in homes}
+    sections = SECTIONS | {"More": tuple(home for home in luce._HOMES if home not in placed)}
     parts = []
-    for title, homes in rooms.items():
+    for title, homes in sections.items():
         names = [f"luce.{name}" for home in homes for name in luce._HOMES.get(home, ())]
         if "luce.aggregation" in homes:
             own = import_module("luce.aggregation").__all__
@@ -39,7 +39,7 @@ def name_sections() -> str:
 
 
 def entry(name: str) -> str:
-    """A public name: a class with its own methods, a function, or a table, whose entries have pages of their own."""
+    """The entry of a class with its methods, a function, or a table, whose records have pages of their own."""
     home, _, last = name.rpartition(".")
     value = getattr(import_module(home), last)
     if inspect.isclass(value):
@@ -47,9 +47,8 @@ def entry(name: str) -> str:
     elif callable(value):
         described = f".. autofunction:: {name}"
     else:
-        described = (
-            f".. data:: {name}\n\n   A table of {len(value)} records by name; `facts()` of a record tells all of it."
-        )
+        described = f".. data:: {name}\n\n"
+        described += f"   A table of {len(value)} records by name; `facts()` gives the properties of a record."
     return f"### {last}\n\n```{{eval-rst}}\n{described}\n```"
 
 

@@ -1,4 +1,4 @@
-"""Small pictures as SVG in the page: real text, and colours that the style sheet owns, for light and for dark."""
+"""Small inline SVG plots: real text, and colors from the style sheet, for the light and the dark theme."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Frame(NamedTuple):
-    """The room of a chart in its picture, and the ranges of the data that fill it."""
+    """The area of a chart in its picture, and the ranges of the data."""
 
     left: float
     top: float
@@ -26,18 +26,18 @@ class Frame(NamedTuple):
 
 
 def svg(width: float, height: float, description: str, parts: Iterable[str]) -> str:
-    """A picture in units of about a pixel; `description` is read where it cannot be seen."""
+    """A picture in units of about a pixel; `description` is its text for screen readers."""
     inside = "".join(parts)
     return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(description)}">{inside}</svg>'
 
 
 def figure(pictures: Iterable[str], caption: str) -> str:
-    """Pictures side by side, one below the other on a phone, with a caption; one line, so that Markdown leaves it."""
+    """Pictures side by side, stacked on a phone, with a caption; on one line, so that Markdown does not change it."""
     return f'<figure class="drawn"><div>{"".join(pictures)}</div><figcaption>{caption}</figcaption></figure>'
 
 
-def text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(words)}</text>'
+def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(content)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str = "rule") -> str:
@@ -53,13 +53,13 @@ def path(points: Sequence[tuple[float, float]], kind: str, closed: bool = False)
     return f'<path d="M{steps}{"Z" if closed else ""}" class="{kind}"/>'
 
 
-def round_steps(low: float, high: float, about: int = 4) -> list[float]:
-    """Round numbers between two others, for the ticks of an axis.
+def ticks_between(low: float, high: float, count: int = 4) -> list[float]:
+    """About `count` round numbers between two values, for the ticks of an axis.
 
-    >>> round_steps(-0.3, 0.85)
+    >>> ticks_between(-0.3, 0.85)
     [-0.25, 0.0, 0.25, 0.5, 0.75]
     """
-    rough = (high - low) / about
+    rough = (high - low) / count
     size = 10 ** math.floor(math.log10(rough))
     step = next(factor * size for factor in (1, 2, 2.5, 5, 10) if factor * size >= 0.85 * rough)
     first = math.ceil(low / step - 1e-9)
@@ -67,7 +67,7 @@ def round_steps(low: float, high: float, about: int = 4) -> list[float]:
 
 
 def number(value: float) -> str:
-    """A number for a tick, with a true minus.
+    """A number as a tick label, with a minus sign.
 
     >>> number(-0.5)
     '−0.5'
@@ -76,7 +76,7 @@ def number(value: float) -> str:
 
 
 def axes(frame: Frame, x_ticks: Sequence[float], y_ticks: Sequence[float], x_title: str) -> list[str]:
-    """Rules across at the ticks, numbers beside and below them, and what goes to the right."""
+    """Horizontal rules at the ticks, tick labels, and the title of the x axis."""
     parts = []
     for tick in y_ticks:
         height = frame.y(tick)

@@ -1,0 +1,50 @@
+"""The plot of a metric: its value for a list of ten items by the position of the only relevant one."""
+
+import numpy as np
+
+from generators.drawing import Frame, axes, figure, path, svg, text, ticks_between
+from luce.metrics import METRICS, measure
+
+LENGTH, CUTOFF = 10, 5
+
+
+def metric_plot(name: str) -> str:
+    """Dots for the metric without a cutoff, and squares with one, if it takes one."""
+    full = values_by_position(name)
+    cut = values_by_position(f"{name}@{CUTOFF}") if METRICS[name].takes_cutoff else None
+    top, bottom = max(full.max(), 0 if cut is None else cut.max()), min(full.min(), 0)
+    frame = Frame(46, 30, 330, 170, (0.5, LENGTH + 0.5), (bottom, top * 1.05))
+    ticks = range(1, LENGTH + 1)
+    parts = axes(frame, ticks, ticks_between(bottom, top * 1.05), "position of the relevant item")
+    dots = [(frame.x(position), frame.y(value)) for position, value in zip(ticks, full, strict=True)]
+    parts.append(path(dots, "thread"))
+    parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" class="dot"/>' for x, y in dots]
+    parts += [*_legend(46, "dot", name)]
+    if cut is not None:
+        marks = [(frame.x(position), frame.y(value)) for position, value in zip(ticks, cut, strict=True)]
+        parts += [_square(x, y) for x, y in marks]
+        parts += [*_legend(190, "square", f"{name}@{CUTOFF}")]
+    values = ", ".join(f"{position}: {value:.3g}" for position, value in zip(ticks, full, strict=True))
+    plot = svg(340, 210, f"{name} by the position of the relevant item. {values}.", parts)
+    caption = (
+        f"{name} of a list of ten items, one with grade 1 and the others with grade 0, by the position of that one."
+    )
+    return figure([plot], caption)
+
+
+def values_by_position(name: str) -> np.ndarray:
+    """The metric of ten lists: in the first the relevant item is first, in the last it is last."""
+    labels = np.eye(LENGTH).ravel()
+    scores = np.tile(-np.arange(LENGTH, dtype=float), LENGTH)
+    options = {"max_grade": 1} if "max_grade" in METRICS[name.partition("@")[0]].options else {}
+    return measure(scores, labels, np.arange(LENGTH + 1) * LENGTH, name, **options)[name]
+
+
+def _square(x: float, y: float) -> str:
+    return f'<rect x="{x - 6:.1f}" y="{y - 6:.1f}" width="12" height="12" class="square"/>'
+
+
+def _legend(x: float, kind: str, name: str) -> list[str]:
+    """An entry of the legend above the chart."""
+    mark = f'<circle cx="{x}" cy="12" r="4" class="dot"/>' if kind == "dot" else _square(x, 12)
+    return [mark, text(x + 12, 16, name)]
