@@ -11,7 +11,8 @@ import luce
 from luce.rankers import RANKERS
 
 ROOT = Path(__file__).parent.parent
-CODE = [file for folder in ("src", "papers", "benchmarks", "examples") for file in sorted((ROOT / folder).rglob("*.py"))]
+FOLDERS = ("src", "papers", "benchmarks", "examples")
+CODE = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py"))]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SYNONYM = {
     "ALONE": "SINGLE_MACHINE",
