@@ -198,7 +198,7 @@ def show_exact_variances() -> bool:
 
 
 def show_variances() -> None:
-    names = tuple(PRINTED)
+    names = tuple(PUBLISHED)
     print("\nvariance of one sample, summed over the items of a list, mean of 20 lists of 120 items")
     print(f"{'spread':>6}" + "".join(f"{name:>27}" for name in names))
     for spread in (0, 1, 3):

@@ -23,7 +23,7 @@ TOOLS = ("mpmath", "pytest", "pytest-xdist", "pandas", "polars")  # those of the
 PACKAGES = [*EXTRAS["trees"], *EXTRAS["report"], *EXTRAS["tune"], *(p for p in EXTRAS["dev"] if p.startswith(TOOLS))]
 WITHOUT_TORCH = [
     *("tests/data", "tests/kernels", "tests/metrics", "tests/objectives", "tests/policy", "tests/test_newton.py"),
-    *("tests/test_base.py", "tests/test_coordinate_ascent.py", "tests/test_optimisers.py"),
+    *("tests/test_base.py", "tests/test_coordinate_ascent.py", "tests/test_optimizers.py"),
     *(f"tests/rankers/test_{part}.py" for part in ("linear", "items", "item_prediction", "item_uncertainty")),
 ]
 TRIAL = r"""
