@@ -24,7 +24,7 @@ PACKAGES = [*EXTRAS["trees"], *EXTRAS["report"], *EXTRAS["tune"], *(p for p in E
 WITHOUT_TORCH = [
     *("tests/data", "tests/kernels", "tests/metrics", "tests/objectives", "tests/policy", "tests/test_newton.py"),
     *("tests/test_base.py", "tests/test_coordinate_ascent.py", "tests/test_optimizers.py"),
-    *(f"tests/rankers/test_{part}.py" for part in ("linear", "items", "item_prediction", "item_uncertainty")),
+    *(f"tests/rankers/test_{part}.py" for part in ("linear",)),
 ]
 TRIAL = r"""
 import luce

@@ -40,8 +40,11 @@ MODULES = {name_of(file).removesuffix(".__init__") for file in FILES}
 
 
 def imported_modules(file: Path) -> Iterator[str]:
-    """The modules that a file imports anywhere, also inside functions and for type checkers."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    """The modules that a file imports anywhere, also inside functions; not those for type checkers alone."""
+    tree = ast.parse(file.read_text())
+    checks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    typing_only = {id(inner) for node in checks for inner in ast.walk(node)}
+    for node in (node for node in ast.walk(tree) if id(node) not in typing_only):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -116,6 +119,10 @@ def test_import_loads_nothing_heavy():
 def test_data_and_metrics_do_without_scikit_learn():
     code = "import sys, luce; luce.evaluate, luce.read, luce.objective; print('sklearn' in sys.modules)"
     assert run(code) == "False"
+
+
+def test_objectives_do_without_pytorch():
+    assert run("import sys, luce; luce.objective('pl-rank-2'); print('torch' in sys.modules)") == "False"
 
 
 def test_public_names_are_the_same_for_type_checkers_and_at_run_time():

@@ -49,7 +49,7 @@ def evaluate(
 
     Example: luce evaluate labels.luce tagged.txt --metrics precision@5,psp@5
     """
-    import luce
+    from luce.metrics import evaluate as evaluate_scores
     from luce.rankers import Ranker
 
     if len(files) < 2:
@@ -71,7 +71,7 @@ def evaluate(
             continue
         scores, dataset, grade = scored(source, ranker, datasets[features])
         highest = grade if max_grade is None else max_grade
-        results[str(source)] = luce.evaluate(scores, dataset, metrics or LIST_METRICS, max_grade=highest, **settings)
+        results[str(source)] = evaluate_scores(scores, dataset, metrics or LIST_METRICS, max_grade=highest, **settings)
         shown[str(source)] = scores, dataset
     if report is not None:
         _write_page(report, results, shown, data)

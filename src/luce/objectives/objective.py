@@ -1,6 +1,8 @@
 """The record of an objective: one contract, scores and what was observed in, loss and gradient out."""
 
+import importlib
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -249,12 +251,11 @@ class Objective:
         }
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled, an objective of the table is its name and options, so that rankers go to other processes."""
-        from luce.objectives import OBJECTIVES
-
-        if getattr(OBJECTIVES.get(self.name), "compute", None) is not self.compute:
+        """Pickled, an objective of the table is its place and its options, so that rankers go to other processes."""
+        module, name = self.compute.__module__, self.compute.__name__
+        if getattr(getattr(sys.modules[module], name, None), "compute", None) is not self.compute:
             return super().__reduce_ex__(protocol)
-        return _of_table, (self.name, self._changed)
+        return _from_module, (module, name, self._changed)
 
     @property
     def _changed(self) -> dict[str, Any]:
@@ -283,10 +284,9 @@ def _not_finite(scores: Floats) -> NumericalError:
     return NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
 
 
-def _of_table(name: str, options: dict[str, Any]) -> Objective:
-    from luce.objectives import objective
-
-    return objective(name, **options)
+def _from_module(module: str, name: str, options: dict[str, Any]) -> Objective:
+    found: Objective = getattr(importlib.import_module(module), name)
+    return found.with_options(**options)
 
 
 def record(
