@@ -100,10 +100,9 @@ def result_files() -> dict[str, bytes]:
 def read_result(path: Path) -> None:
     from luce.experiments.cache import ResultCache
 
-    with tempfile.TemporaryDirectory() as folder:
-        cache = ResultCache(Path(folder))
-        shutil.copy(path, cache.path(KEY))
-        result = cache.load(KEY, LISTS.n_rows)
+    cache = ResultCache(path.parent)
+    shutil.copyfile(path, cache.path(KEY))
+    result = cache.load(KEY, LISTS.n_rows)
     _check_scores(result.scores)
     if result.importance is not None:
         result.importance.table().to_pylist()
