@@ -72,7 +72,7 @@ def check_groups(metric: Metric, groups: Integers | None) -> None:
     """An error where the metric needs groups and there are none."""
     if metric.needs_groups and groups is None:
         raise DataError(
-            f"{metric.name} needs the group of each item, and the data have none: give groups= to Dataset or "
+            f"{metric} needs the group of each item, and the data have none: give groups= to Dataset or "
             "from_arrays, or name their column when reading a table, group='seller' (--read group=seller)."
         )
 
