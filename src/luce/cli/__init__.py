@@ -60,9 +60,9 @@ for name, function in COMMANDS.items():
 
 def _version(wanted: bool) -> None:
     if wanted:
-        import luce
+        from importlib.metadata import version
 
-        typer.echo(luce.__version__)
+        typer.echo(version("luce"))
         raise typer.Exit
 
 
