@@ -1,6 +1,7 @@
 """Files: every format of the table gives back what was written, and says clearly what is wrong."""
 
 import gzip
+import os
 import threading
 
 import numpy as np
@@ -305,3 +306,17 @@ def test_a_parquet_file_whose_columns_differ_in_length_is_refused(tmp_path):
     path.write_bytes(counts.join([start, pages[0] + b"\x15\x06\x15\x00\x15\x06" + pages[1], *pages[2:]]))
     with pytest.raises(DataError, match=r"a.parquet is damaged: it says that it has 4 rows; 'label' have another"):
         read(path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="pipes have no names here")
+def test_a_pipe_is_read_and_is_not_empty():
+    reading, writing = os.pipe()
+    os.write(writing, b"1 qid:1 1:2\n0 qid:1 1:3\n")
+    os.close(writing)
+    calls = []
+    try:
+        data = read(f"/dev/fd/{reading}", format="letor", progress=lambda done, total: calls.append((done, total)))
+    finally:
+        os.close(reading)
+    assert data.labels.tolist() == [1, 0]
+    assert calls == [(0, 0)]

@@ -91,10 +91,10 @@ def arrow_ids(name: str, given: Any) -> pa.Array:
         raise DataError(f"{name} must be integers or strings. Got {ids.type}: {error}") from error
 
 
-def whole_number_ids(ids: pa.Array) -> pa.Array:
+def integer_ids(ids: pa.Array) -> pa.Array:
     """Ids from text as integers where every one is written as an integer is ('7', not '07'), else the strings they are.
 
-    >>> whole_number_ids(pa.array(["7", "12"])).type, whole_number_ids(pa.array(["07", "12"])).type
+    >>> integer_ids(pa.array(["7", "12"])).type, integer_ids(pa.array(["07", "12"])).type
     (DataType(int64), DataType(large_string))
     """
     text = ids.cast(pa.large_string())

@@ -27,7 +27,7 @@ from luce.data.columns import (
     features_hint,
     is_number,
 )
-from luce.data.grouping import whole_number_ids
+from luce.data.grouping import integer_ids
 from luce.data.ragged import Dataset
 from luce.data.streams import InputStream, check_utf8, open_to_write, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of, validated
@@ -56,12 +56,12 @@ def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) ->
         if empty >= 0:
             raise DataError(f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query.")
         at = table.schema.get_field_index(chosen.query)
-        table = table.set_column(at, chosen.query, whole_number_ids(ids))
+        table = table.set_column(at, chosen.query, integer_ids(ids))
         if chosen.group is not None:
             groups = table.column(chosen.group).combine_chunks()
             groups = pc.if_else(pc.equal(groups, ""), None, groups)
             at = table.schema.get_field_index(chosen.group)
-            table = table.set_column(at, chosen.group, whole_number_ids(groups))
+            table = table.set_column(at, chosen.group, integer_ids(groups))
         return dataset_of(_with_rows(table_of(str(path), table)), chosen)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luce.arrays import Floats, Integers, check_rows, list_of_row
-from luce.data.grouping import group_rows, whole_number_ids
+from luce.data.grouping import group_rows, integer_ids
 from luce.data.ragged import Dataset
 from luce.data.streams import InputStream, open_to_write, text_pieces
 from luce.errors import DataError, LuceWarning, OptionError
@@ -43,7 +43,7 @@ def read_qrels(path: FilePath) -> Dataset:
         features=np.empty((len(grades), 0), dtype=np.float32),
         labels=grades[order],
         offsets=grouping.offsets,
-        query_ids=whole_number_ids(grouping.query_ids),
+        query_ids=integer_ids(grouping.query_ids),
         document_ids=documents,
     )
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.arrays import Floats, Integers, offsets_of_sizes, rows_of_lists
-from luce.data.grouping import whole_number_ids
+from luce.data.grouping import integer_ids
 from luce.data.letor.entries import scatter
 from luce.data.letor.piece import ParsedPiece, SparseRows
 from luce.errors import DataError
@@ -39,7 +39,7 @@ def row_layout(pieces: Sequence[ParsedPiece]) -> RowLayout:
     lists, ids = encoded.indices.to_numpy(), encoded.dictionary
     sizes = np.concatenate([piece.run_sizes for piece in pieces])
     offsets = offsets_of_sizes(np.bincount(lists, weights=sizes))
-    query_ids = None if len(ids) == 1 and ids[0].as_py() == "" else whole_number_ids(ids)
+    query_ids = None if len(ids) == 1 and ids[0].as_py() == "" else integer_ids(ids)
     if np.all(lists[1:] >= lists[:-1]):
         return RowLayout(offsets, query_ids)
     runs = np.argsort(lists, kind="stable")
