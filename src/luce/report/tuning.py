@@ -85,7 +85,7 @@ def _rounds(tuned: Tuned) -> str:
         )
     rounds = count(tuned.best.mean_iteration, ranker.round_name)
     best = ", ".join(f"{iteration:,}" for iteration in tuned.best.best_iterations)
-    return f"The model was fitted on all of the data in {rounds}: the mean of what was best on the folds, {best}."
+    return f"The model was fitted on all of the data in {rounds}: the mean of the best iterations of the folds, {best}."
 
 
 def _cell(value: Any) -> str:
