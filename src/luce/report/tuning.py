@@ -84,7 +84,7 @@ def _rounds(tuned: Tuned) -> str:
         return f"The model was stopped by the validation data: {best} is its best."
     rounds = count(tuned.best.mean_iteration, ranker.iteration_name)
     best = ", ".join(f"{iteration:,}" for iteration in tuned.best.best_iterations)
-    return f"The model was fitted on all of the data in {rounds}: the mean of what was best on the folds, {best}."
+    return f"The model was fitted on all of the data in {rounds}: the mean of the best iterations of the folds, {best}."
 
 
 def _cell(value: Any) -> str:
