@@ -6,7 +6,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from generators.placeholders import fill_placeholders
-from generators.reference import as_rst
 
 import luce
 
@@ -15,7 +14,7 @@ author = "The Luce authors"
 copyright = author
 release = version = luce.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["generators", "_static"]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!luce\.).*")]  # types of other packages are not resolved
@@ -28,7 +27,15 @@ smartquotes = False  # options such as --read keep their two dashes
 default_role = "code"
 toc_object_entries = False
 
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+
 autodoc_member_order = "bysource"
+# Metadata routing of scikit-learn, whose docstrings refer to its own pages.
+autodoc_default_options = {
+    "exclude-members": "get_metadata_routing, set_fit_request, set_predict_request, "
+    "set_predict_proba_request, set_score_request"
+}
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 python_maximum_signature_line_length = 90
@@ -50,6 +57,5 @@ html_theme_options = {
 
 
 def setup(app):
-    """Replace the placeholders of the pages as they are read; convert docstrings to reStructuredText."""
+    """Replace the placeholders of the pages as they are read."""
     app.connect("source-read", lambda app, name, source: source.__setitem__(0, fill_placeholders(source[0])))
-    app.connect("autodoc-process-docstring", as_rst, priority=400)

@@ -1,7 +1,6 @@
 """The API reference: the names of `luce.__all__` and `luce.torch.__all__`, with their docstrings."""
 
 import inspect
-import re
 from importlib import import_module
 
 import luce
@@ -17,8 +16,6 @@ SECTIONS = {
 }
 """The headings of the page and the modules whose names are under each; other modules come at the end."""
 
-SECTION = re.compile(r"(Args|Parameters|Attributes|Returns|Raises)\b[^:]*:$")
-"""The heading of a list of names in a docstring."""
 FOREIGN = ("BaseEstimator", "Exception", "Warning", "Distribution", "tuple")
 """Classes of other packages, whose members are not documented."""
 
@@ -50,35 +47,3 @@ def entry(name: str) -> str:
         described = f".. data:: {name}\n\n"
         described += f"   A table of {len(value)} records by name; `facts()` gives the properties of a record."
     return f"### {last}\n\n```{{eval-rst}}\n{described}\n```"
-
-
-def as_rst(app: object, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
-    """Docstrings are plain text with `code` in back quotes; here they become reStructuredText.
-
-    What that would read as marks is escaped, and a section such as "Attributes:" becomes a list of its names.
-    """
-    result: list[str] = []
-    indent = None  # of the entries of a section, while in one
-    for each in lines:
-        depth = len(each) - len(each.lstrip())
-        if SECTION.match(each):
-            result += ["", f"**{_escaped(each[:-1])}**", ""]
-            indent = 4
-        elif each.lstrip().startswith((">>>", "...")) or not each.strip():
-            result.append(each)
-        elif indent is None or depth < indent:
-            result.append(_escaped(each))
-            indent = None
-        elif depth == indent:
-            term, colon, rest = each.strip().partition(": ")
-            result.append(f"- **{_escaped(term.rstrip(':'))}**: {_escaped(rest)}" if colon else f"- {_escaped(term)}")
-        else:
-            result.append(f"  {_escaped(each.strip())}")
-    lines[:] = result
-
-
-def _escaped(text: str) -> str:
-    parts = re.split(r"(`[^`]+`)", text)
-    return "".join(
-        f"`{part}`" if part.startswith("`") else re.sub(r"([*|_@\\])", r"\\\1", part) for part in parts if part
-    )
