@@ -42,10 +42,10 @@ def rows_of(path: Path) -> list[list[str]]:
 
 def fitted(rankings: Rankings, *arguments: Any, **settings: Any) -> PlackettLuce:
     """A fit, its warnings printed."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = PlackettLuce(*arguments, **settings).fit(rankings)
-    for warning in told:
+    for warning in caught:
         print(f"    warned: {warning.message}")
     return model
 

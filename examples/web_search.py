@@ -46,7 +46,7 @@ page = write_report(
     title="Web search: which ranker?",
     summary=f"On {test.n_lists} unseen queries, {max(means, key=means.__getitem__)} has the highest NDCG@10.",
     command="python examples/web_search.py",
-    dataset=comparison.judged,
+    dataset=comparison.test_data,
     results=comparison.results,
     comparisons=comparison.tests,
     costs=comparison.costs,

@@ -112,9 +112,7 @@ class Trainer:
             "n_jobs": 1,
             "validation_score": lambda _: None,
         }
-        self.learner = NetworkLearner(
-            self.network, objective, data.train_features, data.train, validation_score=lambda _: None, **settings
-        )
+        self.learner = NetworkLearner(self.network, objective, data.train_features, data.train, **settings)
         self.lists = np.flatnonzero(objective.has_signal(data.train.labels, data.train.offsets))
         rows = data.train.rows(self.lists[0])
         objective.value_and_gradient(np.zeros(rows.stop - rows.start), data.train.labels[rows], n_jobs=1)  # compiles

@@ -15,7 +15,7 @@ import pytest
 import luce
 from luce.data.synthetic import web_search
 from luce.experiments.tuning import tune
-from luce.objectives.ranges import Range
+from luce.options import Range
 
 LISTS = web_search(40, n_features=6, mean_length=14, seed=3).dataset
 

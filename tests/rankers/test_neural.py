@@ -111,7 +111,7 @@ def test_history_early_stopping_and_the_best_epoch(data):
 
 
 def test_progress_inside_an_epoch(data, monkeypatch):
-    monkeypatch.setattr("luce.optimizers.gradient_descent.PULSE", 0.0)
+    monkeypatch.setattr("luce.optimizers.gradient_descent.PROGRESS_INTERVAL", 0.0)
     seen = []
     quick(epochs=2, batch_size=20).fit(data["train"], callback=seen.append)
     assert [round(record["iteration"], 2) for record in seen] == [0.33, 0.67, 1, 1.33, 1.67, 2]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from luce.errors import OptionError
-from luce.report.curves import LearningCurve, scale
+from luce.report.curves import RankerCurve, scale
 
 NAN, INF = math.nan, math.inf
 
@@ -63,7 +63,7 @@ def test_history_without_an_iteration_is_refused(page):
 @pytest.mark.parametrize("metric, sign", [("ndcg@10", 1), ("arp", -1)])
 def test_the_scale_of_small_pictures_holds_the_best_of_each(metric, sign):
     iterations, steps = np.arange(40.0), np.log1p(np.arange(40.0))
-    rows = [LearningCurve(name, metric, iterations, sign * factor * steps, 39) for name, factor in (("a", 1), ("b", 2))]
+    rows = [RankerCurve(name, metric, iterations, sign * factor * steps, 39) for name, factor in (("a", 1), ("b", 2))]
     low, high = scale(rows)
     for row in rows:
         assert low < row.values[row.best] < high, "the last is the best"

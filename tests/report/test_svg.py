@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from luce.report.curves import LearningCurve, curves
+from luce.report.curves import RankerCurve, curves
 from luce.report.data_card import bars, histogram
 from luce.report.results import Whisker, whiskers
 from luce.report.svg import picture
 
 
 def curve(values, best):
-    (made,) = curves("b", [LearningCurve("ranker", "loss", np.arange(float(len(values))), values, best)])
+    (made,) = curves("b", [RankerCurve("ranker", "loss", np.arange(float(len(values))), values, best)])
     return made
 
 

@@ -27,7 +27,7 @@ _ORDERS = re.compile(r"([0-9]{1,16}):((?:[0-9]{1,9}|\{[0-9]{1,9}(?:,[0-9]{1,9})*
 _LEVEL = re.compile(r"\{[0-9,]*\}|[0-9]+")
 
 
-class Order(NamedTuple):
+class PrefLibOrder(NamedTuple):
     """One line of votes: how many, and the levels of alternatives, numbered from 1."""
 
     line: int
@@ -68,9 +68,9 @@ def arrays_from_preflib(path: str | os.PathLike[str], unlisted: str) -> tuple[Ra
     return arrays, np.array([float(order.votes) for order in orders])
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Order]]:
+def _read(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[PrefLibOrder]]:
     header: dict[str, str] = {}
-    orders: list[Order] = []
+    orders: list[PrefLibOrder] = []
     for number, line in _lines(path):
         if line.startswith("#"):
             found = _HEADER.match(line)
@@ -102,13 +102,13 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
                 raise DataError(f"{path}, line {number}: it is not UTF-8. Got {line[:60]!r}.") from None
 
 
-def _order(path: str | os.PathLike[str], number: int, line: str) -> Order:
+def _order(path: str | os.PathLike[str], number: int, line: str) -> PrefLibOrder:
     text = "".join(line.split())
     votes, _, order = text.partition(":")
     if not _ORDERS.fullmatch(text):
         raise DataError(f"{path}, line {number}: expected votes like `12: 3,1,{{2,5}},4`. Got {line[:80]!r}.")
     levels = [[int(alternative) for alternative in level.strip("{}").split(",")] for level in _LEVEL.findall(order)]
-    return Order(number, int(votes), levels)
+    return PrefLibOrder(number, int(votes), levels)
 
 
 def _header_count(path: str | os.PathLike[str], header: dict[str, str], key: str) -> int:
@@ -132,7 +132,7 @@ def _names(path: str | os.PathLike[str], header: dict[str, str], n_alternatives:
         raise DataError(f"{path}: {error}") from None
 
 
-def _check_header(path: str | os.PathLike[str], header: dict[str, str], orders: list[Order]) -> None:
+def _check_header(path: str | os.PathLike[str], header: dict[str, str], orders: list[PrefLibOrder]) -> None:
     kind = header.get("DATA TYPE")
     if kind not in KINDS:
         raise DataError(f"{path}: its data type must be one of {', '.join(KINDS)}. Got {kind!r}.")
@@ -148,7 +148,7 @@ def _check_header(path: str | os.PathLike[str], header: dict[str, str], orders: 
         raise _mismatch(path, "NUMBER UNIQUE ORDERS", said, f"there are {len(orders):,} lines of votes")
 
 
-def _check_order(path: str | os.PathLike[str], order: Order, kind: str, n_alternatives: int) -> None:
+def _check_order(path: str | os.PathLike[str], order: PrefLibOrder, kind: str, n_alternatives: int) -> None:
     items = order.alternatives
     fault = ""
     if not order.votes:

@@ -63,7 +63,7 @@ def _importance(ranker: Any) -> Importance | None:
         found: Importance = ranker.importance()
         return found
     if isinstance(ranker, LinearRanker) and ranker.coef_.ndim == 1:
-        return Importance("size of the weight", ranker._names, np.abs(ranker.coef_))
+        return Importance("size of the weight", ranker.transformed_feature_names, np.abs(ranker.coef_))
     return None
 
 

@@ -241,7 +241,7 @@ def _description(scorer: CrossValidation, space: Mapping[str, Range | Choice]) -
     return {
         **{name: value for name, value in params.items() if name not in space},
         "objective": {"name": objective.name, **options},
-        "ranges": {name: str(tried) for name, tried in space.items()},
+        "ranges": {name: str(candidates) for name, candidates in space.items()},
         "first trial": {name: text_of(value_of(ranker, name)) for name in space},
         "folds": scorer.n_folds if validation is None else None,
         "seed": scorer.seed,
@@ -254,7 +254,7 @@ def _check(
     ranker: Ranker, data: Any, validation: Any, folds: int, trials: int, minutes: float | None, seed: int
 ) -> None:
     """Every argument, before any work."""
-    kind = Dataset if ranker.takes == "lists" else TaggedData
+    kind = Dataset if isinstance(ranker, Ranker) else TaggedData
     for name, given in {"data": data, "validation": data if validation is None else validation}.items():
         if not isinstance(given, kind):
             raise OptionError(f"The {name} to tune a {ranker.kind} ranker on must be a {kind.__name__}. Got {given!r}.")

@@ -16,12 +16,12 @@ def space_of(
 
     >>> from luce.rankers import TreeRanker
     >>> space = space_of(TreeRanker(), {"num_leaves": Range(4, 16)}, ["reg_lambda", "subsample", "colsample_bytree"])
-    >>> {name: str(tried) for name, tried in space.items()}
+    >>> {name: str(candidates) for name, candidates in space.items()}
     {'num_leaves': '4 to 16', 'min_child_samples': '1 to 200, log scale', 'learning_rate': '0.02 to 0.3, log scale'}
     """
     settings = [name for name in ranker.get_params(deep=False) if name not in ("objective", "metric", "n_jobs")]
     known, fixed = {*settings, *ranker.get_objective().option_specs}, set(fixed)
-    wanted = {name: _checked(ranker, name, tried) for name, tried in (vary or {}).items() if name in known}
+    wanted = {name: _checked(ranker, name, candidates) for name, candidates in (vary or {}).items() if name in known}
     for name in [*(vary or {}), *fixed]:
         if name not in known:
             raise unknown_name(
@@ -29,41 +29,41 @@ def space_of(
             )
         if name in fixed and name in wanted:
             raise OptionError(f"{name} cannot be both varied and fixed.")
-    space = {name: tried for name, tried in (search_space(ranker) | wanted).items() if name not in fixed}
+    space = {name: candidates for name, candidates in (search_space(ranker) | wanted).items() if name not in fixed}
     if not space:
         raise OptionError(
             f"Nothing of {ranker!r} is varied: give a range, such as vary={{'reg_lambda': Range(0.1, 10.0)}}."
         )
-    for name, tried in space.items():
-        for end in tried.ends:
+    for name, candidates in space.items():
+        for end in candidates.ends:
             with_settings(ranker, {name: end}).check_params()
     return space
 
 
-def _checked(ranker: Ranker, name: str, tried: Range | Choice) -> Range | Choice:
+def _checked(ranker: Ranker, name: str, candidates: Range | Choice) -> Range | Choice:
     """The range in the kind of number that the setting is, its ends in order."""
-    if not isinstance(tried, Range | Choice):
-        raise OptionError(f"To vary {name} takes a luce.Range or a luce.Choice. Got {tried!r}.")
-    if isinstance(tried, Choice):
-        if len(tried.values) < 2 or len({text_of(value) for value in tried.values}) < len(tried.values):
-            raise OptionError(f"To vary {name} takes at least two choices, each once. Got {tried}.")
-        return tried
-    if not tried.low < tried.high or (tried.log and not tried.low > 0):
-        above = " and, on a log scale, above 0" if tried.log else ""
-        raise OptionError(f"The range of {name} must go from a lower to a higher number{above}. Got {tried}.")
+    if not isinstance(candidates, Range | Choice):
+        raise OptionError(f"To vary {name} takes a luce.Range or a luce.Choice. Got {candidates!r}.")
+    if isinstance(candidates, Choice):
+        if len(candidates.values) < 2 or len({text_of(value) for value in candidates.values}) < len(candidates.values):
+            raise OptionError(f"To vary {name} takes at least two choices, each once. Got {candidates}.")
+        return candidates
+    if not candidates.low < candidates.high or (candidates.log and not candidates.low > 0):
+        above = " and, on a log scale, above 0" if candidates.log else ""
+        raise OptionError(f"The range of {name} must go from a lower to a higher number{above}. Got {candidates}.")
     if isinstance(value_of(ranker, name), float):
-        return Range(float(tried.low), float(tried.high), tried.log)
-    return tried
+        return Range(float(candidates.low), float(candidates.high), candidates.log)
+    return candidates
 
 
 def suggest(trial: Any, space: Mapping[str, Range | Choice]) -> dict[str, Any]:
     """The parameters of an Optuna trial; choices are suggested by their text, which any storage can hold."""
-    for name, tried in space.items():
-        if isinstance(tried, Choice):
-            trial.suggest_categorical(name, [text_of(value) for value in tried.values])
+    for name, candidates in space.items():
+        if isinstance(candidates, Choice):
+            trial.suggest_categorical(name, [text_of(value) for value in candidates.values])
         else:
-            number = trial.suggest_int if tried.is_integer else trial.suggest_float
-            number(name, tried.low, tried.high, log=tried.log)
+            number = trial.suggest_int if candidates.is_integer else trial.suggest_float
+            number(name, candidates.low, candidates.high, log=candidates.log)
     return params_of(space, trial.params)
 
 
@@ -74,9 +74,9 @@ def params_of(space: Mapping[str, Range | Choice], suggested: Mapping[str, Any])
     {'hidden_layer_sizes': (8, 4)}
     """
     texts = {
-        name: {text_of(value): value for value in tried.values}
-        for name, tried in space.items()
-        if isinstance(tried, Choice)
+        name: {text_of(value): value for value in candidates.values}
+        for name, candidates in space.items()
+        if isinstance(candidates, Choice)
     }
     return {name: texts[name][value] if name in texts else value for name, value in suggested.items() if name in space}
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from luce.rankers.items.likelihood import TIE_MODELS
 from luce.report.formatting import decimal, plain
 from luce.report.layout import page_of, repeat_section, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
@@ -25,10 +24,7 @@ def write_aggregation(
     sections = {
         "worths": {"rows": table, "pictures": [worths_picture(rated, model)]},
         "wins": {"pictures": [wins_picture(model, [row["item"] for row in rated[:SHOWN]])]},
-        "connectivity": {
-            "text": str(model.rankings_.connectivity(ties=model.ties in TIE_MODELS)),
-            "facts": _facts(model),
-        },
+        "connectivity": {"text": str(model.connectivity_), "facts": _facts(model)},
         "repeat": repeat_section(command, settings),
     }
     return write_page(path, page_of(title, summary, sections))

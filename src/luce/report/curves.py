@@ -21,7 +21,7 @@ DEEPEST = 20
 _STYLES = tuple(zip(SERIES, "os^D", ("-", "--", "-.", ":"), strict=True))
 
 
-class LearningCurve(NamedTuple):
+class RankerCurve(NamedTuple):
     """The loss or a metric of a ranker by iteration, and the index of the best."""
 
     ranker: str
@@ -46,7 +46,7 @@ def learning(report: Report) -> dict[str, Any] | None:
     return {"rows": rows, "metric": metric, "pictures": curves("learning", drawn), "small": True}
 
 
-def learning_curve(ranker: str, history: Sequence[Mapping[str, float]], metric: str) -> LearningCurve | None:
+def learning_curve(ranker: str, history: Sequence[Mapping[str, float]], metric: str) -> RankerCurve | None:
     """The validation metric of a history, or the loss where there is none; the first best value is the best.
 
     >>> steps = [{"iteration": i, "validation": v} for i, v in enumerate([0.2, 0.4, 0.4])]
@@ -57,7 +57,7 @@ def learning_curve(ranker: str, history: Sequence[Mapping[str, float]], metric: 
         values = _column(history, column)
         if np.isfinite(values).any():
             badness = np.where(np.isfinite(values), -values if upward else values, np.inf)
-            return LearningCurve(ranker, name, _column(history, "iteration"), values, int(np.argmin(badness)))
+            return RankerCurve(ranker, name, _column(history, "iteration"), values, int(np.argmin(badness)))
     return None
 
 
@@ -91,14 +91,14 @@ def _means(report: Report, ranker: str, name: str, places: Floats) -> Floats:
     return np.array(list(found.means.values()))
 
 
-def curves(name: str, rows: Sequence[LearningCurve]) -> list[Picture]:
+def curves(name: str, rows: Sequence[RankerCurve]) -> list[Picture]:
     """A small picture for each curve, the best iteration marked; on one scale where all are of the same metric."""
     same = len({row.metric for row in rows}) == 1 and rows[0].metric != "loss"
     limits = scale(rows) if same else None
     return [_curve(f"{name}-{place}", row, limits) for place, row in enumerate(rows)]
 
 
-def scale(rows: Sequence[LearningCurve]) -> tuple[float, float] | None:
+def scale(rows: Sequence[RankerCurve]) -> tuple[float, float] | None:
     """The ends of an axis for curves of one metric; None where all values are the same.
 
     It leaves out the worst tenth of each curve: the first steps say little and would flatten the rest.
@@ -109,7 +109,7 @@ def scale(rows: Sequence[LearningCurve]) -> tuple[float, float] | None:
     return (low - 0.06 * (high - low), high + 0.1 * (high - low)) if low < high else None
 
 
-def _curve(name: str, row: LearningCurve, limits: tuple[float, float] | None) -> Picture:
+def _curve(name: str, row: RankerCurve, limits: tuple[float, float] | None) -> Picture:
     finite = np.flatnonzero(np.isfinite(row.values))
     shown = np.union1d(finite[:: -(-len(finite) // POINTS)], [row.best, finite[-1]])
 

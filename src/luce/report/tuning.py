@@ -71,8 +71,13 @@ def summary_of(tuned: Tuned) -> str:
 def _chosen(tuned: Tuned) -> list[dict[str, str]]:
     first = tuned.trials[0].params
     return [
-        {"name": name, "tried": str(tried), "given": _cell(first[name]), "best": _cell(tuned.best.params[name])}
-        for name, tried in tuned.space.items()
+        {
+            "name": name,
+            "candidates": str(candidates),
+            "given": _cell(first[name]),
+            "best": _cell(tuned.best.params[name]),
+        }
+        for name, candidates in tuned.space.items()
     ]
 
 
@@ -128,11 +133,11 @@ def _limits(values: Any) -> tuple[float, float]:
 
 def slice_picture(tuned: Tuned, name: str) -> Picture:
     """The value of each complete trial by one of its settings, the best marked."""
-    tried = tuned.space[name]
+    candidates = tuned.space[name]
     complete = [trial for trial in tuned.trials if trial.state == "complete"]
     values = np.array([trial.value for trial in complete])
-    if isinstance(tried, Choice):
-        words = [text_of(value) for value in tried.values]
+    if isinstance(candidates, Choice):
+        words = [text_of(value) for value in candidates.values]
         places = np.array([words.index(text_of(trial.params[name])) for trial in complete], dtype=np.float64)
     else:
         places = np.array([trial.params[name] for trial in complete], dtype=np.float64)
@@ -142,23 +147,25 @@ def slice_picture(tuned: Tuned, name: str) -> Picture:
         axes = canvas.subplots()
         axes.plot(places, values, "o", color=MUTED, markersize=3.5)
         axes.plot(places[at], values[at], "o", color=INK, markersize=5.5)
-        if isinstance(tried, Choice):
+        if isinstance(candidates, Choice):
             axes.set_xticks(range(len(words)), [plain(word, 9) for word in words])
             axes.set_xlim(-0.5, len(words) - 0.5)
-        elif tried.log:
+        elif candidates.log:
             axes.set_xscale("log")
         axes.set_ylim(*_limits(values))
         small(axes, name)
-        if not isinstance(tried, Choice) and tried.log:
-            _plain_ticks(axes, tried)
+        if not isinstance(candidates, Choice) and candidates.log:
+            _plain_ticks(axes, candidates)
 
     caption = f"{tuned.metric} by {name}: best {decimal(values[at])} at {_cell(tuned.best.params[name])}."
     return picture(f"slice-{name}", caption, HEIGHT, draw, SMALL)
 
 
-def _plain_ticks(axes: Any, tried: Any) -> None:
+def _plain_ticks(axes: Any, candidates: Any) -> None:
     """The ends of a range and its middle, by ratio, in plain numbers."""
-    middle = float(np.sqrt(tried.low * tried.high))
-    middle = round(middle) if tried.is_integer else float(f"{middle:.1g}")
-    axes.set_xticks([tried.low, middle, tried.high], [number(each) for each in (tried.low, middle, tried.high)])
+    middle = float(np.sqrt(candidates.low * candidates.high))
+    middle = round(middle) if candidates.is_integer else float(f"{middle:.1g}")
+    axes.set_xticks(
+        [candidates.low, middle, candidates.high], [number(each) for each in (candidates.low, middle, candidates.high)]
+    )
     axes.minorticks_off()

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from luce.data import Dataset
 from luce.experiments.peers.peer import PeerRanker, ValidationCurve
-from luce.rankers.trees.engine import lightgbm
+from luce.rankers.trees.lightgbm_package import lightgbm
 from luce.threads import thread_count
 
 

@@ -49,7 +49,7 @@ class FittedTrees(Explainable):
     def nuisance_(self) -> dict[str, float]:
         return dict(zip(self.get_objective().nuisance, self._nuisance.tolist(), strict=True))
 
-    def _contributions(self, features: Any) -> tuple[Floats, float]:
+    def compute_contributions(self, features: Any) -> tuple[Floats, float]:
         deepest = max(tree.depth for tree in self.forest_.trees)
         if deepest > DEEPEST:
             raise OptionError(f"A tree that is {deepest:,} splits deep cannot be explained; {DEEPEST:,} can.")
@@ -87,7 +87,7 @@ class FittedTrees(Explainable):
         if kind not in ("gain", "split"):
             raise unknown_name("kind of importance", str(kind), ("gain", "split"))
         values = self._booster.feature_importance(importance_type=kind)
-        return Importance(kind, self._names, values.astype(np.float64))
+        return Importance(kind, self.transformed_feature_names, values.astype(np.float64))
 
     def to_lightgbm(self) -> Any:
         """The trees as a LightGBM model, which scores without Luce.

@@ -35,11 +35,17 @@ class Machines:
     within `timeout` seconds. Anyone who can reach the ports while the machines connect can join: use a network that
     you trust.
 
-    Parameters:
-        addresses: "host:port" of every machine, in the order of their ranks, as a sequence or with commas between.
-        rank: which of them this is, from 0.
-        timeout: seconds to wait for all to be there, and after which a machine that does not answer is given up.
+    Parameters
+    ----------
+    addresses : str or sequence of str
+        "host:port" of every machine, in the order of their ranks; as one string, separated by commas.
+    rank : int
+        Which of them this is, from 0.
+    timeout : float, default=60.0
+        Seconds to wait for all to connect, and after which a machine that does not answer is given up.
 
+    Examples
+    --------
     >>> with Machines("localhost:9000", rank=0) as machines:
     ...     machines.total(np.array([1.0, 2.0]))
     array([1., 2.])
