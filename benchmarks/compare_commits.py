@@ -2,8 +2,8 @@
 
 python benchmarks/compare_commits.py main~5 main objectives.py --quick
 
-Each commit is checked out into a temporary folder and runs its own version of the script with this interpreter, by
-turns, after a first run that compiles the kernels and is not counted. Lines that differ in nothing but their numbers
+Each commit is checked out into a temporary folder (a folder may be given instead of a commit) and runs its own version
+of the script with this interpreter, by turns, after a first run that compiles the kernels and is not counted. Lines that differ in nothing but their numbers
 are paired, in the order in which they appear. For every number the median of the repeats is shown at both commits; it
 is marked where the ranges of the repeats do not overlap and the medians differ by more than 5 %.
 """
@@ -31,6 +31,14 @@ class Pair(NamedTuple):
     line: str
     base: list[list[float]]
     head: list[list[float]]
+
+
+def checked_out(commit: str, folder: Path) -> Path:
+    """The folder with the files of a commit, or the folder that was given instead."""
+    if Path(commit).is_dir():
+        return Path(commit).resolve()
+    subprocess.run(["git", "worktree", "add", "--quiet", "--detach", folder, commit], check=True, cwd=ROOT)
+    return folder
 
 
 def run_script(folder: Path, script: str, arguments: list[str]) -> str:
@@ -99,19 +107,17 @@ def show(pair: Pair) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("base", help="the commit to compare with, such as main~1 or v0.1.0")
-    parser.add_argument("head", help="the commit in question")
+    parser.add_argument("base", help="the commit to compare with, such as main~1 or v0.1.0, or a folder")
+    parser.add_argument("head", help="the commit in question, or a folder")
     parser.add_argument("script", help="a script of benchmarks/, such as objectives.py")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     outputs: dict[str, list[str]] = {"base": [], "head": []}
     with tempfile.TemporaryDirectory() as scratch:
-        folders = {name: Path(scratch) / name for name in outputs}
+        folders = {name: checked_out(getattr(given, name), Path(scratch) / name) for name in outputs}
         try:
-            for name, folder in folders.items():
-                commit = getattr(given, name)
-                subprocess.run(["git", "worktree", "add", "--quiet", "--detach", folder, commit], check=True, cwd=ROOT)
+            for folder in folders.values():
                 run_script(folder, given.script, given.arguments)
             for repeat in range(given.repeats):
                 for name in sorted(outputs, reverse=bool(repeat % 2)):
@@ -119,7 +125,8 @@ def main() -> None:
                     print(f"repeat {repeat + 1} of {given.repeats}: {name} done", file=sys.stderr)
         finally:
             for folder in folders.values():
-                subprocess.run(["git", "worktree", "remove", "--force", folder], cwd=ROOT, stderr=subprocess.DEVNULL)
+                if folder.is_relative_to(scratch):
+                    subprocess.run(["git", "worktree", "remove", "--force", folder], check=True, cwd=ROOT)
     pairs = list(paired_lines(outputs["base"], outputs["head"]))
     print(f"{given.script} {' '.join(given.arguments)}: {given.base} → {given.head}, median of {given.repeats} repeats")
     marked = sum(map(show, pairs))
