@@ -3,9 +3,10 @@
 python benchmarks/compare_commits.py main~5 main objectives.py --quick
 
 Each commit is checked out into a temporary folder (a folder may be given instead of a commit) and runs its own version
-of the script with this interpreter, by turns, after a first run that compiles the kernels and is not counted. Lines that differ in nothing but their numbers
-are paired, in the order in which they appear. For every number the median of the repeats is shown at both commits; it
-is marked where the ranges of the repeats do not overlap and the medians differ by more than 5 %.
+of the script with this interpreter, by turns, after a first run that compiles the kernels and is not counted. Lines
+that differ in nothing but their numbers are paired, in the order in which they appear. For every number the median of
+the repeats is shown at both commits; it is marked where the ranges of the repeats do not overlap and the medians differ
+by more than 5 %.
 """
 
 import argparse
