@@ -43,13 +43,16 @@ def checked_out(commit: str, folder: Path) -> Path:
 
 
 def run_script(folder: Path, script: str, arguments: list[str]) -> str:
-    """What a checkout's own version of a script prints."""
+    """What a checkout's own version of a script prints; with exit status 1 it missed a target of its own."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(map(str, (folder / "src", folder, folder / "benchmarks"))),
         "NUMBA_CACHE_DIR": str(folder / ".numba_cache"),
     }
     command = [sys.executable, str(folder / "benchmarks" / script), *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder).stdout
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder)
+    if ended.returncode > 1 or not ended.stdout:
+        raise SystemExit(f"{' '.join(command)} failed with exit status {ended.returncode}.")
+    return ended.stdout
 
 
 def numbers_by_line(output: str) -> dict[tuple[str, int], tuple[str, list[float]]]:
