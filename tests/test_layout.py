@@ -1,8 +1,10 @@
 """The code layout that CONTRIBUTING describes: imports point one way, files stay short, names load on first use."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -135,3 +137,9 @@ def test_public_names_are_the_same_for_type_checkers_and_at_run_time():
     with pytest.raises(AttributeError, match="no attribute 'reed'"):
         luce.reed  # noqa: B018
     assert "read" in dir(luce)
+
+
+def test_the_version_is_the_same_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == version
+    assert re.search(r"^## (\S+),", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version
