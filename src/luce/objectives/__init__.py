@@ -3,7 +3,7 @@
 from typing import Any
 
 from luce.errors import unknown_name
-from luce.lists import Evaluation
+from luce.lists import Evaluation, Lists
 from luce.objectives import (
     distances,
     expected,
@@ -15,7 +15,7 @@ from luce.objectives import (
     pairwise,
     softmax,
 )
-from luce.objectives.objective import Objective
+from luce.objectives.base import Objective
 from luce.randomness import Draw
 
 _FAMILIES = likelihood, ordered_partitions, softmax, distances, grades, logistic, pairwise, expected, fair_policy
@@ -53,4 +53,4 @@ def objective(name: str | Objective, **options: Any) -> Objective:
     return name.with_options(**options)
 
 
-__all__ = ["OBJECTIVES", "SYNONYMS", "Draw", "Evaluation", "Objective", "objective"]
+__all__ = ["OBJECTIVES", "SYNONYMS", "Draw", "Evaluation", "Lists", "Objective", "objective"]

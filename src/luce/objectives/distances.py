@@ -6,7 +6,7 @@ from luce.errors import DataError
 from luce.kernels.distances import cpu
 from luce.kernels.label_targets import target_arguments
 from luce.lists import Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
+from luce.objectives.base import record
 
 WHOLE_LIST = "the cosine is a property of the whole list, not a sum over its items."
 

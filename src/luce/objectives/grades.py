@@ -7,7 +7,7 @@ from luce.arrays import Floats
 from luce.errors import DataError
 from luce.kernels.grade_choice import cpu
 from luce.lists import Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
+from luce.objectives.base import record
 
 
 def expected_grade(scores: Floats) -> Floats:

@@ -14,7 +14,7 @@ from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sum
 from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import BOUND, PARTITION, partition_likelihood
 from luce.lists import DeviceLists, Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
+from luce.objectives.base import record
 from luce.options import Choice, Option, boolean, integer, number, or_none
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ def log_prob(
     if chosen.log_probability is not None:
         return chosen.log_probability(chosen.check(Lists(*given)), **chosen.options)
     if chosen.loss_is_log_probability:
-        return -chosen.compute(chosen.check(Lists(*given)), **chosen.options).loss
+        return -chosen.evaluate(chosen.check(Lists(*given))).loss
     names = ", ".join(
         name for name, entry in OBJECTIVES.items() if entry.loss_is_log_probability or entry.log_probability
     )

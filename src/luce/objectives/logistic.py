@@ -2,7 +2,7 @@
 
 from luce.kernels.logistic import cpu
 from luce.lists import Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
+from luce.objectives.base import record
 
 
 @record(

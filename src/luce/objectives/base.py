@@ -155,9 +155,39 @@ class Objective:
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
         """
-        extra = list(self.nuisance.values()) if nuisance is None else nuisance
-        given: Any = scores, labels, offsets, item_weights, extra, draw or Draw(), curvature, n_jobs, groups
-        lists = self.check(Lists(*given))
+        given: Any = scores, labels, offsets, item_weights, nuisance, draw or Draw(), curvature, n_jobs, groups
+        return self.evaluate(self.check(Lists(*given)))
+
+    def evaluate(self, lists: Lists) -> Evaluation:
+        """The loss of each list and its gradient, for lists that `check` returned.
+
+        A trainer checks its lists once and evaluates them at every step, with new scores, nuisance values or another
+        draw by `lists._replace`. That scores and results are finite is still checked; nothing else is.
+
+        Parameters
+        ----------
+        lists : Lists
+            As `check` returns them; replaced scores and nuisance are contiguous float64 arrays of the same shape.
+
+        Returns
+        -------
+        Evaluation
+
+        Raises
+        ------
+        NumericalError
+            Where a score, the loss or a derivative is not finite.
+
+        Examples
+        --------
+        >>> from luce.objectives import objective
+        >>> listnet = objective("listnet")
+        >>> lists = listnet.check(Lists([0.0, 0.0], [5.0, 5.0], [0, 2]))
+        >>> listnet.evaluate(lists._replace(scores=np.array([1.0, 1.0]))).gradient
+        array([0., 0.])
+        """
+        if not _all_finite(frozen(lists.scores.ravel())):
+            raise _not_finite(lists.scores)
         evaluation = self.compute(lists, **self.options)
         if not all(values is None or _all_finite(values.ravel()) for values in evaluation):
             ranges = (f"{np.nanmin(values):g} to {np.nanmax(values):g}" for values in (lists.scores, lists.labels))
@@ -168,7 +198,17 @@ class Objective:
         return evaluation
 
     def check(self, lists: Lists) -> Lists:
-        """The lists as arrays that keep what `compute` counts on; without offsets all rows are one list."""
+        """The lists as arrays that `evaluate` takes, or an error that says what is wrong with them.
+
+        Parameters
+        ----------
+        lists : Lists
+            Its fields as `value_and_gradient` takes them; without offsets all rows are one list.
+
+        Returns
+        -------
+        Lists
+        """
         scores = self._checked_scores(lists.scores)
         labels = numbers("labels", lists.labels, len(scores))
         if not _all_finite(frozen(labels)) and np.isinf(labels).any():
@@ -181,7 +221,8 @@ class Objective:
         if lists.curvature and not self.curvature:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = self._checked_weights(lists.item_weights, len(scores))
-        nuisance = check_rows("nuisance", lists.nuisance, len(self.nuisance))
+        start: Any = [*self.nuisance.values()] if lists.nuisance is None else lists.nuisance
+        nuisance = check_rows("nuisance", start, len(self.nuisance))
         groups = None if lists.groups is None else check_rows("groups", lists.groups, len(scores)).astype(np.int64)
         return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.curvature, lists.n_jobs, groups)
 
@@ -201,6 +242,14 @@ class Objective:
         differ[filled] = np.fmin.reduceat(y, starts) < np.fmax.reduceat(y, starts)  # false where all are NaN
         several = (observed > 1) & (self.uses_ties | differ)
         return several | (self.pointwise & (observed > 0))
+
+    def no_signal_message(self, dataset: Any) -> str:
+        """Why no list of a dataset has signal, for errors and warnings."""
+        if self.pointwise:
+            lacking = "an item with a label"
+        else:
+            lacking = "two items with labels" if self.uses_ties else "two items with different labels"
+        return f"No list of {dataset!r} has {lacking}, so there is nothing for {self} to learn from."
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
         if self.one_output_per_grade:
