@@ -38,7 +38,7 @@ def test_checked_lists_are_evaluated_at_new_scores(name):
     ):
         np.testing.assert_array_equal(values, expected)
     scores[3] = np.nan
-    with pytest.raises(NumericalError, match="scores must be finite. Got .* at row 3"):
+    with pytest.raises(NumericalError, match=r"scores must be finite\. Got .* at row 3"):
         chosen.evaluate(lists._replace(scores=scores))
 
 

@@ -14,8 +14,8 @@ from luce.kernels.place_sums import CONSTANT, LENGTH
 from luce.kernels.sampled_rankings import gumbel_scores
 from luce.lists import DeviceLists, Evaluation, Lists
 from luce.metrics.gains import GAINS
-from luce.objectives.linear_metrics import best_first, is_linear_metric, linear_form, linear_gains
 from luce.objectives.base import Objective, record
+from luce.objectives.linear_metrics import best_first, is_linear_metric, linear_form, linear_gains
 from luce.objectives.pairwise import lambdaloss
 from luce.options import Option, is_integer, one_of
 from luce.randomness import Draw

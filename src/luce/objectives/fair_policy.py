@@ -14,9 +14,9 @@ from luce.metrics.fairness import ValueAndGradient, sums
 from luce.metrics.gains import GAINS
 from luce.metrics.gains import discounts as logarithmic
 from luce.metrics.metric import Metric
+from luce.objectives.base import record
 from luce.objectives.expected import FAMILY, OPTIONS, PAPER, at_rows, samples_at
 from luce.objectives.linear_metrics import best_first, linear_gains
-from luce.objectives.base import record
 from luce.objectives.utility import Function, Term, is_utility, parse_utility
 from luce.options import Option, integer, one_of
 
