@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.randomness import Draw
 from luce.threads import over_lists
 
@@ -90,9 +90,7 @@ def evaluate_kernel(
     scores, labels, offsets = lists[:3]
     make = np.zeros if zeroed else np.empty
     loss, gradient, second = make(len(offsets) - 1), make(scores.shape), make(scores.shape if lists.curvature else 0)
-    inputs = [frozen(each) if isinstance(each, np.ndarray) else each for each in (offsets, scores, labels, *arguments)]
-    results = [loss, gradient, second] if has_curvature else [loss, gradient]
-    if scores.ndim == 2:  # kernels take one row after the other
-        inputs[1], results[1:] = inputs[1].ravel(), [each.ravel() for each in results[1:]]
-    over_lists(kernel, *inputs, *results, n_jobs=lists.n_jobs)
+    results = [loss, gradient.ravel(), second.ravel()]  # kernels take one row of outputs after the other
+    inputs = offsets, scores.ravel(), labels, *arguments
+    over_lists(kernel, *inputs, results=results if has_curvature else results[:2], n_jobs=lists.n_jobs)
     return Evaluation(loss, gradient, second if lists.curvature else None)

@@ -87,12 +87,12 @@ def measure(
             values[str(one)] = measure_fairness(one, scores, labels, offsets, gain=gain, groups=members, n_jobs=n_jobs)
     for lists in list_blocks(offsets):
         bounds = offsets[lists.start : lists.stop + 1]
-        rows, bounds = slice(bounds[0], bounds[-1]), frozen(bounds - bounds[0])
+        rows, bounds = slice(bounds[0], bounds[-1]), bounds - bounds[0]
         ranked = ranked_lists(scores[rows], labels[rows], bounds, _depth(wanted), n_jobs)
         for one in wanted:
             if one.kernel is not None:
                 options = KernelOptions(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
-                over_lists(one.kernel, bounds, ranked, options, values[str(one)][lists], n_jobs=n_jobs)
+                over_lists(one.kernel, bounds, ranked, options, results=[values[str(one)][lists]], n_jobs=n_jobs)
     return values
 
 

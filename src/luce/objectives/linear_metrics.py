@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.compiled import compiled
 from luce.errors import DataError, LuceError
 from luce.kernels.label_order import longest_list, sort_by_label
@@ -42,7 +42,7 @@ def best_first(labels: Floats, offsets: Integers, n_jobs: int | None = None) -> 
     """
     bounds = np.concatenate([[0], np.cumsum(~np.isnan(labels))])[offsets]
     order = np.empty(bounds[-1], dtype=np.int64)
-    over_lists(_best_first, frozen(offsets), frozen(labels), frozen(bounds), order, n_jobs=n_jobs)
+    over_lists(_best_first, offsets, labels, bounds, results=[order], n_jobs=n_jobs)
     return order, bounds
 
 
@@ -61,7 +61,7 @@ def linear_gains(
     gains = np.empty(len(labels))
     cutoff = len(weights) if isinstance(metric, str) and "@" in metric else 0
     settings = form.worth, form.divisor, cutoff
-    over_lists(_linear_gains, frozen(offsets), frozen(labels), *settings, frozen(weights), gains, n_jobs=n_jobs)
+    over_lists(_linear_gains, offsets, labels, *settings, weights, results=[gains], n_jobs=n_jobs)
     beyond = np.flatnonzero(np.isinf(gains))
     if beyond.size:
         raise DataError(

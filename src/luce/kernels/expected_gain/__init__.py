@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, check_rows, frozen, list_of_row
+from luce.arrays import Floats, Integers, check_rows, list_of_row
 from luce.errors import DataError
 from luce.kernels.expected_gain import cpu
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT, POLICY
@@ -72,24 +72,23 @@ def expected_gain(
     check_rows("gains", gains, len(scores))
     discounts = np.trim_zeros(check_rows("discounts", discounts), "b")
     draw, n_lists, code = draw or Draw(), len(offsets) - 1, ESTIMATORS[estimator]
-    inputs = [frozen(array) for array in (offsets, scores, gains, discounts)]
+    inputs = offsets, scores, gains, discounts
     results = [np.zeros(size) for size in (n_lists, len(scores), n_lists * variance, len(scores) * variance)]
     counts = np.full(n_lists, samples)
     if rankings is not None:
         rankings = np.ascontiguousarray(rankings, dtype=np.int32)
         _check_rankings(rankings, scores, offsets, len(discounts))
         counts[:] = rankings.shape[1]
-        over_lists(cpu.given_gain, *inputs, frozen(rankings), code, *results, n_jobs=n_jobs)
+        over_lists(cpu.given_gain, *inputs, rankings, code, results=results, n_jobs=n_jobs)
     else:
         if samples == AUTO:
-            settings: dict[str, Any] = {"estimator": estimator, "draw": draw, "first_sample": first_sample}
+            same: dict[str, Any] = {"estimator": estimator, "draw": draw, "first_sample": first_sample}
             pilot = expected_gain(
-                scores, gains, offsets, discounts, samples=PILOT, variance=True, n_jobs=n_jobs, **settings
+                scores, gains, offsets, discounts, samples=PILOT, variance=True, n_jobs=n_jobs, **same
             )
             counts, first_sample = _samples_needed(pilot, offsets), first_sample + PILOT
-        numbers = frozen(draw.list_numbers(n_lists))
-        which = draw.seed, draw.step, first_sample
-        over_lists(cpu.expected_gain, *inputs, numbers, *which, counts, code, *results, n_jobs=n_jobs)
+        settings = draw.list_numbers(n_lists), draw.seed, draw.step, first_sample, code
+        over_lists(cpu.expected_gain, *inputs, *settings, results=[counts, *results], n_jobs=n_jobs)
     value, gradient, noise, noises = results
     return Estimate(value, gradient, noise if variance else None, noises if variance else None, counts)
 

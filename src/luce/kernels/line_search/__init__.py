@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen, list_of_row
+from luce.arrays import Floats, Integers, list_of_row
 from luce.kernels.line_search import cpu
 from luce.kernels.line_search.choice import best_time
 from luce.kernels.place_sums import CASCADE, COUNT, PAIRS, SUM
@@ -54,12 +54,12 @@ def changes(
     >>> list(changes(np.array([0.0, 3.0]), np.array([2.0, 1.0]), np.array([0, 2]), places))
     [(array([3.]), array([0.5]))]
     """
-    offsets, n_rows = frozen(offsets), len(heights)
+    n_rows = len(heights)
     first = np.lexsort((-heights, slopes, list_of_row(offsets)))  # at t = −∞ the flattest line is the highest
     sweep = cpu.Sweep(
         heights[first], slopes[first], np.empty(n_rows, np.int64), np.empty((n_rows, 4)), np.empty(n_rows)
     )
-    over_lists(cpu.begin, offsets, places.kind, places.worths[first], places.depth, sweep, n_jobs=n_jobs)
+    over_lists(cpu.begin, offsets, places.kind, places.worths[first], places.depth, results=[sweep], n_jobs=n_jobs)
     for until in _window_ends(heights, slopes, offsets, places.depth):
         times, sizes = _advance(offsets, places, until, sweep, n_jobs)
         order = np.argsort(times, kind="stable")  # lists come as rising runs, which it merges
@@ -74,8 +74,8 @@ def _advance(
     def advance(first: int, last: int, *arguments: Any) -> None:
         found[first] = cpu.advance(first, last, *arguments)
 
-    rest = (places.kind == PAIRS, places.scales, places.discounts, places.depth, until, sweep)
-    over_lists(advance, offsets, *rest, n_jobs=n_jobs)
+    inputs = places.kind == PAIRS, places.scales, places.discounts, places.depth, until
+    over_lists(advance, offsets, *inputs, results=[sweep], n_jobs=n_jobs)
     times, sizes = zip(*(found[first] for first in sorted(found)), strict=True)
     return np.concatenate(times), np.concatenate(sizes)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.kernels.pairs import outcomes, swaps
 from luce.kernels.pairs.blocks import outcomes_in_blocks
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER
@@ -38,8 +38,9 @@ def pair_outcomes(lists: Lists, draws: str = "none", parameter: float = 0.0) -> 
     n_lists, model = len(offsets) - 1, (DRAWS[draws], float(parameter))
     loss, derivative, left = np.zeros(n_lists), np.zeros(n_lists), np.zeros(n_lists, dtype=bool)
     gradient, second = np.zeros(len(scores)), np.zeros(len(scores) * lists.curvature)
-    inputs = map(frozen, (offsets, scores, labels, lists.weights))
-    over_lists(outcomes.pair_outcomes, *inputs, *model, loss, derivative, gradient, second, left, n_jobs=lists.n_jobs)
+    results = loss, derivative, gradient, second, left
+    inputs = scores, labels, lists.weights, *model
+    over_lists(outcomes.pair_outcomes, offsets, *inputs, results=results, n_jobs=lists.n_jobs)
 
     def within(scores: Floats, labels: Floats, offsets: Integers, item_weights: Floats | None) -> Any:
         block = lists._replace(scores=scores, labels=labels, offsets=offsets, item_weights=item_weights)

@@ -36,7 +36,7 @@ def over_lists_and_parts(
     truncation level, only so many items of a list are taken against all others.
     """
     inputs = [frozen(array) for array in inputs]
-    over_lists(kernel, frozen(offsets), *inputs, 0, 1, *settings, *by_list, *by_row, n_jobs=n_jobs)
+    over_lists(kernel, offsets, *inputs, 0, 1, *settings, results=[*by_list, *by_row], n_jobs=n_jobs)
     for q, size in enumerate(np.diff(offsets).tolist()):
         parts = number_of_parts(size, size if level is None else level)
         if parts == 1:

@@ -136,8 +136,8 @@ def order_sums(scores: Floats, offsets: Integers, places: Places, *, n_jobs: int
     array([1.])
     """
     values = np.zeros(len(offsets) - 1)
-    rows = places.kind, frozen(places.worths), frozen(places.discounts), places.depth
-    over_lists(cpu.order_sums, frozen(offsets), frozen(scores), *rows, values, n_jobs=n_jobs)
+    inputs = scores, places.kind, places.worths, places.discounts, places.depth
+    over_lists(cpu.order_sums, offsets, *inputs, results=[values], n_jobs=n_jobs)
     return places.scales * values
 
 
@@ -156,8 +156,8 @@ def log_probabilities(scores: Floats, offsets: Integers, rankings: ArrayLike, *,
             f"rankings must be integers ({len(offsets) - 1} lists, samples, places). Got {given.dtype} {given.shape}."
         )
     values = np.empty(given.shape[:2])
-    inputs = frozen(offsets), frozen(scores), frozen(np.ascontiguousarray(given, dtype=np.int64))
-    over_lists(prefixes.log_probabilities, *inputs, values, n_jobs=n_jobs)
+    inputs = scores, np.ascontiguousarray(given, dtype=np.int64)
+    over_lists(prefixes.log_probabilities, offsets, *inputs, results=[values], n_jobs=n_jobs)
     bad = np.argwhere(np.isnan(values))
     if bad.size:
         q, sample = bad[0]
@@ -206,8 +206,8 @@ def _expect(
     draw = draw or Draw()
     quantity = cpu.Quantity(what, kind, *(frozen(row) for row in rows or [np.zeros(0)] * 3))
     values, squares = np.zeros(shape), np.zeros(shape)
-    inputs = frozen(offsets), frozen(scores), frozen(draw.list_numbers(len(offsets) - 1))
-    settings = draw.seed, draw.step, samples, float(most_steps), depth
+    stream = draw.list_numbers(len(offsets) - 1), draw.seed, draw.step
+    inputs = scores, *stream, samples, float(most_steps), depth, quantity
     if values.size and depth > 0:
-        over_lists(cpu.expectations, *inputs, *settings, quantity, values, squares, n_jobs=n_jobs)
+        over_lists(cpu.expectations, offsets, *inputs, results=[values, squares], n_jobs=n_jobs)
     return Expectation(values, squares)

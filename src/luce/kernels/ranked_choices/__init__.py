@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers, frozen
-from luce.kernels.block_sums import sum_over_lists
 from luce.kernels.ranked_choices import cpu
-from luce.threads import over_lists
+from luce.threads import over_lists, sum_over_lists
 
 NARROW = 60.0
 """Scores up to this far apart: no worth and no product of ten of them leaves the numbers."""
-
 
 FAR_APART = 12.0
 """Scores of pools further apart: the matrix is put together from products, for pools less rows would cancel in it."""
@@ -67,12 +65,12 @@ def choice_sums(choices: Choices, scores: Floats, *, n_jobs: int | None = None) 
     ends = _ends(choices)
     pushes, log_z = sum_over_lists(
         cpu.sums,
-        frozen(choices.offsets),
+        choices.offsets,
         [choices.n_items, 2],
         *_arrays(choices),
-        frozen(worth),
-        frozen(_pool_sums(choices, worth)),
-        ends,
+        worth,
+        _pool_sums(choices, worth),
+        results=[ends],
         n_jobs=n_jobs,
     )
     return float(log_z[0] + highest * log_z[1]), worth * (pushes + _to_pools(choices, ends))
@@ -88,12 +86,12 @@ def choice_product(
     ends = _ends(choices)
     (pulls,) = sum_over_lists(
         cpu.product,
-        frozen(choices.offsets),
+        choices.offsets,
         [choices.n_items],
         *_arrays(choices),
-        frozen(both),
-        frozen(totals),
-        ends,
+        both,
+        totals,
+        results=[ends],
         n_jobs=n_jobs,
     )
     return direction * expected - worth * (pulls + _to_pools(choices, ends))
@@ -105,12 +103,12 @@ def choice_diagonal(choices: Choices, scores: Floats, expected: Floats, *, n_job
     ends = _ends(choices)
     (squares,) = sum_over_lists(
         cpu.seconds,
-        frozen(choices.offsets),
+        choices.offsets,
         [choices.n_items],
         *_arrays(choices),
-        frozen(worth),
-        frozen(_pool_sums(choices, worth)),
-        ends,
+        worth,
+        _pool_sums(choices, worth),
+        results=[ends],
         n_jobs=n_jobs,
     )
     return expected - worth * worth * (squares + _to_pools(choices, ends))
@@ -123,15 +121,8 @@ def choice_hessian(choices: Choices, scores: Floats, expected: Floats, *, n_jobs
         return np.stack(columns, axis=1)
     n, size = choices.n_items, choices.n_items + choices.n_pools
     worth = np.exp(scores - scores.max())
-    (squares,) = sum_over_lists(
-        cpu.squares,
-        frozen(choices.offsets),
-        [(size, size)],
-        *_arrays(choices),
-        frozen(worth),
-        frozen(_pool_sums(choices, worth)),
-        n_jobs=n_jobs,
-    )
+    inputs = *_arrays(choices), worth, _pool_sums(choices, worth)
+    (squares,) = sum_over_lists(cpu.squares, choices.offsets, [(size, size)], *inputs, n_jobs=n_jobs)
     squares = squares + squares.T
     lower = np.zeros((choices.n_pools, n))  # each pool as the worths of its items
     for p in range(choices.n_pools):
@@ -154,9 +145,8 @@ def pool_rests(
     both = np.stack([worth, worth * (0.0 if direction is None else direction)], axis=1)
     totals = np.stack([_pool_sums(choices, column) for column in both.T], axis=1)
     result = np.zeros((len(choices.depth), 2))
-    pools = choices.pool, choices.pool_items, choices.pool_offsets
-    arrays = map(frozen, (choices.items, *pools, both, totals))
-    over_lists(cpu.rests, frozen(choices.offsets), *arrays, result, n_jobs=n_jobs)
+    inputs = choices.items, choices.pool, choices.pool_items, choices.pool_offsets, both, totals
+    over_lists(cpu.rests, choices.offsets, *inputs, results=[result], n_jobs=n_jobs)
     rest = result[:, 0]
     return rest, np.divide(result[:, 1], rest, out=np.zeros(len(rest)), where=rest > 0)
 
@@ -168,8 +158,7 @@ def spread_over_rests(choices: Choices, scores: Floats, rest: Floats, amounts: F
 
 
 def _arrays(choices: Choices) -> tuple[NDArray[Any], ...]:
-    arrays = choices.items, choices.depth, choices.weights, choices.pool, choices.pool_items, choices.pool_offsets
-    return tuple(map(frozen, arrays))
+    return choices.items, choices.depth, choices.weights, choices.pool, choices.pool_items, choices.pool_offsets
 
 
 def _pool_sums(choices: Choices, values: Floats) -> Floats:

@@ -7,7 +7,7 @@ seed, step, list number and sample number give the same ranking, whatever the th
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.errors import DataError
 from luce.kernels.sampled_rankings import cpu
 from luce.kernels.sampled_rankings.urn import CHEAPEST, KEYS, RACE, TABLE
@@ -49,10 +49,9 @@ def sample_rankings(
     n_lists, longest = len(offsets) - 1, int(np.diff(offsets).max(initial=0))
     draw, places = draw or Draw(), longest if depth is None else min(depth, longest)
     rankings = np.full((n_lists, samples, places), -1, dtype=np.int32)
-    inputs = frozen(offsets), frozen(scores), frozen(draw.list_numbers(n_lists))
-    settings = draw.seed, draw.step, first_sample, WAYS[way]
+    settings = draw.list_numbers(n_lists), draw.seed, draw.step, first_sample, WAYS[way]
     if rankings.size:
-        over_lists(cpu.sample_rankings, *inputs, *settings, rankings, n_jobs=n_jobs)
+        over_lists(cpu.sample_rankings, offsets, scores, *settings, results=[rankings], n_jobs=n_jobs)
     return rankings
 
 
@@ -67,8 +66,8 @@ def gumbel_scores(
     """
     check_scores(scores)
     draw, noisy = draw or Draw(), np.empty(len(scores))
-    inputs = frozen(offsets), frozen(scores), frozen(draw.list_numbers(len(offsets) - 1))
-    over_lists(cpu.gumbel_scores, *inputs, draw.seed, draw.step, sample, noisy, n_jobs=n_jobs)
+    settings = draw.list_numbers(len(offsets) - 1), draw.seed, draw.step, sample
+    over_lists(cpu.gumbel_scores, offsets, scores, *settings, results=[noisy], n_jobs=n_jobs)
     return noisy
 
 
