@@ -57,7 +57,7 @@ class Lists(NamedTuple):
     @property
     def stream(self) -> tuple[Integers, int, int]:
         """The draw as kernels take it: the numbers of the lists, the seed and the step."""
-        return self.draw.list_numbers(len(self.offsets) - 1), self.draw.seed, self.draw.step
+        return self.draw.stream(len(self.offsets) - 1)
 
 
 class DeviceLists(NamedTuple):

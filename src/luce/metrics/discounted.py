@@ -4,8 +4,8 @@ import math
 
 from luce.compiled import compiled
 from luce.kernels.place_sums import CONSTANT, EXPONENTIAL, IDEAL, SUM
+from luce.metrics.base import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.gains import discounts, exponent, gain, mean_gain, unscaled
-from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels, ratio
 

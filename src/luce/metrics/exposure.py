@@ -10,9 +10,9 @@ import numpy as np
 from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import DataError
 from luce.kernels.exposure import exposure
+from luce.metrics.base import Metric
 from luce.metrics.fairness import ValueAndGradient
 from luce.metrics.gains import discounts as logarithmic
-from luce.metrics.metric import Metric
 from luce.randomness import Draw
 
 SAMPLES = 1_000

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from luce.arrays import Floats, Integers, check_rows, frozen, list_of_row
 from luce.data.extreme import TaggedData
 from luce.errors import DataError, OptionError
-from luce.metrics.evaluate import check_resampling
+from luce.metrics.base import Metric
+from luce.metrics.evaluation import check_resampling
 from luce.metrics.gains import discounts
-from luce.metrics.metric import Metric
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Results
 from luce.metrics.table import metric, parse_metrics

@@ -7,11 +7,10 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.compiled import compiled
 from luce.errors import OptionError
-from luce.kernels.line_search import Places
-from luce.kernels.place_sums import BINARY, CASCADE, COUNT, EXPONENTIAL, LABEL, LINEAR, PAIRS, STOP
-from luce.metrics.evaluate import measure, resolve_max_grade
+from luce.kernels.place_sums import BINARY, CASCADE, COUNT, EXPONENTIAL, LABEL, LINEAR, PAIRS, STOP, Places
+from luce.metrics.base import Metric
+from luce.metrics.evaluation import measure, resolve_max_grade
 from luce.metrics.gains import exponent, gain
-from luce.metrics.metric import Metric
 from luce.threads import over_lists
 
 

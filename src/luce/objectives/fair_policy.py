@@ -9,11 +9,11 @@ from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import OptionError
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.lists import Evaluation, Lists
+from luce.metrics.base import Metric
 from luce.metrics.exposure import check_groups, draw_exposures, merits_of, without_noise
 from luce.metrics.fairness import ValueAndGradient, sums
 from luce.metrics.gains import GAINS
 from luce.metrics.gains import discounts as logarithmic
-from luce.metrics.metric import Metric
 from luce.objectives.base import record
 from luce.objectives.expected import FAMILY, OPTIONS, PAPER, at_rows, samples_at
 from luce.objectives.linear_metrics import best_first, linear_gains

@@ -9,8 +9,8 @@ from luce.compiled import compiled
 from luce.errors import DataError, LuceError
 from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.place_sums import BINARY, CONSTANT, EXPONENTIAL, IDEAL, LENGTH, LINEAR, TOTAL
+from luce.metrics.base import PlaceSum
 from luce.metrics.gains import exponent, gain
-from luce.metrics.metric import PlaceSum
 from luce.metrics.table import METRICS
 from luce.metrics.table import metric as metric_named
 from luce.threads import over_lists

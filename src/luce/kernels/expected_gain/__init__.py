@@ -87,7 +87,7 @@ def expected_gain(
                 scores, gains, offsets, discounts, samples=PILOT, variance=True, n_jobs=n_jobs, **same
             )
             counts, first_sample = _samples_needed(pilot, offsets), first_sample + PILOT
-        settings = draw.list_numbers(n_lists), draw.seed, draw.step, first_sample, code
+        settings = *draw.stream(n_lists), first_sample, code
         over_lists(cpu.expected_gain, *inputs, *settings, results=[counts, *results], n_jobs=n_jobs)
     value, gradient, noise, noises = results
     return Estimate(value, gradient, noise if variance else None, noises if variance else None, counts)

@@ -43,7 +43,7 @@ def exposure(
     if np.isinf(discounts).any():
         raise DataError("discounts must be finite. Got an infinite one.")
     draw, n_lists = draw or Draw(), len(offsets) - 1
-    inputs = scores, discounts, draw.list_numbers(n_lists), draw.seed, draw.step, first_sample, samples
+    inputs = scores, discounts, *draw.stream(n_lists), first_sample, samples
     value, noise = np.zeros(len(scores)), np.zeros(len(scores) * variance)
     over_lists(cpu.exposure, offsets, *inputs, results=[value, noise], n_jobs=n_jobs)
     return Exposure(value, noise if variance else None)

@@ -3,44 +3,24 @@
 At t the item i has the score h_i + t·s_i. The order of a list changes only where two lines cross, so whatever is made
 of the order is a step function of t: the times of its steps and their sizes are all there is to know.
 
-With r the place from 1 and u the worth of the item there, the value of a list is scale · Σ_r discount_r · term_r:
-
-    SUM      term = u                                        gains: dcg, precision, …
-    CASCADE  term = u · Π (1 − u of the items above)         a reader who stops with probability u: err, mrr, hit
-    COUNT    term = u · (1 + Σ u of the items above)         map
-
-and for PAIRS it is scale times the number of pairs with the higher worth above. Items on one line are tied for every t:
-they count as the average over their orders.
+Items on one line are tied for every t: they count as the average over their orders.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row
 from luce.kernels.line_search import cpu
 from luce.kernels.line_search.choice import best_time
-from luce.kernels.place_sums import CASCADE, COUNT, PAIRS, SUM
+from luce.kernels.place_sums import PAIRS, Places
 from luce.threads import over_lists
 
-__all__ = ["CASCADE", "COUNT", "PAIRS", "SUM", "Places", "best_time", "changes"]
+__all__ = ["best_time", "changes"]
 
 MOST = 2**23
 """Steps held at a time, about: more are given in several windows of t."""
-
-
-class Places(NamedTuple):
-    """What the order is worth: the kind of sum, worths (N,), scales (Q,), discounts (1 + the longest list).
-
-    Discounts from place `depth` on are all the same; swaps there change nothing and are not looked for.
-    """
-
-    kind: int
-    worths: Floats
-    scales: Floats
-    discounts: Floats
-    depth: int
 
 
 def changes(
@@ -50,6 +30,7 @@ def changes(
 
     Steps of one list at exactly one time are one; those of no size are left out.
 
+    >>> from luce.kernels.place_sums import SUM
     >>> places = Places(SUM, np.array([1.0, 0.0]), np.ones(1), np.array([1.0, 0.5, 0.0]), 2)
     >>> list(changes(np.array([0.0, 3.0]), np.array([2.0, 1.0]), np.array([0, 2]), places))
     [(array([3.]), array([0.5]))]

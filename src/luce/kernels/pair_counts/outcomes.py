@@ -8,8 +8,7 @@ first, in loops over few arrays, which compile to vector instructions; `workspac
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
-from luce.kernels.pairs.logarithm import log1p_and_inverse
+from luce.kernels.elementary import exp, log1p_and_inverse
 
 
 @compiled

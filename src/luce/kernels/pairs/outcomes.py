@@ -8,7 +8,7 @@ log(1 + ν e^{−δ/2} + e^{−δ}), and a draw δ/2 − log ν more, which need
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs import loops
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER, constants_of_draws, own_share

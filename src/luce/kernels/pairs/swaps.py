@@ -7,10 +7,9 @@ truncation level meets itself and all items below it: item by item, or a large b
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp, log1p_and_inverse
 from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs.layout import PAD, padded
-from luce.kernels.pairs.logarithm import log1p_and_inverse
 from luce.kernels.pairs.parts import number_of_parts
 from luce.kernels.pairs.places import discounts_to, ends_of_blocks, places_of, swap_values
 

@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp, span
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.partition_likelihood.integral import ROWS, VECTOR, integrate
-from luce.kernels.span import span
 
 FAR = 1_000.0
 """Beyond e^±1000 times the rest, an item is certain to come later or earlier: log P is linear in its score."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from luce.arrays import Floats, Integers, frozen, offsets_of_sizes, rows_of_lists
 from luce.errors import DataError
 from luce.kernels.exposure import exposure
-from luce.kernels.line_search import SUM, Places
+from luce.kernels.place_sums import SUM, Places
 from luce.kernels.placements import cpu, prefixes
 from luce.kernels.placements.subsets import steps
 from luce.kernels.sampled_rankings import check_scores
@@ -206,8 +206,7 @@ def _expect(
     draw = draw or Draw()
     quantity = cpu.Quantity(what, kind, *(frozen(row) for row in rows or [np.zeros(0)] * 3))
     values, squares = np.zeros(shape), np.zeros(shape)
-    stream = draw.list_numbers(len(offsets) - 1), draw.seed, draw.step
-    inputs = scores, *stream, samples, float(most_steps), depth, quantity
+    inputs = scores, *draw.stream(len(offsets) - 1), samples, float(most_steps), depth, quantity
     if values.size and depth > 0:
         over_lists(cpu.expectations, offsets, *inputs, results=[values, squares], n_jobs=n_jobs)
     return Expectation(values, squares)

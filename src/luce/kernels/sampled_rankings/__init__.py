@@ -49,7 +49,7 @@ def sample_rankings(
     n_lists, longest = len(offsets) - 1, int(np.diff(offsets).max(initial=0))
     draw, places = draw or Draw(), longest if depth is None else min(depth, longest)
     rankings = np.full((n_lists, samples, places), -1, dtype=np.int32)
-    settings = draw.list_numbers(n_lists), draw.seed, draw.step, first_sample, WAYS[way]
+    settings = *draw.stream(n_lists), first_sample, WAYS[way]
     if rankings.size:
         over_lists(cpu.sample_rankings, offsets, scores, *settings, results=[rankings], n_jobs=n_jobs)
     return rankings
@@ -66,7 +66,7 @@ def gumbel_scores(
     """
     check_scores(scores)
     draw, noisy = draw or Draw(), np.empty(len(scores))
-    settings = draw.list_numbers(len(offsets) - 1), draw.seed, draw.step, sample
+    settings = *draw.stream(len(offsets) - 1), sample
     over_lists(cpu.gumbel_scores, offsets, scores, *settings, results=[noisy], n_jobs=n_jobs)
     return noisy
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from luce.arrays import Floats, check_offsets, check_rows, frozen, list_blocks, numbers
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError, unknown_name
+from luce.metrics.base import Metric
 from luce.metrics.exposure import measure_fairness
 from luce.metrics.gains import GAINS, discounts
-from luce.metrics.metric import Metric
 from luce.metrics.ordering import NO_LIMIT, ranked_lists
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Empty, Results
