@@ -52,8 +52,8 @@ def objectives_page() -> str:
         families.setdefault(each.family, []).append(each)
     parts = [
         "# Objectives",
-        "A list of n items has scores s and labels y; lse is log-sum-exp. An objective computes the loss of each list and its "
-        "gradient with respect to the scores, and can train every kind of ranker. "
+        "A list of n items has scores s and labels y; lse is log-sum-exp. An objective computes the loss of each list "
+        "and its gradient with respect to the scores, and can train every kind of ranker. "
         "[Which objective?](which_objective.md) helps to choose. `luce objectives NAME` prints this information.",
         table(
             ["family", "objectives"],

@@ -189,6 +189,19 @@ def is_number(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isfinite(value))
 
 
+def is_row(value: Any, least: float = -np.inf) -> bool:
+    """Whether this is a one-dimensional array of finite numbers ≥ `least`, not empty.
+
+    >>> is_row([1, 0.5]), is_row([-1.0], least=0), is_row("ndcg")
+    (True, False, False)
+    """
+    try:
+        row = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return row.ndim == 1 and row.size > 0 and bool(np.isfinite(row).all() and row.min() >= least)
+
+
 def text_of(value: Any) -> str:
     """A value as the command line takes it.
 

@@ -73,7 +73,7 @@ RECORDS = (
     ),
     Metric(
         name="ndcg",
-        summary="Normalised discounted cumulative gain: dcg divided by that of the best order.",
+        summary="Normalized discounted cumulative gain: dcg divided by that of the best order.",
         formula="dcg@k / (dcg@k of the labels from high to low)",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,

@@ -100,7 +100,7 @@ _TABLE = (
     ),
     LabelMetric(
         name="ndcg",
-        summary="Normalised discounted cumulative gain of the first k labels.",
+        summary="Normalized discounted cumulative gain of the first k labels.",
         formula="Σ_{r ≤ k} (2^{y_r} − 1) / log2(1 + r), divided by that of the best order",
         bounds=(0, 1),
         empty_when=EMPTY,
@@ -144,7 +144,7 @@ def label_metric(name: str) -> LabelMetric:
 
     Examples
     --------
-    >>> str(label_metric("P" + "recision@3"))
+    >>> str(label_metric("Precision@3"))
     'precision@3'
     """
     named = metric(name, LABEL_METRICS)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, check_offsets, check_rows, frozen, numbers
+from luce.arrays import Floats, check_offsets, check_rows, frozen, numbers, selected_offsets
 from luce.compiled import compiled
 from luce.errors import DataError, NumericalError, OptionError, unknown_name
 from luce.lists import Evaluation, Lists
@@ -28,7 +28,7 @@ class Objective:
     Attributes
     ----------
     name, family, summary, formula, paper : str
-        What it is, for people.
+        Shown on the command line and in the documentation.
     cost : str
         How the time for a list grows with the number n of its items.
     compute : callable
@@ -40,15 +40,15 @@ class Objective:
     options : mapping of str to object
         The options as they are set.
     random : bool
-        It draws; the same `draw` gives the same numbers.
+        Whether it depends on `draw`; the same draw gives the same numbers.
     curvature : bool
         It has a diagonal second derivative.
     nuisance : mapping of str to float
-        Parameters learned with the model, by name, and where they start.
+        Names and initial values of parameters that are learned with the model.
     one_output_per_grade : bool
         Scores are (N, grades), and `ranking_score` makes one number of them.
     pointwise : bool
-        Every observed item has signal for it, also alone in its list.
+        A list with a single observed item has signal for it.
     uses_ties : bool
         Lists whose labels are all equal have signal for it.
     item_weights : bool
@@ -65,12 +65,12 @@ class Objective:
         Where it is an estimate from samples whose variance is known: (lists, *, variance, **options) → Estimate.
     leaf_sums : callable or None
         Where the second derivative along the leaves of a tree is known exactly: (lists, leaves, n_leaves,
-        list_weights, **options) → (2, leaves), the pull on each leaf and the second derivative.
+        list_weights, **options) → (2, leaves): the size of the terms of each leaf, and their second derivative.
     device_lists : callable or None
         Where it runs on a GPU: (DeviceLists, **options) → losses (Q,) and gradient (N,), tensors.
     label_rows : int or None
-        Where rows of labels run on a GPU, fused with the last layer if wanted: the loss of a row, one of the kinds
-        of `luce.kernels.partition_likelihood`.
+        Where rows of labels run on a GPU, also fused with the last layer: the loss of a row, PARTITION, BOUND or
+        ATTENTION of `luce.kernels.partition_likelihood`.
     """
 
     name: str
@@ -135,7 +135,7 @@ class Objective:
             List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
         item_weights : array-like of shape (N,), optional
         nuisance : array-like of shape (P,), optional
-            Values of the nuisance parameters; where they start by default.
+            Values of the nuisance parameters; the initial ones by default.
         draw : Draw, optional
             Names the randomness of a random objective.
         curvature : bool, default=False
@@ -143,7 +143,7 @@ class Objective:
         n_jobs : int, optional
             Threads; LUCE_THREADS, or all cores, by default.
         groups : array-like of shape (N,), optional
-            Integers that tell whose each item is, for fairness to groups.
+            The group of each item, an integer, for metrics of fairness.
 
         Returns
         -------
@@ -186,8 +186,7 @@ class Objective:
         >>> listnet.evaluate(lists._replace(scores=np.array([1.0, 1.0]))).gradient
         array([0., 0.])
         """
-        if not _all_finite(frozen(lists.scores.ravel())):
-            raise _not_finite(lists.scores)
+        check_finite(lists.scores)
         evaluation = self.compute(lists, **self.options)
         if not all(values is None or _all_finite(values.ravel()) for values in evaluation):
             ranges = (f"{np.nanmin(values):g} to {np.nanmax(values):g}" for values in (lists.scores, lists.labels))
@@ -203,7 +202,8 @@ class Objective:
         Parameters
         ----------
         lists : Lists
-            Its fields as `value_and_gradient` takes them; without offsets all rows are one list.
+            Its fields as `value_and_gradient` takes them; without offsets all rows are one list. That scores are
+            finite is checked by `evaluate`.
 
         Returns
         -------
@@ -235,7 +235,7 @@ class Objective:
         """
         y = numbers("labels", labels)
         bounds = check_offsets(offsets, len(y))
-        observed = np.diff(np.concatenate([[0], np.cumsum(~np.isnan(y))])[bounds])
+        observed = np.diff(selected_offsets(~np.isnan(y), bounds))
         differ = np.zeros(len(observed), dtype=bool)
         filled = np.diff(bounds) > 0
         starts = bounds[:-1][filled]
@@ -252,14 +252,11 @@ class Objective:
         return f"No list of {dataset!r} has {lacking}, so there is nothing for {self} to learn from."
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
-        if self.one_output_per_grade:
-            s = np.ascontiguousarray(scores, dtype=np.float64)
-            if s.ndim != 2:
-                raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
-        else:
-            s = numbers("scores", scores)
-        if not _all_finite(frozen(s.ravel())):
-            raise _not_finite(s)
+        if not self.one_output_per_grade:
+            return numbers("scores", scores)
+        s = np.ascontiguousarray(scores, dtype=np.float64)
+        if s.ndim != 2:
+            raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
         return s
 
     def _checked_weights(self, item_weights: ArrayLike | None, n_rows: int) -> Floats | None:
@@ -300,7 +297,7 @@ class Objective:
         }
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled, an objective of the table is its place and its options, so that rankers go to other processes."""
+        """Pickle an objective of the table as its module, name and options."""
         module, name = self.compute.__module__, self.compute.__name__
         if getattr(getattr(sys.modules[module], name, None), "compute", None) is not self.compute:
             return super().__reduce_ex__(protocol)
@@ -321,21 +318,22 @@ class Objective:
 @compiled
 def _all_finite(values):
     """In one pass, without another array: infinities and NaN are the numbers whose exponent has all bits set."""
-    found = 0
+    count = 0
     for bits in values.view(np.int64):
-        found += bits & EXPONENT == EXPONENT
-    return found == 0
+        count += bits & EXPONENT == EXPONENT
+    return count == 0
 
 
-def _not_finite(scores: Floats) -> NumericalError:
-    """The error that names the first score which is not."""
-    row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
-    return NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
+def check_finite(scores: Floats) -> None:
+    """An error that names the first score that is not finite."""
+    if not _all_finite(frozen(scores.ravel())):
+        row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
+        raise NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
 
 
 def _from_module(module: str, name: str, options: dict[str, Any]) -> Objective:
-    found: Objective = getattr(importlib.import_module(module), name)
-    return found.with_options(**options)
+    objective: Objective = getattr(importlib.import_module(module), name)
+    return objective.with_options(**options)
 
 
 def record(

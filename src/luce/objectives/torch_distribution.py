@@ -39,13 +39,20 @@ class _Rankings(constraints.Constraint):
 class PlackettLuceDistribution(Distribution):
     """Rankings of n items with P(y) = Π_k e^{s(y_k)} / Σ e^s over the items not placed before k.
 
-    Args:
-        scores: [..., n], log worths; −inf for an item that is never placed.
-        mask: [..., n], True at items, for lists of different lengths in one batch; the others are never placed.
-
     A ranking [..., n] holds the positions of the items, best first, and −1 where none is left to place. All is computed
     in float64 on the device of the scores; randomness is PyTorch's own.
 
+    Parameters
+    ----------
+    scores : Tensor of shape (..., n)
+        Log-worths; −inf for an item that is never placed.
+    mask : bool Tensor of shape (..., n), optional
+        True at items, for lists of different lengths in one batch; the others are never placed.
+    validate_args : bool, optional
+        As in `torch.distributions.Distribution`.
+
+    Examples
+    --------
     >>> policy = PlackettLuceDistribution(torch.tensor([2.0, 1.0, 1.0]).log())
     >>> policy.log_prob(torch.tensor([0, 2, 1])).exp()
     tensor(0.2500)

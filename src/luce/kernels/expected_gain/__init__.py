@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, check_rows, list_of_row
+from luce.arrays import Floats, Integers, check_rows, list_of_row, selected_offsets
 from luce.errors import DataError
 from luce.kernels.expected_gain import cpu
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT, POLICY
@@ -109,7 +109,7 @@ def _check_rankings(rankings: Rankings, scores: Floats, offsets: Integers, depth
     n_lists = len(offsets) - 1
     if rankings.ndim != 3 or len(rankings) != n_lists or rankings.shape[1] == 0:
         raise DataError(f"rankings must be ({n_lists} lists, samples, places). Got shape {rankings.shape}.")
-    live = np.diff(np.concatenate([[0], np.cumsum(scores > -np.inf)])[offsets])
+    live = np.diff(selected_offsets(scores > -np.inf, offsets))
     places = np.minimum(depth, live)
     if rankings.shape[2] < places.max(initial=0):
         raise DataError(f"rankings must have {places.max()} places. Got {rankings.shape[2]}.")

@@ -1,6 +1,6 @@
-"""Losses summed over the pairs of a list: what is wanted of δ = s_i − s_j where item i has the higher label.
+"""Losses summed over the pairs of a list, as functions of δ = s_i − s_j, where item i has the higher label.
 
-A pair's weight is the product of its items' weights. Lists without a pair that says anything give 0. However many the
+A pair's weight is the product of its items' weights. Lists without such a pair give 0. However many the
 pairs, memory is O(n): squares and outcomes take O(n) time, hinges O(n log n), the swaps go through the pairs.
 Squares: Σ (1 − δ)² over the pairs with different labels. Hinges: Σ max(0, 1 − δ), the derivative 0 where δ = 1.
 """
@@ -81,7 +81,7 @@ def pair_swaps(
         [level, float(change), float(gap)],
         [loss],
         [gradient, second],
-        lists.n_jobs,
         level,
+        lists.n_jobs,
     )
     return Evaluation(loss, gradient, second if lists.curvature else None)

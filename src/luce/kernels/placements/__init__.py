@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from luce.arrays import Floats, Integers, frozen, offsets_of_sizes, rows_of_lists
+from luce.arrays import Floats, Integers, frozen, offsets_of_sizes, rows_of_lists, selected_offsets
 from luce.errors import DataError
 from luce.kernels.exposure import exposure
 from luce.kernels.place_sums import SUM, Places
@@ -174,7 +174,7 @@ def exact_lists(scores: Floats, offsets: Integers, depth: int, most_steps: float
     >>> exact_lists(np.zeros(40), np.array([0, 15, 40]), 15)
     array([ True, False])
     """
-    live = np.diff(np.concatenate([[0], np.cumsum(scores > -np.inf)])[offsets])
+    live = np.diff(selected_offsets(scores > -np.inf, offsets))
     sizes, which = np.unique(live, return_inverse=True)
     return np.array([steps(n, min(depth, n)) <= most_steps for n in sizes.tolist()], dtype=bool)[which]
 

@@ -63,7 +63,7 @@ def choice_sums(choices: Choices, scores: Floats, *, n_jobs: int | None = None) 
     highest = float(scores.max())
     worth = np.exp(scores - highest)
     ends = _ends(choices)
-    pushes, log_z = sum_over_lists(
+    hazards, log_z = sum_over_lists(
         cpu.sums,
         choices.offsets,
         [choices.n_items, 2],
@@ -73,7 +73,7 @@ def choice_sums(choices: Choices, scores: Floats, *, n_jobs: int | None = None) 
         results=[ends],
         n_jobs=n_jobs,
     )
-    return float(log_z[0] + highest * log_z[1]), worth * (pushes + _to_pools(choices, ends))
+    return float(log_z[0] + highest * log_z[1]), worth * (hazards + _to_pools(choices, ends))
 
 
 def choice_product(
@@ -84,7 +84,7 @@ def choice_product(
     both = np.stack([worth, worth * direction], axis=1)
     totals = np.stack([_pool_sums(choices, column) for column in both.T], axis=1)
     ends = _ends(choices)
-    (pulls,) = sum_over_lists(
+    (hazard_changes,) = sum_over_lists(
         cpu.product,
         choices.offsets,
         [choices.n_items],
@@ -94,7 +94,7 @@ def choice_product(
         results=[ends],
         n_jobs=n_jobs,
     )
-    return direction * expected - worth * (pulls + _to_pools(choices, ends))
+    return direction * expected - worth * (hazard_changes + _to_pools(choices, ends))
 
 
 def choice_diagonal(choices: Choices, scores: Floats, expected: Floats, *, n_jobs: int | None = None) -> Floats:

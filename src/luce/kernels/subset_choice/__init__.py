@@ -9,7 +9,7 @@ first; "backward" eliminates the worst first: the same model of −s, the sets t
 
 import numpy as np
 
-from luce.arrays import Floats
+from luce.arrays import Floats, selected_offsets
 from luce.errors import DataError
 from luce.kernels.subset_choice import arithmetic, geometric, sampled
 from luce.kernels.subset_choice.symmetric import LONGEST
@@ -91,7 +91,7 @@ def log_probability(lists: Lists, worth: str, direction: str = "forward") -> Flo
 
 def _longest(lists: Lists) -> int:
     """The most observed items of a list; an error where they are too many."""
-    observed = np.diff(np.concatenate([[0], np.cumsum(~np.isnan(lists.labels))])[lists.offsets])
+    observed = np.diff(selected_offsets(~np.isnan(lists.labels), lists.offsets))
     longest = int(observed.max(initial=0))
     if longest > LONGEST:
         raise DataError(
