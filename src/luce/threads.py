@@ -96,7 +96,7 @@ def thread_count(n_jobs: int | None = None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def in_parallel(tasks: list[Callable[[], Any]], n_jobs: int | None = None) -> list[Any]:
+def in_parallel(tasks: Sequence[Callable[[], Any]], n_jobs: int | None = None) -> list[Any]:
     """The results of the tasks, in their order; tasks must not call this themselves.
 
     The calling thread works too: it has often finished a short task before another thread wakes up.
@@ -146,14 +146,14 @@ def over_lists(
     compiled code returns, so calls are kept short; lists too long for that run on a thread that can be abandoned.
     """
     n_lists, n_rows = len(offsets) - 1, int(offsets[-1])
-    arguments = *_read_only(offsets, *inputs), *results
+    arguments = *_read_only_arrays(offsets, *inputs), *results
     threads = 1 if n_rows < SMALL else thread_count(n_jobs)
     if threads == 1 and n_rows < LONG:
         kernel(0, n_lists, *arguments)
         return
     # At least four blocks a thread: a long list then delays no more than its own block.
     blocks = split_lists(offsets, max(4 * threads if threads > 1 else 1, -(-n_rows // LONG)))
-    tasks: list[Callable[[], Any]] = [partial(kernel, a, b, *arguments) for a, b in blocks if a < b]
+    tasks = [partial(kernel, a, b, *arguments) for a, b in blocks if a < b]
     if np.diff(offsets).max() >= LONG:
         _run_interruptibly(partial(in_parallel, tasks, threads))
     else:
@@ -174,7 +174,7 @@ def sum_over_lists(
     Each block of lists adds to its own arrays, which are summed at the end. There is a block for each thread, or a
     fixed number of them: then the number of threads does not change the rounding.
     """
-    arguments = *_read_only(offsets, *inputs), *results
+    arguments = *_read_only_arrays(offsets, *inputs), *results
     threads = 1 if offsets[-1] < SMALL else thread_count(n_jobs)
     blocks = split_lists(offsets, n_blocks or threads)
     sums = [[np.zeros(shape) for shape in shapes] for _ in blocks]
@@ -194,7 +194,7 @@ def split_lists(offsets: Integers, n_blocks: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts.tolist()))
 
 
-def _read_only(*values: Any) -> list[Any]:
+def _read_only_arrays(*values: Any) -> list[Any]:
     return [frozen(value) if isinstance(value, np.ndarray) else value for value in values]
 
 

@@ -9,7 +9,6 @@ The rest of a pool costs nothing: it is the pool's worth less that of the items 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers, frozen
 from luce.kernels.ranked_choices import cpu
@@ -63,15 +62,8 @@ def choice_sums(choices: Choices, scores: Floats, *, n_jobs: int | None = None) 
     highest = float(scores.max())
     worth = np.exp(scores - highest)
     ends = _ends(choices)
-    hazards, log_z = sum_over_lists(
-        cpu.sums,
-        choices.offsets,
-        [choices.n_items, 2],
-        *_arrays(choices),
-        worth,
-        _pool_sums(choices, worth),
-        results=[ends],
-        n_jobs=n_jobs,
+    hazards, log_z = _sums(
+        cpu.sums, choices, [choices.n_items, 2], worth, _pool_sums(choices, worth), ends=ends, n_jobs=n_jobs
     )
     return float(log_z[0] + highest * log_z[1]), worth * (hazards + _to_pools(choices, ends))
 
@@ -84,16 +76,7 @@ def choice_product(
     both = np.stack([worth, worth * direction], axis=1)
     totals = np.stack([_pool_sums(choices, column) for column in both.T], axis=1)
     ends = _ends(choices)
-    (hazard_changes,) = sum_over_lists(
-        cpu.product,
-        choices.offsets,
-        [choices.n_items],
-        *_arrays(choices),
-        both,
-        totals,
-        results=[ends],
-        n_jobs=n_jobs,
-    )
+    (hazard_changes,) = _sums(cpu.product, choices, [choices.n_items], both, totals, ends=ends, n_jobs=n_jobs)
     return direction * expected - worth * (hazard_changes + _to_pools(choices, ends))
 
 
@@ -101,15 +84,8 @@ def choice_diagonal(choices: Choices, scores: Floats, expected: Floats, *, n_job
     """The diagonal of the second derivative of Σ w log z (n_items,); pools with scores far apart may cancel in it."""
     worth = np.exp(scores - scores.max())
     ends = _ends(choices)
-    (squares,) = sum_over_lists(
-        cpu.seconds,
-        choices.offsets,
-        [choices.n_items],
-        *_arrays(choices),
-        worth,
-        _pool_sums(choices, worth),
-        results=[ends],
-        n_jobs=n_jobs,
+    (squares,) = _sums(
+        cpu.seconds, choices, [choices.n_items], worth, _pool_sums(choices, worth), ends=ends, n_jobs=n_jobs
     )
     return expected - worth * worth * (squares + _to_pools(choices, ends))
 
@@ -121,8 +97,7 @@ def choice_hessian(choices: Choices, scores: Floats, expected: Floats, *, n_jobs
         return np.stack(columns, axis=1)
     n, size = choices.n_items, choices.n_items + choices.n_pools
     worth = np.exp(scores - scores.max())
-    inputs = *_arrays(choices), worth, _pool_sums(choices, worth)
-    (squares,) = sum_over_lists(cpu.squares, choices.offsets, [(size, size)], *inputs, n_jobs=n_jobs)
+    (squares,) = _sums(cpu.squares, choices, [(size, size)], worth, _pool_sums(choices, worth), n_jobs=n_jobs)
     squares = squares + squares.T
     lower = np.zeros((choices.n_pools, n))  # each pool as the worths of its items
     for p in range(choices.n_pools):
@@ -157,8 +132,12 @@ def spread_over_rests(choices: Choices, scores: Floats, rest: Floats, amounts: F
     return np.exp(scores - scores.max()) * _to_pools(choices, ends)
 
 
-def _arrays(choices: Choices) -> tuple[NDArray[Any], ...]:
-    return choices.items, choices.depth, choices.weights, choices.pool, choices.pool_items, choices.pool_offsets
+def _sums(
+    kernel: Any, choices: Choices, shapes: list[Any], *inputs: Floats, ends: Floats | None = None, n_jobs: int | None
+) -> list[Floats]:
+    rankings = choices.items, choices.depth, choices.weights, choices.pool, choices.pool_items, choices.pool_offsets
+    results = [] if ends is None else [ends]
+    return sum_over_lists(kernel, choices.offsets, shapes, *rankings, *inputs, results=results, n_jobs=n_jobs)
 
 
 def _pool_sums(choices: Choices, values: Floats) -> Floats:
@@ -169,7 +148,7 @@ def _pool_sums(choices: Choices, values: Floats) -> Floats:
 
 
 def _ends(choices: Choices) -> Floats:
-    """Room for what each ranking adds to the rest of its pool; none where there are no pools."""
+    """An array for what each ranking adds to the rest of its pool; none where there are no pools."""
     return np.zeros(len(choices.depth) if choices.n_pools else 0)
 
 
