@@ -1,4 +1,4 @@
-"""Ragged lists as kernels take them, and the one call that evaluates a compiled kernel on them."""
+"""Ragged lists as kernels take them, and the call that evaluates a compiled kernel on them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,7 +37,7 @@ class Evaluation(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """What an objective works on, checked: the scores and labels of ragged lists, and how to go about it."""
+    """The scores and labels of ragged lists, and the settings of an evaluation, as `Objective.check` returns them."""
 
     scores: Floats
     labels: Floats

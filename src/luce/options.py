@@ -1,4 +1,4 @@
-"""What a parameter may be: of an objective, a ranker or a peer, in words, as a test, and the values to search."""
+"""Specifications of parameters: the allowed values, in words and as a test, the default, and the values to search."""
 
 import operator
 import reprlib

@@ -42,6 +42,16 @@ def test_checked_lists_are_evaluated_at_new_scores(name):
         chosen.evaluate(lists._replace(scores=scores))
 
 
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [("listmle", "two items with different labels"), ("listnet", "two items with labels"), ("bce", "an item with a")],
+)
+def test_the_message_for_data_without_signal_names_what_is_missing(name, lacking):
+    message = objective(name).no_signal_message("data")
+    assert message.startswith(f"No list of 'data' has {lacking}")
+    assert message.endswith(f"so there is nothing for {name} to learn from.")
+
+
 @SMOOTH
 def test_gradient_is_the_finite_difference(name):
     check_gradient(name, *ragged(name))

@@ -1,4 +1,4 @@
-"""The record of a metric: what it measures, in words, as a formula and as code, and all that can be done with it."""
+"""The record of a metric: its definition in words, as a formula and as code, and its properties."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

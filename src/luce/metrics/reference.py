@@ -1,4 +1,4 @@
-"""The slow, obvious way to measure one list: a reference function for each order of its equal scores, then the mean."""
+"""The value of a metric for one list by its definition: the mean over all orders of equal scores."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""OBJECTIVES, the one table: every objective is one function and one record, and trains every kind of scorer."""
+"""OBJECTIVES, the table of objectives: each is one function and one record, and trains every kind of ranker."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""The record of an objective: one contract, scores and what was observed in, loss and gradient out."""
+"""The record of an objective: the loss of each list and its gradient, as a function of scores and labels."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""Distances between the scores and what the labels say they should be, and the cosine of their angle."""
+"""Squared and cosine distances between the scores and targets made of the labels."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The expected metric of a Plackett-Luce policy: the scores are to make rankings drawn from them good on average."""
+"""The expected metric of a Plackett-Luce policy: a metric averaged over rankings drawn from the scores."""
 
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any

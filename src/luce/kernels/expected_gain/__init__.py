@@ -26,7 +26,7 @@ AUTO = 0
 """Instead of a number of samples: as many as make the signal as strong as the noise."""
 
 PILOT, LEAST, MOST = 64, 16, 1_024
-"""Samples that tell how many are needed then, the fewest and the most of them."""
+"""Pilot samples from which that number is estimated, the fewest and the most samples."""
 
 
 class Estimate(NamedTuple):
@@ -57,11 +57,11 @@ def expected_gain(
     first_sample: int = 0,
     n_jobs: int | None = None,
 ) -> Estimate:
-    """Estimate E[Σ_k θ_k ρ(y_k)] of each list and its gradient in O(n + samples · K) a list, K = len(discounts).
+    """Estimate E[Σ_k θ_k ρ(y_k)] of each list and its gradient in O(n + samples · K) per list, K = len(discounts).
 
     Rankings are drawn as `sample_rankings` draws them, from `first_sample` on, or given: then none are drawn.
-    samples=AUTO: as many as make the signal as strong as the noise, 16 to 1,024 a list, as 64 others tell that count
-    for nothing else, so that the estimate stays unbiased. A list whose gains are all alike needs no sample.
+    samples=AUTO: as many as make the signal as strong as the noise, 16 to 1,024 per list, from 64 pilot samples that
+    are used for nothing else, so that the estimate stays unbiased. A list whose gains are all alike needs no sample.
 
     >>> two = np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.array([0, 2])
     >>> estimate = expected_gain(*two, discounts=np.array([1.0]), samples=10_000, variance=True)

@@ -30,7 +30,7 @@ def exposure(
     first_sample: int = 0,
     n_jobs: int | None = None,
 ) -> Exposure:
-    """Estimate the exposure of each item, discounts θ being what each place is seen, in O(n + samples · K) a list.
+    """Estimate the exposure of each item, discounts θ being the exposure of each place, in O(n + samples · K) per list.
 
     Unbiased, and exact where all scores of a list are equal: a sample does not count where an item was placed, but
     what its chances were (`cpu` says how). Rankings are numbered as in `sample_rankings`.

@@ -1,4 +1,4 @@
-"""Pairs as games: the loss is −log of the probability of the outcome, without draws, with Rao-Kupper's or Davidson's.
+"""Pairs as games: the loss is −log of the probability of the outcome, without draws, or by Rao-Kupper or Davidson.
 
 Rao-Kupper: a win costs ℓ(δ) = log(1 + θ e^{−δ}), a draw ℓ(δ) + ℓ(−δ) − log(θ² − 1): a draw is a win either way, and
 every item meets all items of its own grade and below, with log θ off its score. Davidson: every pair costs

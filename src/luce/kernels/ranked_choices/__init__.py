@@ -1,4 +1,4 @@
-"""Successive choices of single items, summed over rankings into one number an item: Plackett-Luce with free worths.
+"""Successive choices of single items, summed over rankings to one number per item: Plackett-Luce with free worths.
 
 A ranking is a chain of choices: its first `depth` items were chosen one after another, each from what was left of its
 rows and of its pool. With worths v = e^{s − highest s} and z_j the worth of what was left at choice j:

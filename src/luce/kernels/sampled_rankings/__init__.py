@@ -36,8 +36,8 @@ def sample_rankings(
     Samples are numbered from `first_sample` on: other numbers give other, independent rankings. The ways to draw:
     "table", an alias table with repeats rejected, for lists in which no few items have most of the mass;
     "race", an exponential time for each of the K heaviest items against a stream of all the others;
-    "keys", an exponential time for each item, for deep rankings. The first two cost O(n + samples · K) a list, but for
-    a sort of about K numbers a sample.
+    "keys", an exponential time for each item, for deep rankings. The first two cost O(n + samples · K) per list, plus
+    a sort of about K numbers per sample.
 
     >>> sample_rankings(np.array([0.0, 1000.0, -np.inf, 2000.0]), np.array([0, 3, 4]), samples=2)
     array([[[ 1,  0, -1],
