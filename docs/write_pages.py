@@ -42,7 +42,7 @@ FAMILIES = {
     ),
 }
 """The heading and the description of each family; no heading may be the name of an objective."""
-NAMES = {"paper": "source", "uses ties": "equal labels inform it"}
+NAMES = {"paper": "source"}
 
 
 def objectives_page() -> str:
@@ -52,8 +52,8 @@ def objectives_page() -> str:
         families.setdefault(each.family, []).append(each)
     parts = [
         "# Objectives",
-        "A list has scores s and labels y; lse is log-sum-exp. An objective computes the loss of each list and its "
-        "gradient with respect to the scores, and can train every kind of ranker. "
+        "A list of n items has scores s and labels y; lse is log-sum-exp. An objective computes the loss of each list "
+        "and its gradient with respect to the scores, and can train every kind of ranker. "
         "[Which objective?](which_objective.md) helps to choose. `luce objectives NAME` prints this information.",
         table(
             ["family", "objectives"],
@@ -70,8 +70,8 @@ def objectives_page() -> str:
 def objective_section(one: Objective, others: list[str]) -> str:
     """The definition of an objective, a plot of its gradient, its properties and options, and related objectives."""
     facts = one.facts()
-    lines = [("paper",), ("time for n items",), ("random", "uses ties", "outputs", "learned beside the model")]
-    lines += [("second derivative", "log-probability", "item weights"), ("exact leaves of trees", "on a GPU")]
+    lines = [("paper",), ("time complexity",), ("random", "uses ties", "outputs per item", "nuisance parameters")]
+    lines += [("Hessian", "log-probability", "item weights"), ("exact Hessian of tree leaves", "GPU kernels")]
     options = [
         f"- Option `{name}`: {each['allowed']}; default `{each['default']!r}`. {sentence(each['meaning'])}"
         for name, each in facts["options"].items()
@@ -112,7 +112,7 @@ def metric_section(one: Any, plotted: bool) -> str:
     parts = [f"### {facts.pop('name')}", facts.pop("summary"), f"    {facts.pop('formula')}"]
     if plotted:
         parts.append(f"<!-- generated: metric of {one.name} -->")
-    lines = [("measured on", "lists left out"), ("higher is better", "takes a cutoff", "reads")]
+    lines = [("measured on", "lists left out"), ("higher is better", "takes a cutoff", "parameters")]
     return joined([*parts, bullets(facts, lines)]).rstrip()
 
 

@@ -83,7 +83,7 @@ def _lists(seed=0):
 
 def _sums(offsets, values, n_jobs):
     sums, visits = np.zeros(len(offsets) - 1), np.zeros(len(offsets) - 1, dtype=np.int64)
-    over_lists(_visit, offsets, values, sums, visits, n_jobs=n_jobs)
+    over_lists(_visit, offsets, values, results=[sums, visits], n_jobs=n_jobs)
     assert np.all(visits == 1)
     return sums
 

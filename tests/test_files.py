@@ -191,7 +191,7 @@ def test_another_process_holds_the_file_until_it_ends(tmp_path):
     pytest.importorskip("fcntl")
     path = tmp_path / "model.luce"
     code = (
-        "import sys; from luce.files import alone\nwith alone(sys.argv[1]): print('held', flush=True); sys.stdin.read()"
+        "import sys\nfrom luce.files import alone\nwith alone(sys.argv[1]): print('held', flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as other:

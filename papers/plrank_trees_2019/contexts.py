@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import uint64
 
-from luce.arrays import Integers, frozen
+from luce.arrays import Integers
 from luce.compiled import compiled
 from luce.data import Dataset
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
@@ -38,8 +38,8 @@ def context_compression(
     Compression(different=4, total=6, ratio=0.666...)
     """
     counts: Integers = np.zeros((dataset.n_lists, 2), dtype=np.int64)
-    lists = frozen(dataset.offsets), frozen(dataset.labels)
-    over_lists(_count, *lists, seed, permutations, depth, counts, n_jobs=n_jobs)
+    settings = seed, permutations, depth
+    over_lists(_count, dataset.offsets, dataset.labels, *settings, results=[counts], n_jobs=n_jobs)
     different, total = counts.sum(axis=0).tolist()
     return Compression(different, total, different / total if total else 1.0)
 

@@ -70,6 +70,15 @@ def offsets_of_sizes(sizes: ArrayLike) -> Integers:
     return np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64), dtype=np.int64)])
 
 
+def selected_offsets(selected: NDArray[np.bool_], offsets: Integers) -> Integers:
+    """The offsets of the lists when only the selected rows are left.
+
+    >>> selected_offsets(np.array([True, False, True]), np.array([0, 2, 3]))
+    array([0, 1, 2])
+    """
+    return np.concatenate([[0], np.cumsum(selected)])[offsets]
+
+
 def list_of_row(offsets: Integers) -> Integers:
     """The index of the list of each row.
 

@@ -1,11 +1,11 @@
-"""Ragged lists as kernels take them, and the one call that evaluates a compiled kernel on them."""
+"""Ragged lists as kernels take them, and the call that evaluates a compiled kernel on them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.randomness import Draw
 from luce.threads import over_lists
 
@@ -37,7 +37,7 @@ class Evaluation(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """What an objective works on, checked: the scores and labels of ragged lists, and how to go about it."""
+    """The scores and labels of ragged lists, and the settings of an evaluation, as `Objective.check` returns them."""
 
     scores: Floats
     labels: Floats
@@ -57,7 +57,7 @@ class Lists(NamedTuple):
     @property
     def stream(self) -> tuple[Integers, int, int]:
         """The draw as kernels take it: the numbers of the lists, the seed and the step."""
-        return self.draw.list_numbers(len(self.offsets) - 1), self.draw.seed, self.draw.step
+        return self.draw.stream(len(self.offsets) - 1)
 
 
 class DeviceLists(NamedTuple):
@@ -90,9 +90,7 @@ def evaluate_kernel(
     scores, labels, offsets = lists[:3]
     make = np.zeros if zeroed else np.empty
     loss, gradient, second = make(len(offsets) - 1), make(scores.shape), make(scores.shape if lists.curvature else 0)
-    inputs = [frozen(each) if isinstance(each, np.ndarray) else each for each in (offsets, scores, labels, *arguments)]
-    results = [loss, gradient, second] if has_curvature else [loss, gradient]
-    if scores.ndim == 2:  # kernels take one row after the other
-        inputs[1], results[1:] = inputs[1].ravel(), [each.ravel() for each in results[1:]]
-    over_lists(kernel, *inputs, *results, n_jobs=lists.n_jobs)
+    results = [loss, gradient.ravel(), second.ravel()]  # kernels take one row of outputs after the other
+    inputs = offsets, scores.ravel(), labels, *arguments
+    over_lists(kernel, *inputs, results=results if has_curvature else results[:2], n_jobs=lists.n_jobs)
     return Evaluation(loss, gradient, second if lists.curvature else None)

@@ -1,4 +1,4 @@
-"""What a parameter may be: of an objective, a ranker or a peer, in words, as a test, and the values to search."""
+"""Specifications of parameters: the allowed values, in words and as a test, the default, and the values to search."""
 
 import operator
 import reprlib
@@ -187,6 +187,19 @@ def is_number(value: Any) -> bool:
     if is_integer(value):
         return abs(int(value)) <= sys.float_info.max
     return isinstance(value, float | np.floating) and bool(np.isfinite(value))
+
+
+def is_row(value: Any, least: float = -np.inf) -> bool:
+    """Whether this is a one-dimensional array of finite numbers ≥ `least`, not empty.
+
+    >>> is_row([1, 0.5]), is_row([-1.0], least=0), is_row("ndcg")
+    (True, False, False)
+    """
+    try:
+        row = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return row.ndim == 1 and row.size > 0 and bool(np.isfinite(row).all() and row.min() >= least)
 
 
 def text_of(value: Any) -> str:

@@ -23,6 +23,10 @@ class Draw(NamedTuple):
         """The numbers of the lists; 0, 1, 2, … by default."""
         return np.arange(n_lists) if self.lists is None else np.ascontiguousarray(self.lists, dtype=np.int64)
 
+    def stream(self, n_lists: int) -> tuple[Integers, int, int]:
+        """As kernels take it: the numbers of the lists, the seed and the step."""
+        return self.list_numbers(n_lists), self.seed, self.step
+
 
 @inlined
 def philox(key0, key1, c0, c1, c2, c3):

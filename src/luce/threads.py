@@ -1,8 +1,8 @@
-"""Running compiled kernels over lists on several threads, safely after a fork."""
+"""Running compiled kernels over lists on several threads, safe after a fork."""
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache, partial
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Integers
+from luce.arrays import Floats, Integers, frozen
 from luce.errors import LuceWarning, OptionError
 
 _limited: dict[str, bool] = {}
@@ -96,7 +96,7 @@ def thread_count(n_jobs: int | None = None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def in_parallel(tasks: list[Callable[[], Any]], n_jobs: int | None = None) -> list[Any]:
+def in_parallel(tasks: Sequence[Callable[[], Any]], n_jobs: int | None = None) -> list[Any]:
     """The results of the tasks, in their order; tasks must not call this themselves.
 
     The calling thread works too: it has often finished a short task before another thread wakes up.
@@ -132,26 +132,70 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return pool or _pools.setdefault(threads, ThreadPoolExecutor(threads, thread_name_prefix="luce"))
 
 
-def over_lists(kernel: Callable[..., None], offsets: Integers, *arguments: Any, n_jobs: int | None = None) -> None:
-    """Call `kernel(first, last, offsets, *arguments)` on blocks of lists, in parallel.
+def over_lists(
+    kernel: Callable[..., None],
+    offsets: Integers,
+    *inputs: Any,
+    results: Iterable[Any] = (),
+    n_jobs: int | None = None,
+) -> None:
+    """Call `kernel(first, last, offsets, *inputs, *results)` on blocks of lists, in parallel.
 
-    A kernel writes only to its own rows and lists, so the result does not depend on the split. Ctrl-C has no effect
-    until compiled code returns, so calls are kept short; lists too long for that run on a thread that can be abandoned.
+    Arrays among the inputs are passed as read-only, so that a kernel is compiled once, whoever owns them. A kernel
+    writes only to its own rows and lists, so the result does not depend on the split. Ctrl-C has no effect until
+    compiled code returns, so calls are kept short; lists too long for that run on a thread that can be abandoned.
     """
     n_lists, n_rows = len(offsets) - 1, int(offsets[-1])
+    arguments = *_read_only_arrays(offsets, *inputs), *results
     threads = 1 if n_rows < SMALL else thread_count(n_jobs)
     if threads == 1 and n_rows < LONG:
-        kernel(0, n_lists, offsets, *arguments)
+        kernel(0, n_lists, *arguments)
         return
-    # At least four blocks a thread, of about equal rows: a long list then delays no more than its own block.
-    blocks = max(4 * threads if threads > 1 else 1, -(-n_rows // LONG))
-    cuts = np.unique(np.searchsorted(offsets, np.linspace(0, n_rows, blocks + 1)))
-    cuts[0], cuts[-1] = 0, n_lists
-    tasks: list[Callable[[], Any]] = [partial(kernel, a, b, offsets, *arguments) for a, b in pairwise(cuts.tolist())]
+    # At least four blocks a thread: a long list then delays no more than its own block.
+    blocks = split_lists(offsets, max(4 * threads if threads > 1 else 1, -(-n_rows // LONG)))
+    tasks = [partial(kernel, a, b, *arguments) for a, b in blocks if a < b]
     if np.diff(offsets).max() >= LONG:
         _run_interruptibly(partial(in_parallel, tasks, threads))
     else:
         in_parallel(tasks, threads)
+
+
+def sum_over_lists(
+    kernel: Callable[..., None],
+    offsets: Integers,
+    shapes: Sequence[int | tuple[int, ...]],
+    *inputs: Any,
+    results: Iterable[Any] = (),
+    n_blocks: int | None = None,
+    n_jobs: int | None = None,
+) -> list[Floats]:
+    """What `kernel(first, last, offsets, *inputs, *results, *sums)` adds to arrays of these shapes, over all lists.
+
+    Each block of lists adds to its own arrays, which are summed at the end. There is a block for each thread, or a
+    fixed number of them: then the number of threads does not change the rounding.
+    """
+    arguments = *_read_only_arrays(offsets, *inputs), *results
+    threads = 1 if offsets[-1] < SMALL else thread_count(n_jobs)
+    blocks = split_lists(offsets, n_blocks or threads)
+    sums = [[np.zeros(shape) for shape in shapes] for _ in blocks]
+    tasks = [partial(kernel, a, b, *arguments, *own) for (a, b), own in zip(blocks, sums, strict=True)]
+    in_parallel(tasks, threads)
+    return [sum(parts[1:], parts[0]) for parts in zip(*sums, strict=True)]
+
+
+def split_lists(offsets: Integers, n_blocks: int) -> list[tuple[int, int]]:
+    """The first list of each of some blocks of about equal rows, and the first after it; blocks may be empty.
+
+    >>> split_lists(np.array([0, 2, 4, 9, 10]), 2)
+    [(0, 3), (3, 4)]
+    """
+    cuts = np.searchsorted(offsets, np.linspace(0, int(offsets[-1]), n_blocks + 1))
+    cuts[0], cuts[-1] = 0, len(offsets) - 1
+    return list(pairwise(cuts.tolist()))
+
+
+def _read_only_arrays(*values: Any) -> list[Any]:
+    return [frozen(value) if isinstance(value, np.ndarray) else value for value in values]
 
 
 def _run_interruptibly(task: Callable[[], Any]) -> None:

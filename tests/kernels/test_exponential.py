@@ -3,7 +3,7 @@
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.exponential import LOWEST, exp, exp2m1, expm1
+from luce.kernels.elementary import LOWEST, exp, exp2m1, expm1
 
 
 @compiled

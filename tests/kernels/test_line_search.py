@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from luce.kernels import line_search
-from luce.kernels.line_search import CASCADE, COUNT, PAIRS, SUM, Places, best_time, changes, reference
+from luce.kernels.line_search import best_time, changes, reference
+from luce.kernels.place_sums import CASCADE, COUNT, PAIRS, SUM, Places
 from luce.threads import SMALL
 
 

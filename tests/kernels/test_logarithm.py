@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from luce.compiled import compiled
-from luce.kernels.logarithm import log, sum_of_logarithms
+from luce.kernels.elementary import log, sum_of_logarithms
 
 
 @compiled

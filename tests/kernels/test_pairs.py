@@ -9,9 +9,9 @@ from scipy.special import expit
 
 from luce.compiled import summing
 from luce.kernels import pairs
+from luce.kernels.elementary import log1p_and_inverse
 from luce.kernels.pairs import DRAWS, hinges, pair_outcomes, pair_swaps, reference, squares
 from luce.kernels.pairs.blocks import outcomes_in_blocks
-from luce.kernels.pairs.logarithm import log1p_and_inverse
 from luce.kernels.pairs.parts import PAIRS, number_of_parts
 from luce.kernels.pairs.places import places_of
 from luce.lists import Lists, evaluate_kernel

@@ -8,8 +8,8 @@ import pytest
 
 from luce.errors import DataError
 from luce.kernels.enumeration import log_probability, orders
-from luce.kernels.line_search import CASCADE, COUNT, PAIRS, SUM, Places
 from luce.kernels.line_search.reference import value
+from luce.kernels.place_sums import CASCADE, COUNT, PAIRS, SUM, Places
 from luce.kernels.placements import (
     MOST_STEPS,
     entropies,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from luce.kernels.span import span
+from luce.kernels.elementary import span
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100])

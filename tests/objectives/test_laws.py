@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from luce.errors import DataError, LuceError, OptionError
+from luce.errors import DataError, LuceError, NumericalError, OptionError
 from luce.lists import Lists
 from luce.objectives import OBJECTIVES, Draw, objective
 
@@ -26,6 +26,30 @@ def check_gradient(name, scores, labels, offsets, **settings):
         step[place] = 1e-5
         above, below = (evaluate(name, scores + d, labels, offsets, **settings).loss.sum() for d in (step, -step))
         assert gradient[place] == pytest.approx((above - below) / 2e-5, rel=1e-6, abs=1e-7)
+
+
+@EVERY
+def test_checked_lists_are_evaluated_at_new_scores(name):
+    scores, labels, offsets = ragged(name)
+    chosen = objective(name)
+    lists = chosen.check(Lists(np.zeros_like(scores), labels, offsets, nuisance=None, draw=DRAW))
+    for values, expected in zip(
+        chosen.evaluate(lists._replace(scores=scores)), evaluate(name, scores, labels, offsets), strict=True
+    ):
+        np.testing.assert_array_equal(values, expected)
+    scores[3] = np.nan
+    with pytest.raises(NumericalError, match=r"scores must be finite\. Got .* at row 3"):
+        chosen.evaluate(lists._replace(scores=scores))
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [("listmle", "two items with different labels"), ("listnet", "two items with labels"), ("bce", "an item with a")],
+)
+def test_the_message_for_data_without_signal_names_what_is_missing(name, lacking):
+    message = objective(name).no_signal_message("data")
+    assert message.startswith(f"No list of 'data' has {lacking}")
+    assert message.endswith(f"so there is nothing for {name} to learn from.")
 
 
 @SMOOTH

@@ -6,7 +6,7 @@ from scipy.special import log_softmax
 
 from luce.errors import DataError
 from luce.objectives import objective
-from luce.objectives.grades import expected_grade
+from luce.objectives.pointwise import expected_grade
 
 SCORES, LABELS = np.array([0.5, -1.0, 2.0]), np.array([2.0, 0.0, 1.0])
 GAINS = np.array([3.0, 0.0, 1.0])

@@ -187,7 +187,7 @@ BAD = [
         (
             lambda bad=bad: Policy([0.0], temperature=bad),
             OptionError,
-            r"temperature of a policy must be .* above 0\. Got",
+            r"temperature of a policy must be a number > 0\. Got",
         )
         for bad in (0, -1, np.nan, np.inf, "1", None, True)
     ],

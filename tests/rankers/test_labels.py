@@ -214,7 +214,7 @@ def test_what_is_refused(data):
     train = data["train"]
     for settings, words in (
         ({"objective": "mcrank"}, "one output a grade"),
-        ({"objective": "pairties-davidson"}, "learns parameters beside"),
+        ({"objective": "pairties-davidson"}, "has nuisance parameters"),
         ({"hidden_layer_sizes": ()}, "at least one layer"),
         ({"negatives": 0}, "negatives must be an integer ≥ 1"),
         ({"metric": "err@3"}, "no metric 'err'"),

@@ -198,7 +198,7 @@ def first_equal(rankings: "Rankings") -> Integers:
     if rankings.rankers is not None:
         ends = ends * len(rankings.ranker_names) + rankings.rankers
     words = np.empty(rankings.n_rows + n_rankings, np.int64)
-    over_lists(_write_words, rankings.offsets, rankings.items, rankings.places, ends, words)
+    over_lists(_write_words, rankings.offsets, rankings.items, rankings.places, ends, results=[words])
     starts = words.itemsize * (rankings.offsets + np.arange(n_rankings + 1))
     buffers = [None, pa.py_buffer(starts), pa.py_buffer(words)]
     codes = pa.Array.from_buffers(pa.large_binary(), n_rankings, buffers).dictionary_encode().indices.to_numpy()

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from luce.aggregation.names import Names, Where, check_names, concatenated, encode_items, encode_values, python_value
 from luce.aggregation.ranking_arrays import RankingArrays
-from luce.arrays import Floats, Integers, frozen, numbers
+from luce.arrays import Floats, Integers, numbers
 from luce.compiled import compiled
 from luce.data.columns import is_number
 from luce.data.grouping import arrow_ids, arrow_values, group_rows
@@ -48,8 +48,7 @@ def in_order(items: Integers, values: Floats, offsets: Integers) -> tuple[Intege
     (array([8, 7, 9]), array([0, 1, 1]))
     """
     ordered, places = np.empty_like(items), np.empty_like(items)
-    given = (frozen(np.ascontiguousarray(array)) for array in (items, values))
-    over_lists(_in_order, frozen(offsets), *given, ordered, places)
+    over_lists(_in_order, offsets, *map(np.ascontiguousarray, (items, values)), results=[ordered, places])
     return ordered, places
 
 

@@ -204,7 +204,7 @@ def _csr(rows: pa.Array, shape: tuple[int, int]) -> Any:
     indptr = _values(rows.offsets)
     offsets = check_offsets(indptr, len(columns))
     wrong = np.zeros(1, np.int64)
-    over_lists(_check_entries, offsets, columns, shape[1], wrong)
+    over_lists(_check_entries, offsets, columns, shape[1], results=[wrong])
     if wrong[0]:
         raise ValueError("columns must rise within a row, and be less than the number of features")
     matrix = sparse.csr_array((values, columns, indptr), shape=shape, copy=False)

@@ -1,4 +1,4 @@
-"""Kernels for tensors on a device: Triton's on a GPU, else plain PyTorch; where Triton is missing it is said once."""
+"""Kernels for tensors on a device: Triton's on a GPU, else plain PyTorch, with one warning where Triton is missing."""
 
 import importlib
 import os

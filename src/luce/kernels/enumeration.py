@@ -1,7 +1,7 @@
 """Enumeration of all orders, subsets and ordered partitions of a few items, for tests."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise, permutations, product
+from itertools import chain, combinations, permutations, product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +25,9 @@ def consistent_orders(labels: Sequence[float]) -> Iterator[Order]:
     >>> list(consistent_orders([1, 0, 1]))
     [(0, 2, 1), (2, 0, 1)]
     """
-    for order in orders(len(labels)):
-        if all(labels[a] >= labels[b] for a, b in pairwise(order)):
-            yield order
+    sets = [[i for i, label in enumerate(labels) if label == grade] for grade in sorted(set(labels), reverse=True)]
+    for parts in product(*map(permutations, sets)):
+        yield tuple(chain.from_iterable(parts))
 
 
 def log_probability(scores: ArrayLike, order: Sequence[int], depth: int | None = None) -> float:

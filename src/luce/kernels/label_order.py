@@ -27,7 +27,7 @@ def longest_list(first, last, offsets):
 def sort_by_label(labels, start, stop, order):
     """Write the rows of a list to `order`, those not observed last; return how many are observed.
 
-    For kernels that do so much else that it does not matter what is made here; others call `sort_into_sets`.
+    It allocates its workspace: kernels for which that costs too much call `sort_into_sets`.
     """
     ends = np.empty(stop - start, np.int64)
     sets = sort_into_sets(labels, start, stop, order, ends, sorting_space(stop - start))
@@ -75,7 +75,7 @@ def _slots_of_grades(labels, slots):
 def _slots_of_labels(labels, slots):
     """Slot 0 for NaN, 1 for the lowest label and then by even steps; about as many slots as labels; returns how many.
 
-    The lowest label has its slot to itself: it is often that of all items nobody judged.
+    The lowest label has its slot to itself: it is often that of all unjudged items.
     """
     lowest, highest = np.inf, -np.inf
     for i in range(len(labels)):

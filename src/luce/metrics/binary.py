@@ -12,8 +12,8 @@ from luce.arrays import Floats
 from luce.compiled import compiled
 from luce.kernels.place_sums import BINARY, CASCADE, COUNT, LENGTH, SUM, TOTAL
 from luce.metrics import reference
+from luce.metrics.base import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.gains import count_relevant
-from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels, ratio
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from luce.compiled import compiled
 from luce.kernels.place_sums import CASCADE, STOP
+from luce.metrics.base import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.binary import reciprocals
 from luce.metrics.gains import count_relevant, gain
-from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels
 

@@ -4,8 +4,8 @@ import math
 
 from luce.compiled import compiled
 from luce.kernels.place_sums import CONSTANT, EXPONENTIAL, IDEAL, SUM
+from luce.metrics.base import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.gains import discounts, exponent, gain, mean_gain, unscaled
-from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels, ratio
 
@@ -73,7 +73,7 @@ RECORDS = (
     ),
     Metric(
         name="ndcg",
-        summary="Normalised discounted cumulative gain: dcg divided by that of the best order.",
+        summary="Normalized discounted cumulative gain: dcg divided by that of the best order.",
         formula="dcg@k / (dcg@k of the labels from high to low)",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, Integers, list_of_row, selected_offsets
 from luce.errors import DataError
 from luce.kernels.exposure import exposure
+from luce.metrics.base import Metric
 from luce.metrics.fairness import ValueAndGradient
 from luce.metrics.gains import discounts as logarithmic
-from luce.metrics.metric import Metric
 from luce.randomness import Draw
 
 SAMPLES = 1_000
@@ -125,7 +125,7 @@ def _drawn(
 def _in_order(scores: Floats, labels: Floats, offsets: Integers) -> tuple[Integers, Integers]:
     """The observed rows of each list from the highest label and score down, so that no order of rows changes a draw."""
     order = np.lexsort((-scores, -labels, list_of_row(offsets)))
-    return order[~np.isnan(labels[order])], np.concatenate([[0], np.cumsum(~np.isnan(labels))])[offsets]
+    return order[~np.isnan(labels[order])], selected_offsets(~np.isnan(labels), offsets)
 
 
 def _alike(exposures: Floats, scores: Floats, labels: Floats, offsets: Integers) -> Floats:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from luce.arrays import Floats, Integers, check_rows, frozen, list_of_row
 from luce.data.extreme import TaggedData
 from luce.errors import DataError, OptionError
-from luce.metrics.evaluate import check_resampling
+from luce.metrics.base import Metric
+from luce.metrics.evaluation import check_resampling
 from luce.metrics.gains import discounts
-from luce.metrics.metric import Metric
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Results
 from luce.metrics.table import metric, parse_metrics
@@ -100,7 +100,7 @@ _TABLE = (
     ),
     LabelMetric(
         name="ndcg",
-        summary="Normalised discounted cumulative gain of the first k labels.",
+        summary="Normalized discounted cumulative gain of the first k labels.",
         formula="Σ_{r ≤ k} (2^{y_r} − 1) / log2(1 + r), divided by that of the best order",
         bounds=(0, 1),
         empty_when=EMPTY,
@@ -144,7 +144,7 @@ def label_metric(name: str) -> LabelMetric:
 
     Examples
     --------
-    >>> str(label_metric("P" + "recision@3"))
+    >>> str(label_metric("Precision@3"))
     'precision@3'
     """
     named = metric(name, LABEL_METRICS)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row
-from luce.metrics.metric import Metric
+from luce.metrics.base import Metric
 
 ValueAndGradient = tuple[Floats, Floats]
 EXPOSURE = "E_d = E[1 / log2(1 + r)] up to r = k, from 1,000 rankings drawn from the scores"

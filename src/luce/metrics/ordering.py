@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.compiled import compiled
 from luce.kernels.label_order import longest_list
 from luce.threads import over_lists
@@ -57,8 +57,7 @@ def ranked_lists(
         np.empty(n_lists, dtype=np.int64),
         np.empty(n_lists, dtype=np.int64),
     )
-    # To the compiler a read-only array has another type: always pass the same, or kernels compile twice.
-    over_lists(_order, frozen(offsets), frozen(scores), frozen(labels), depth, ranked, n_jobs=n_jobs)
+    over_lists(_order, offsets, scores, labels, depth, results=[ranked], n_jobs=n_jobs)
     return ranked
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from luce.arrays import Floats
 from luce.compiled import compiled
 from luce.kernels.place_sums import EXPONENTIAL, LABEL, LINEAR, PAIRS, SUM, TOTAL
+from luce.metrics.base import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.gains import exponent, gain, mean_gain, unscaled
-from luce.metrics.metric import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.ordering import list_at
 from luce.metrics.reference import RankedLabels, ratio
 

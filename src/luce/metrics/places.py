@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.compiled import compiled
 from luce.errors import OptionError
-from luce.kernels.line_search import Places
-from luce.kernels.place_sums import BINARY, CASCADE, COUNT, EXPONENTIAL, LABEL, LINEAR, PAIRS, STOP
-from luce.metrics.evaluate import measure, resolve_max_grade
+from luce.kernels.place_sums import BINARY, CASCADE, COUNT, EXPONENTIAL, LABEL, LINEAR, PAIRS, STOP, Places
+from luce.metrics.base import Metric
+from luce.metrics.evaluation import measure, resolve_max_grade
 from luce.metrics.gains import exponent, gain
-from luce.metrics.metric import Metric
 from luce.threads import over_lists
 
 
@@ -33,7 +32,7 @@ def places_of(
     >>> places.worths, places.scales, places.discounts
     (array([0., 1., 1.]), array([0.5]), array([1., 0., 0., 0.]))
     """
-    form, offsets = metric.place_sum, frozen(offsets)
+    form = metric.place_sum
     if form is None:
         raise OptionError(f"{metric} is no sum over the places of one order: it cannot be searched for along a weight.")
     longest = int(np.diff(offsets).max(initial=0))
@@ -43,8 +42,8 @@ def places_of(
     top = resolve_max_grade([metric], labels, max_grade)
     worth = LINEAR if form.worth == EXPONENTIAL and gain == "linear" else form.worth
     worths, spans = np.empty(len(labels)), np.empty(len(offsets) - 1)
-    over_lists(_fill_worths, offsets, worth, frozen(labels), top or 0.0, worths, n_jobs=n_jobs)
-    over_lists(_fill_spans, offsets, form.terms, worths, table, spans, n_jobs=n_jobs)
+    over_lists(_fill_worths, offsets, worth, labels, top or 0.0, results=[worths], n_jobs=n_jobs)
+    over_lists(_fill_spans, offsets, form.terms, worths, table, results=[spans], n_jobs=n_jobs)
     name, settings = str(metric), dict[str, Any](gain=gain, max_grade=top, n_jobs=n_jobs)
     best, worst = (measure(s * labels, labels, offsets, name, **settings)[name] for s in (1, -1))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,9 +1,10 @@
-"""The slow, obvious way to measure one list: a reference function for each order of its equal scores, then the mean."""
+"""The value of a metric for one list by its definition: the mean over all orders of equal scores."""
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
+
+from luce.kernels.enumeration import consistent_orders
 
 
 class RankedLabels(NamedTuple):
@@ -43,17 +44,6 @@ def ratio(value: float, divisor: float) -> float:
     return value / divisor if divisor else math.nan
 
 
-def orders(scores: Sequence[float]) -> Iterator[list[int]]:
-    """Every order of the items that no score contradicts.
-
-    >>> list(orders([1.0, 2.0, 1.0]))
-    [[1, 0, 2], [1, 2, 0]]
-    """
-    blocks = [[i for i, s in enumerate(scores) if s == score] for score in sorted(set(scores), reverse=True)]
-    for parts in itertools.product(*(itertools.permutations(block) for block in blocks)):
-        yield [i for part in parts for i in part]
-
-
 def average_over_orders(
     reference: Callable[[RankedLabels], float],
     scores: Sequence[float],
@@ -72,6 +62,6 @@ def average_over_orders(
     retrieved = sum(scores[i] > -math.inf for i in observed)
     values = [
         reference(RankedLabels([labels[observed[i]] for i in places], retrieved, cutoff, linear, max_grade))
-        for places in orders([scores[i] for i in observed])
+        for places in consistent_orders([scores[i] for i in observed])
     ]
     return math.fsum(values) / len(values)

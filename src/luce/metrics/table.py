@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from luce.errors import OptionError, unknown_name
-from luce.metrics import binary, cascade, discounted, fairness, pairwise
-from luce.metrics.metric import Metric
+from luce.metrics.base import Metric
+
+_FAMILIES = "discounted", "cascade", "binary", "pairwise", "fairness"
+"""The modules of this package that define metrics."""
 
 METRICS: dict[str, Metric] = {
-    record.name: record for family in (discounted, cascade, binary, pairwise, fairness) for record in family.RECORDS
+    record.name: record for family in _FAMILIES for record in import_module(f"luce.metrics.{family}").RECORDS
 }
 
 

@@ -1,26 +1,30 @@
-"""OBJECTIVES, the one table: every objective is one function and one record, and trains every kind of scorer."""
+"""OBJECTIVES, the table of objectives: each is one function and one record, and trains every kind of ranker."""
 
+from importlib import import_module
 from typing import Any
 
 from luce.errors import unknown_name
-from luce.lists import Evaluation
-from luce.objectives import (
-    distances,
-    expected,
-    fair_policy,
-    grades,
-    likelihood,
-    logistic,
-    ordered_partitions,
-    pairwise,
-    softmax,
-)
-from luce.objectives.objective import Objective
+from luce.lists import Evaluation, Lists
+from luce.objectives.base import Objective, record
 from luce.randomness import Draw
 
-_FAMILIES = likelihood, ordered_partitions, softmax, distances, grades, logistic, pairwise, expected, fair_policy
+_FAMILIES = (
+    "likelihood",
+    "ordered_partitions",
+    "softmax",
+    "distances",
+    "pointwise",
+    "pairwise",
+    "expected",
+    "fair_policy",
+)
+"""The modules of this package that define objectives."""
+
 OBJECTIVES: dict[str, Objective] = {
-    entry.name: entry for family in _FAMILIES for entry in vars(family).values() if isinstance(entry, Objective)
+    entry.name: entry
+    for family in _FAMILIES
+    for entry in vars(import_module(f"luce.objectives.{family}")).values()
+    if isinstance(entry, Objective)
 }
 SYNONYMS: dict[str, str] = {synonym: entry.name for entry in OBJECTIVES.values() for synonym in entry.synonyms}
 """Other names of objectives, as papers have them."""
@@ -53,4 +57,4 @@ def objective(name: str | Objective, **options: Any) -> Objective:
     return name.with_options(**options)
 
 
-__all__ = ["OBJECTIVES", "SYNONYMS", "Draw", "Evaluation", "Objective", "objective"]
+__all__ = ["OBJECTIVES", "SYNONYMS", "Draw", "Evaluation", "Lists", "Objective", "objective", "record"]

@@ -1,4 +1,4 @@
-"""Distances between the scores and what the labels say they should be, and the cosine of their angle."""
+"""Squared and cosine distances between the scores and targets made of the labels."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from luce.errors import DataError
 from luce.kernels.distances import cpu
 from luce.kernels.label_targets import target_arguments
 from luce.lists import Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
+from luce.objectives.base import record
 
 WHOLE_LIST = "the cosine is a property of the whole list, not a sum over its items."
 

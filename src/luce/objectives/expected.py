@@ -1,4 +1,4 @@
-"""The expected metric of a Plackett-Luce policy: the scores are to make rankings drawn from them good on average."""
+"""The expected metric of a Plackett-Luce policy: a metric averaged over rankings drawn from the scores."""
 
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,8 @@ from luce.kernels.place_sums import CONSTANT, LENGTH
 from luce.kernels.sampled_rankings import gumbel_scores
 from luce.lists import DeviceLists, Evaluation, Lists
 from luce.metrics.gains import GAINS
+from luce.objectives.base import Objective, check_finite, record
 from luce.objectives.linear_metrics import best_first, is_linear_metric, linear_form, linear_gains
-from luce.objectives.objective import Objective, record
 from luce.objectives.pairwise import lambdaloss
 from luce.options import Option, is_integer, one_of
 from luce.randomness import Draw
@@ -42,7 +42,7 @@ def _samples(default: int, auto: bool) -> Option:
         return (auto and isinstance(value, str) and value == "auto") or (is_integer(value) and bool(value >= 1))
 
     allowed = f"an integer ≥ 1, {'auto'!r} " if auto else "an integer ≥ 1 "
-    summary = "rankings drawn a list; (10, 100, 40), the paper's, goes from 10 to 100 over the first 40 steps (epochs)"
+    summary = "rankings drawn per list; (10, 100, 40), the paper's, rises from 10 to 100 in the first 40 steps (epochs)"
     if auto:
         summary += "; 'auto': as many as make the signal as strong as the noise, from 16 to 1,024 for each list"
     return Option(allowed + "or three of them (first, last, steps)", accepts, default, summary)
@@ -67,7 +67,7 @@ OPTIONS = {
         "dcg, ndcg, precision or recall, with or without a cutoff, arp, or a row of discounts",
         is_linear_metric,
         "ndcg@10",
-        "what is to be high on average (arp: low); a row of discounts, one a rank, takes the gains of dcg",
+        "what is to be high on average (arp: low); a row of discounts, one for each rank, takes the gains of dcg",
     ),
     "gain": one_of(
         *GAINS,
@@ -216,8 +216,9 @@ def estimate(
         raise OptionError(f"Only {', '.join(ESTIMATORS)} estimate an expected metric. Got {objective.name}.")
     given: Any = scores, labels, offsets, item_weights, (), draw or Draw(), False, n_jobs
     lists = objective.check(Lists(*given))
-    found: Estimate = objective.estimate(lists, variance=True, **objective.options)
-    return found
+    check_finite(lists.scores)
+    result: Estimate = objective.estimate(lists, variance=True, **objective.options)
+    return result
 
 
 def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:

@@ -9,26 +9,20 @@ from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import OptionError
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.lists import Evaluation, Lists
+from luce.metrics.base import Metric
 from luce.metrics.exposure import check_groups, draw_exposures, merits_of, without_noise
 from luce.metrics.fairness import ValueAndGradient, sums
 from luce.metrics.gains import GAINS
 from luce.metrics.gains import discounts as logarithmic
-from luce.metrics.metric import Metric
+from luce.objectives.base import record
 from luce.objectives.expected import FAMILY, OPTIONS, PAPER, at_rows, samples_at
 from luce.objectives.linear_metrics import best_first, linear_gains
-from luce.objectives.objective import record
 from luce.objectives.utility import Function, Term, is_utility, parse_utility
-from luce.options import Option, integer, one_of
+from luce.options import Option, integer, is_row, one_of
 
 
-def _is_row(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        row = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return row.ndim == 1 and bool(np.isfinite(row).all() and (row >= 0).all() and row.any())
+def _are_discounts(value: Any) -> bool:
+    return value is None or (is_row(value, least=0.0) and any(value))
 
 
 class Items(NamedTuple):
@@ -72,14 +66,14 @@ class DiscountGroup(NamedTuple):
             summary="gain of a grade, and merit of an item: 2^y − 1, or y; labels below 0 count as 0",
         ),
         "discounts": Option(
-            "None or a row of numbers ≥ 0, one a rank",
-            _is_row,
+            "None or a row of numbers ≥ 0, one for each rank",
+            _are_discounts,
             None,
             "how much each place is seen, for terms of fairness without a cutoff; None: 1 / log2(1 + rank)",
         ),
         "samples": OPTIONS["samples"],
         "exposure_samples": integer(
-            2, default=200, summary="rankings drawn a list, beside the samples, to estimate exposures"
+            2, default=200, summary="further rankings drawn from each list, to estimate exposures"
         ),
         "estimator": one_of(*ESTIMATORS, default="pl-rank-2", summary="how the gradient is estimated"),
     },

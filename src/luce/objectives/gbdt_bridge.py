@@ -10,7 +10,7 @@ from luce.objectives import Objective, objective
 from luce.randomness import Draw
 
 MIN_HESSIAN = 1e-12
-"""Hessians are at least this, so that a leaf of nothing but flat items has a value."""
+"""The least Hessian, so that a leaf whose items all have a Hessian of 0 has a value."""
 
 
 class CustomObjective:
@@ -19,7 +19,7 @@ class CustomObjective:
     def __init__(self, objective: Objective, seed: int):
         if objective.one_output_per_grade or objective.nuisance:
             raise OptionError(
-                f"{objective.name} needs more than a score for each row, which such an objective has not."
+                f"{objective.name} has one output per grade or nuisance parameters, and cannot be a custom objective."
             )
         self.objective, self.seed, self.round = objective, seed, 0
         self.__name__ = f"luce {objective}"

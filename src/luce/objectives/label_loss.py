@@ -110,7 +110,7 @@ def label_value_and_gradient(
 ) -> tuple[Tensor, Tensor]:
     """What `label_loss` gives, and its gradient in the scores, without autograd.
 
-    Training goes on with `scores.backward(gradient)`, which on a GPU spares the way back through Python.
+    Continue with `scores.backward(gradient)`; on a GPU this saves the overhead of an autograd function in Python.
 
     Parameters
     ----------
@@ -139,5 +139,5 @@ def label_value_and_gradient(
 def check_one_score_per_label(objective: Objective) -> None:
     """An error for an objective that cannot train one score for each label."""
     if objective.one_output_per_grade or objective.nuisance:
-        why = "takes one output a grade" if objective.one_output_per_grade else "learns parameters beside the scores"
-        raise OptionError(f"{objective.name} {why}: it does not go with a score a label. Use pl-partition or bce.")
+        why = "has one output per grade" if objective.one_output_per_grade else "has nuisance parameters"
+        raise OptionError(f"{objective.name} {why}, and cannot train one score per label. Use pl-partition or bce.")

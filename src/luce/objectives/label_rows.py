@@ -127,7 +127,7 @@ def row_loss(objective: Objective, scores: Tensor, relevant: Relevant, reduction
 def row_value_and_gradient(
     objective: Objective, scores: Tensor, relevant: Relevant, reduction: str
 ) -> tuple[Tensor, Tensor]:
-    """The loss of rows and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
+    """The loss of rows and its gradient without autograd; continue with `scores.backward(gradient)`."""
     problem, values = _problem(objective, relevant, scores.shape[1], reduction), scores.detach().contiguous()
     workspace, gradient = RowWorkspace.make(values, values.shape[1], len(problem.labels)), torch.empty_like(values)
     work = problem.labels, problem.starts, problem.longest, problem.kind, workspace, problem.factor(values)
@@ -139,9 +139,9 @@ def _problem(objective: Objective, relevant: Relevant, n_labels: int, reduction:
     kind = objective.label_rows
     if kind is None:
         known = ", ".join(name for name, each in OBJECTIVES.items() if each.label_rows is not None)
-        raise LuceError(f"On a GPU rows of labels have {known}, not {objective.name}: move its tensors with .cpu().")
+        raise LuceError(f"{objective.name} has no GPU kernels for rows of labels; {known} have. Use .cpu().")
     if relevant.grades is not None:
-        raise LuceError("On a GPU relevant labels have no grades. Move the tensors with .cpu().")
+        raise LuceError("On a GPU relevant labels must have no grades. Move the tensors with .cpu().")
     longest, constant = relevant.longest, None
     if longest is None:
         longest = int(relevant.offsets.diff().max()) if len(relevant.offsets) > 1 else 0

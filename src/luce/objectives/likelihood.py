@@ -14,8 +14,8 @@ from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sum
 from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import BOUND, PARTITION, partition_likelihood
 from luce.lists import DeviceLists, Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
-from luce.options import Choice, Option, boolean, integer, number, or_none
+from luce.objectives.base import record
+from luce.options import Choice, Option, boolean, integer, is_row, number, or_none
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,7 +56,7 @@ def _listmle_on_device(
     lists: DeviceLists, *, depth: int | None, whole_grades: bool, permutations: int
 ) -> "tuple[Tensor, Tensor]":
     if whole_grades:
-        raise OptionError("On a GPU listmle knows no 'whole_grades'. Move its tensors with .cpu().")
+        raise OptionError("On a GPU the 'whole_grades' option of listmle must be False. Got True. Use .cpu().")
     return _orders_on_device(lists, permutations, depth=depth or lists.longest)
 
 
@@ -118,13 +118,7 @@ def listmle(lists: Lists, **options: Any) -> Evaluation:
 
 
 def _is_place_weights(value: Any) -> bool:
-    if isinstance(value, str):
-        return value in PLACE_WEIGHTS
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return array.ndim == 1 and array.size > 0 and bool(np.isfinite(array).all()) and bool(array.min() >= 0)
+    return value in PLACE_WEIGHTS if isinstance(value, str) else is_row(value, least=0.0)
 
 
 def _p_listmle_order(lists: Lists, *, alpha: Any, permutations: int) -> Order:
@@ -189,12 +183,6 @@ def pl_topk(lists: Lists) -> Evaluation:
     return evaluation
 
 
-def _partition_leaf_sums(
-    lists: Lists, leaves: Leaves, n_leaves: int, list_weights: Floats | None, *, tol: float
-) -> Floats:
-    return partition_leaf_sums(lists, leaves, n_leaves, list_weights, tol)
-
-
 def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Tensor]":
     scores, labels, offsets, longest, _, factor = lists
     kernels = device_kernels("partition_likelihood", scores.device.type, longest <= partitions.LONGEST_ON_GPU)
@@ -213,7 +201,7 @@ def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Te
     loss_is_log_probability=True,
     item_weights=False,
     no_item_weights="the likelihood of a set is one number, not a sum over its items.",
-    leaf_sums=_partition_leaf_sums,
+    leaf_sums=partition_leaf_sums,
     device_lists=_partition_on_device,
     label_rows=PARTITION,
 )

@@ -4,15 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers, selected_offsets
 from luce.compiled import compiled
 from luce.errors import DataError, LuceError
 from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.place_sums import BINARY, CONSTANT, EXPONENTIAL, IDEAL, LENGTH, LINEAR, TOTAL
+from luce.metrics.base import PlaceSum
 from luce.metrics.gains import exponent, gain
-from luce.metrics.metric import PlaceSum
 from luce.metrics.table import METRICS
 from luce.metrics.table import metric as metric_named
+from luce.options import is_row
 from luce.threads import over_lists
 
 
@@ -27,11 +28,7 @@ def is_linear_metric(value: Any) -> bool:
             return metric_named(value).is_linear
         except LuceError:
             return False
-    try:
-        row = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return row.ndim == 1 and row.size > 0 and bool(np.isfinite(row).all())
+    return is_row(value)
 
 
 def best_first(labels: Floats, offsets: Integers, n_jobs: int | None = None) -> tuple[Integers, Integers]:
@@ -40,9 +37,9 @@ def best_first(labels: Floats, offsets: Integers, n_jobs: int | None = None) -> 
     >>> best_first(np.array([0.0, 2.0, np.nan, 1.0]), np.array([0, 3, 4]))
     (array([1, 0, 3]), array([0, 2, 3]))
     """
-    bounds = np.concatenate([[0], np.cumsum(~np.isnan(labels))])[offsets]
+    bounds = selected_offsets(~np.isnan(labels), offsets)
     order = np.empty(bounds[-1], dtype=np.int64)
-    over_lists(_best_first, frozen(offsets), frozen(labels), frozen(bounds), order, n_jobs=n_jobs)
+    over_lists(_best_first, offsets, labels, bounds, results=[order], n_jobs=n_jobs)
     return order, bounds
 
 
@@ -61,7 +58,7 @@ def linear_gains(
     gains = np.empty(len(labels))
     cutoff = len(weights) if isinstance(metric, str) and "@" in metric else 0
     settings = form.worth, form.divisor, cutoff
-    over_lists(_linear_gains, frozen(offsets), frozen(labels), *settings, frozen(weights), gains, n_jobs=n_jobs)
+    over_lists(_linear_gains, offsets, labels, *settings, weights, results=[gains], n_jobs=n_jobs)
     beyond = np.flatnonzero(np.isinf(gains))
     if beyond.size:
         raise DataError(

@@ -8,6 +8,7 @@ from luce.arrays import Floats
 from luce.errors import OptionError
 from luce.lists import Lists
 from luce.objectives import OBJECTIVES, objective
+from luce.objectives.base import check_finite
 
 
 def log_prob(
@@ -43,9 +44,11 @@ def log_prob(
     """
     chosen, given = objective(model, **options), cast(Any, (scores, labels, offsets))
     if chosen.log_probability is not None:
-        return chosen.log_probability(chosen.check(Lists(*given)), **chosen.options)
+        lists = chosen.check(Lists(*given))
+        check_finite(lists.scores)
+        return chosen.log_probability(lists, **chosen.options)
     if chosen.loss_is_log_probability:
-        return -chosen.compute(chosen.check(Lists(*given)), **chosen.options).loss
+        return -chosen.evaluate(chosen.check(Lists(*given))).loss
     names = ", ".join(
         name for name, entry in OBJECTIVES.items() if entry.loss_is_log_probability or entry.log_probability
     )

@@ -3,7 +3,7 @@
 from luce.arrays import Floats
 from luce.kernels.subset_choice import arithmetic_choice, geometric_choice, log_probability, sampled_choice
 from luce.lists import Evaluation, Lists
-from luce.objectives.objective import record
+from luce.objectives.base import record
 from luce.options import Choice, boolean, integer, one_of
 
 FAMILY = "ordered partitions"

@@ -9,7 +9,7 @@ from luce.errors import OptionError
 from luce.kernels.label_targets import label_targets
 from luce.kernels.pairs import hinges, pair_outcomes, pair_swaps, squares
 from luce.lists import Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
+from luce.objectives.base import record
 from luce.options import Choice, Range, integer, number, one_of, or_none
 
 FAMILY = "pairwise"

@@ -1,4 +1,4 @@
-"""Which labels are relevant to each row, as tensors; and how the losses of rows become one number."""
+"""The relevant labels of each row as tensors, and the reduction of losses."""
 
 from typing import NamedTuple
 

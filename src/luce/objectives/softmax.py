@@ -6,7 +6,7 @@ from luce.kernels.cross_entropy import cpu
 from luce.kernels.label_targets import target_arguments
 from luce.kernels.partition_likelihood import ATTENTION
 from luce.lists import Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
+from luce.objectives.base import record
 
 
 def _cross_entropy(lists: Lists, value: str, norm: str) -> Evaluation:

@@ -64,7 +64,7 @@ def loss(
     ----------
     name : str or Objective
     scores, labels : Tensor of shape (N,) with offsets, or (Q, longest) with a mask
-        With one output a grade scores have one more dimension.
+        With one output per grade scores have one more dimension.
     offsets : Tensor of shape (Q + 1,), optional
         List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
     mask : bool Tensor of shape (Q, longest), optional
@@ -72,7 +72,7 @@ def loss(
     item_weights : Tensor in the shape of the labels, optional
     list_weights : Tensor of shape (Q,), optional
     nuisance : Tensor of shape (P,), optional
-        Parameters that the objective learns beside the scores.
+        Values of the nuisance parameters of the objective.
     draw : Draw, optional
         For a random objective give a new one each step.
     reduction : {"mean", "sum", "none"}, default="mean"
@@ -122,7 +122,7 @@ def value_and_gradient(
 ) -> tuple[Tensor, Tensor]:
     """What `loss` gives for flat lists, and its gradient in the scores, without autograd.
 
-    Training goes on with `scores.backward(gradient)`, which on a GPU spares the way back through Python.
+    Continue with `scores.backward(gradient)`; on a GPU this saves the overhead of an autograd function in Python.
 
     Parameters
     ----------

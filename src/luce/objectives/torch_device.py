@@ -44,7 +44,7 @@ def list_loss(
 def list_value_and_gradient(
     objective: Objective, scores: Tensor, labels: Tensor, offsets: Tensor, reduction: str, **given: Any
 ) -> tuple[Tensor, Tensor]:
-    """The loss of lists and its gradient without autograd: `scores.backward(gradient)` goes on from there."""
+    """The loss of lists and its gradient without autograd; continue with `scores.backward(gradient)`."""
     lists = _device_lists(objective, scores, labels, offsets, reduction, **given)
     losses, gradient = objective.device_lists(lists, **objective.options)  # type: ignore[misc]
     return reduced(losses, reduction).to(scores.dtype), gradient.to(scores.dtype)
@@ -62,7 +62,7 @@ def _device_lists(
 ) -> DeviceLists:
     if objective.device_lists is None:
         known = ", ".join(name for name, each in OBJECTIVES.items() if each.device_lists is not None)
-        raise LuceError(f"On a GPU there are {known}, not {objective.name}: move its tensors with .cpu().")
+        raise LuceError(f"{objective.name} has no GPU kernels; {known} have. Move its tensors with .cpu().")
     if item_weights is not None:
         raise OptionError(f"On a GPU {objective.name} takes no item weights. Move its tensors with .cpu().")
     if longest is None:

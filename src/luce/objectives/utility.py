@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from luce.errors import OptionError, unknown_name
-from luce.metrics.metric import Metric
+from luce.metrics.base import Metric
 from luce.metrics.table import METRICS, metric
 
 Function = Callable[..., Any]

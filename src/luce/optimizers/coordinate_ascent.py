@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, check_rows, numbers, offsets_of_sizes, rows_of_lists
+from luce.arrays import Floats, Integers, check_rows, numbers, offsets_of_sizes, rows_of_lists, selected_offsets
 from luce.errors import DataError
 from luce.kernels.line_search import best_time, changes
 from luce.kernels.linear_products import scores_of
@@ -115,7 +115,7 @@ class _Problem:
 
     def _choose_lists(self) -> None:
         observed = ~np.isnan(self.labels)
-        rows, offsets = np.flatnonzero(observed), np.concatenate([[0], np.cumsum(observed)])[self.offsets]
+        rows, offsets = np.flatnonzero(observed), selected_offsets(observed, self.offsets)
         places = places_of(self.metric, self.labels[rows], offsets, n_jobs=self.n_jobs)
         scales = self.sign * self.shares * places.scales
         lists = np.flatnonzero(scales)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, Integers, list_of_row, numbers
+from luce.arrays import Floats, Integers, list_of_row, numbers, selected_offsets
 from luce.errors import OptionError
 from luce.kernels.placements import Expectation, expected_sums, order_sums
 from luce.metrics import METRICS, measure
@@ -36,7 +36,7 @@ def expected_metric(
     given = numbers("labels", labels, len(scores))
     observed = ~np.isnan(given)
     scores, given = scores[observed], given[observed]
-    offsets = np.concatenate([[0], np.cumsum(observed)])[offsets]
+    offsets = selected_offsets(observed, offsets)
     judging: dict[str, Any] = {"gain": gain, "max_grade": max_grade, "n_jobs": settings["n_jobs"]}
     order = np.lexsort((-scores, list_of_row(offsets)))
     decided = np.empty(len(scores))

@@ -11,6 +11,7 @@ from luce.kernels import placements
 from luce.kernels.placements import Expectation
 from luce.kernels.sampled_rankings import Rankings, check_scores, sample_rankings
 from luce.metrics.gains import discounts as dcg_discounts
+from luce.options import integer, is_integer, number
 from luce.policy.expected import expected_metric
 from luce.randomness import Draw
 
@@ -60,8 +61,7 @@ class Policy:
     def __init__(self, scores: ArrayLike, offsets: ArrayLike | None = None, temperature: float = 1.0) -> None:
         given = numbers("scores", scores)
         check_scores(given)
-        if not _is_number(temperature) or not 0 < temperature < np.inf:
-            raise OptionError(f"The temperature of a policy must be a number above 0. Got {temperature!r}.")
+        number(above=0).check("The temperature of a policy", temperature)
         with np.errstate(over="ignore"):
             scaled = given / temperature
         if np.isinf(scaled[np.isfinite(given)]).any():
@@ -331,20 +331,11 @@ def _settings(samples: int, seed: int, n_jobs: int | None) -> dict[str, Any]:
 
 
 def _seed(seed: Any) -> int:
-    if not _is_integer(seed) or not 0 <= seed < 2**63:
+    if not is_integer(seed) or not 0 <= seed < 2**63:
         raise OptionError(f"seed must be an integer from 0 to 2^63 − 1. Got {seed!r}.")
     return int(seed)
 
 
 def _positive_integer(name: str, value: Any) -> int:
-    if not _is_integer(value) or value < 1:
-        raise OptionError(f"{name} must be an integer ≥ 1. Got {value!r}.")
+    integer(1).check(name, value)
     return int(value)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return _is_integer(value) or isinstance(value, float | np.floating)

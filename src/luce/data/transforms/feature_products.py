@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.compiled import compiled
 from luce.data.ragged import Dataset
 from luce.data.transforms.base import Features, Transform, blocks, contiguous, saturated, width_after
@@ -112,7 +112,7 @@ class SecondOrder(Transform):
             return sparse.csr_array(sparse.hstack([features, products], format="csr"), dtype=np.float32)
         result = np.empty((len(features), features.shape[1] + len(left)), dtype=np.float32)
         pieces = np.append(np.arange(0, len(features), PIECE), len(features))  # lists do not matter here
-        over_lists(_products, frozen(pieces), contiguous(features), left, right, result)
+        over_lists(_products, pieces, contiguous(features), left, right, results=[result])
         return result
 
     def _pairs(self, n_features: int) -> tuple[Integers, Integers]:

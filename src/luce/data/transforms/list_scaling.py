@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from luce.arrays import Integers, frozen
+from luce.arrays import Integers
 from luce.compiled import compiled
 from luce.data.transforms.base import Features, Transform, contiguous, dense_only
 from luce.threads import over_lists
@@ -29,7 +29,7 @@ class ListMinMax(Transform):
     def apply(self, features: Features, offsets: Integers) -> Features:
         dense_only(self, features)
         result = np.empty(features.shape, dtype=np.float32)
-        over_lists(_min_max, frozen(offsets), contiguous(features), result)
+        over_lists(_min_max, offsets, contiguous(features), results=[result])
         return result
 
 
@@ -51,7 +51,7 @@ class ListZScore(Transform):
     def apply(self, features: Features, offsets: Integers) -> Features:
         dense_only(self, features)
         result = np.empty(features.shape, dtype=np.float32)
-        over_lists(_z_score, frozen(offsets), contiguous(features), result)
+        over_lists(_z_score, offsets, contiguous(features), results=[result])
         return result
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 from luce.kernels.label_order import longest_list
 from luce.kernels.label_targets.cpu import highest, list_targets
 

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.arrays import Floats, Integers, frozen
-from luce.kernels.block_sums import sum_over_lists
+from luce.arrays import Floats, Integers
 from luce.kernels.davidson_ties import cpu, draws
-from luce.threads import over_lists
+from luce.threads import over_lists, sum_over_lists
 
 
 class TiedRankings(NamedTuple):
@@ -37,16 +36,15 @@ def davidson_ties(
     O(n D²) for a choice among n items with ties up to order D.
 
     >>> two = TiedRankings(np.array([0, 0]), np.array([0, 2]), np.array([False]), np.array([1, 2]))
-    >>> log_p, gradient, slopes = davidson_ties(two, np.zeros(2), np.zeros(2))
-    >>> np.exp(log_p), slopes  # one, the other, or both
+    >>> log_p, _, delta_gradient = davidson_ties(two, np.zeros(2), np.zeros(2))
+    >>> np.exp(log_p), delta_gradient  # one, the other, or both
     (array([0.33333333]), array([[-0.66666667,  0.66666667]]))
     """
     n_rankings = len(rankings.offsets) - 1
-    log_p, gradient = np.zeros(n_rankings), np.zeros(len(scores))
-    slopes = np.zeros((n_rankings, len(rankings.orders)))
+    results = np.zeros(n_rankings), np.zeros(len(scores)), np.zeros((n_rankings, len(rankings.orders)))
     arrays = _arrays(rankings, scores, log_delta)
-    over_lists(cpu.evaluate, frozen(rankings.offsets), *arrays, log_p, gradient, slopes, n_jobs=n_jobs)
-    return log_p, gradient, slopes
+    over_lists(cpu.evaluate, rankings.offsets, *arrays, results=results, n_jobs=n_jobs)
+    return results
 
 
 def davidson_hessian(
@@ -64,17 +62,8 @@ def davidson_hessian(
     items (N,): whose score each row has; weights (Q,). O(n² D) for a choice.
     """
     size = n_items + len(rankings.orders)
-    arrays = _arrays(rankings, scores, log_delta)
-    (matrix,) = sum_over_lists(
-        cpu.hessian,
-        frozen(rankings.offsets),
-        [(size, size)],
-        *arrays,
-        frozen(items),
-        frozen(weights),
-        n_items,
-        n_jobs=n_jobs,
-    )
+    inputs = *_arrays(rankings, scores, log_delta), items, weights, n_items
+    (matrix,) = sum_over_lists(cpu.hessian, rankings.offsets, [(size, size)], *inputs, n_jobs=n_jobs)
     return 0.5 * (matrix + matrix.T)
 
 
@@ -90,19 +79,10 @@ def davidson_product(
 ) -> tuple[Floats, Floats]:
     """Minus that second derivative times a direction, given for each row (N,) and for log δ (T,), in the same form."""
     rows = np.zeros(len(scores))
-    arrays = _arrays(rankings, scores, log_delta)
-    (slopes,) = sum_over_lists(
-        cpu.product,
-        frozen(rankings.offsets),
-        [len(rankings.orders)],
-        *arrays,
-        frozen(weights),
-        frozen(direction),
-        frozen(delta_direction),
-        rows,
-        n_jobs=n_jobs,
-    )
-    return rows, slopes
+    inputs = *_arrays(rankings, scores, log_delta), weights, direction, delta_direction
+    shapes = [len(rankings.orders)]
+    (of_delta,) = sum_over_lists(cpu.product, rankings.offsets, shapes, *inputs, results=[rows], n_jobs=n_jobs)
+    return rows, of_delta
 
 
 def draw_tied_rankings(
@@ -124,12 +104,11 @@ def draw_tied_rankings(
     >>> draw_tied_rankings(*rows, np.array([1, 2]), np.zeros(2), np.array([2]), seed=0)
     (array([0, 1]), array([0, 1]), array([False]))
     """
-    drawn, places, is_open = np.empty(len(items), np.int64), np.empty(len(items), np.int64), np.zeros(len(levels), bool)
-    arrays = map(frozen, (items, scores, orders, log_delta, levels))
-    over_lists(draws.draw, frozen(offsets), *arrays, int(seed), drawn, places, is_open, n_jobs=n_jobs)
-    return drawn, places, is_open
+    results = np.empty(len(items), np.int64), np.empty(len(items), np.int64), np.zeros(len(levels), bool)
+    inputs = items, scores, orders, log_delta, levels, int(seed)
+    over_lists(draws.draw, offsets, *inputs, results=results, n_jobs=n_jobs)
+    return results
 
 
 def _arrays(rankings: TiedRankings, scores: Floats, log_delta: Floats) -> tuple[NDArray, ...]:
-    given = rankings.places, rankings.open_end, rankings.orders, log_delta, scores
-    return tuple(map(frozen, given))
+    return rankings.places, rankings.open_end, rankings.orders, log_delta, scores

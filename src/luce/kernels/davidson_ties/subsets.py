@@ -3,7 +3,7 @@
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 
 NEAR = 1e-5
 """Log odds this near count as equal where the difference of two chances would lose its digits."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, check_rows, frozen, list_of_row
+from luce.arrays import Floats, Integers, check_rows, list_of_row, selected_offsets
 from luce.errors import DataError
 from luce.kernels.expected_gain import cpu
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT, POLICY
@@ -26,7 +26,7 @@ AUTO = 0
 """Instead of a number of samples: as many as make the signal as strong as the noise."""
 
 PILOT, LEAST, MOST = 64, 16, 1_024
-"""Samples that tell how many are needed then, the fewest and the most of them."""
+"""Pilot samples from which that number is estimated, the fewest and the most samples."""
 
 
 class Estimate(NamedTuple):
@@ -57,11 +57,11 @@ def expected_gain(
     first_sample: int = 0,
     n_jobs: int | None = None,
 ) -> Estimate:
-    """Estimate E[Σ_k θ_k ρ(y_k)] of each list and its gradient in O(n + samples · K) a list, K = len(discounts).
+    """Estimate E[Σ_k θ_k ρ(y_k)] of each list and its gradient in O(n + samples · K) per list, K = len(discounts).
 
     Rankings are drawn as `sample_rankings` draws them, from `first_sample` on, or given: then none are drawn.
-    samples=AUTO: as many as make the signal as strong as the noise, 16 to 1,024 a list, as 64 others tell that count
-    for nothing else, so that the estimate stays unbiased. A list whose gains are all alike needs no sample.
+    samples=AUTO: as many as make the signal as strong as the noise, 16 to 1,024 per list, from 64 pilot samples that
+    are used for nothing else, so that the estimate stays unbiased. A list whose gains are all alike needs no sample.
 
     >>> two = np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.array([0, 2])
     >>> estimate = expected_gain(*two, discounts=np.array([1.0]), samples=10_000, variance=True)
@@ -72,24 +72,23 @@ def expected_gain(
     check_rows("gains", gains, len(scores))
     discounts = np.trim_zeros(check_rows("discounts", discounts), "b")
     draw, n_lists, code = draw or Draw(), len(offsets) - 1, ESTIMATORS[estimator]
-    inputs = [frozen(array) for array in (offsets, scores, gains, discounts)]
+    inputs = offsets, scores, gains, discounts
     results = [np.zeros(size) for size in (n_lists, len(scores), n_lists * variance, len(scores) * variance)]
     counts = np.full(n_lists, samples)
     if rankings is not None:
         rankings = np.ascontiguousarray(rankings, dtype=np.int32)
         _check_rankings(rankings, scores, offsets, len(discounts))
         counts[:] = rankings.shape[1]
-        over_lists(cpu.given_gain, *inputs, frozen(rankings), code, *results, n_jobs=n_jobs)
+        over_lists(cpu.given_gain, *inputs, rankings, code, results=results, n_jobs=n_jobs)
     else:
         if samples == AUTO:
-            settings: dict[str, Any] = {"estimator": estimator, "draw": draw, "first_sample": first_sample}
+            same: dict[str, Any] = {"estimator": estimator, "draw": draw, "first_sample": first_sample}
             pilot = expected_gain(
-                scores, gains, offsets, discounts, samples=PILOT, variance=True, n_jobs=n_jobs, **settings
+                scores, gains, offsets, discounts, samples=PILOT, variance=True, n_jobs=n_jobs, **same
             )
             counts, first_sample = _samples_needed(pilot, offsets), first_sample + PILOT
-        numbers = frozen(draw.list_numbers(n_lists))
-        which = draw.seed, draw.step, first_sample
-        over_lists(cpu.expected_gain, *inputs, numbers, *which, counts, code, *results, n_jobs=n_jobs)
+        settings = *draw.stream(n_lists), first_sample, code
+        over_lists(cpu.expected_gain, *inputs, *settings, results=[counts, *results], n_jobs=n_jobs)
     value, gradient, noise, noises = results
     return Estimate(value, gradient, noise if variance else None, noises if variance else None, counts)
 
@@ -110,7 +109,7 @@ def _check_rankings(rankings: Rankings, scores: Floats, offsets: Integers, depth
     n_lists = len(offsets) - 1
     if rankings.ndim != 3 or len(rankings) != n_lists or rankings.shape[1] == 0:
         raise DataError(f"rankings must be ({n_lists} lists, samples, places). Got shape {rankings.shape}.")
-    live = np.diff(np.concatenate([[0], np.cumsum(scores > -np.inf)])[offsets])
+    live = np.diff(selected_offsets(scores > -np.inf, offsets))
     places = np.minimum(depth, live)
     if rankings.shape[2] < places.max(initial=0):
         raise DataError(f"rankings must have {places.max()} places. Got {rankings.shape[2]}.")

@@ -18,7 +18,7 @@ from luce.compiled import compiled, summing
 POLICY, PLACEMENT, DIRECT = range(3)
 
 TIERS, TIER = 120, 2.0**-8
-"""A and B are large where little mass is left, and taking off would cost digits. So samples are told apart by tiers:
+"""A and B are large where little mass is left, and taking off would cost digits. So samples are kept in tiers:
 in tier t, D_K is at most TIER^t. Items of twice that share have been placed in all its samples, and are left alone."""
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, check_rows, frozen
+from luce.arrays import Floats, Integers, check_rows
 from luce.errors import DataError
 from luce.kernels.exposure import cpu
 from luce.kernels.sampled_rankings import check_scores
@@ -30,7 +30,7 @@ def exposure(
     first_sample: int = 0,
     n_jobs: int | None = None,
 ) -> Exposure:
-    """Estimate the exposure of each item, discounts θ being what each place is seen, in O(n + samples · K) a list.
+    """Estimate the exposure of each item, discounts θ being the exposure of each place, in O(n + samples · K) per list.
 
     Unbiased, and exact where all scores of a list are equal: a sample does not count where an item was placed, but
     what its chances were (`cpu` says how). Rankings are numbered as in `sample_rankings`.
@@ -43,7 +43,7 @@ def exposure(
     if np.isinf(discounts).any():
         raise DataError("discounts must be finite. Got an infinite one.")
     draw, n_lists = draw or Draw(), len(offsets) - 1
-    inputs = [frozen(array) for array in (offsets, scores, discounts, draw.list_numbers(n_lists))]
+    inputs = scores, discounts, *draw.stream(n_lists), first_sample, samples
     value, noise = np.zeros(len(scores)), np.zeros(len(scores) * variance)
-    over_lists(cpu.exposure, *inputs, draw.seed, draw.step, first_sample, samples, value, noise, n_jobs=n_jobs)
+    over_lists(cpu.exposure, offsets, *inputs, results=[value, noise], n_jobs=n_jobs)
     return Exposure(value, noise if variance else None)

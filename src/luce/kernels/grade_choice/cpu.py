@@ -3,7 +3,7 @@
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 
 
 @compiled

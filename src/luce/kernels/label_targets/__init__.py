@@ -6,7 +6,7 @@ norm: `one` for none, `sum`, `length` (Euclidean), `dcg` (the ideal DCG, of gain
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.kernels.label_targets import cpu
 from luce.kernels.pairs.places import discounts_to
 from luce.threads import over_lists
@@ -28,5 +28,5 @@ def label_targets(labels: Floats, offsets: Integers, value: str, norm: str, *, n
     array([0.75, 0.25, 0.  ,  nan])
     """
     result, arguments = np.empty(len(labels)), target_arguments(offsets, value, norm)
-    over_lists(cpu.label_targets, frozen(offsets), frozen(labels), *arguments, result, n_jobs=n_jobs)
+    over_lists(cpu.label_targets, offsets, labels, *arguments, results=[result], n_jobs=n_jobs)
     return result

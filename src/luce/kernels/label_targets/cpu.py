@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp, exp2m1
+from luce.kernels.elementary import exp, exp2m1
 from luce.kernels.label_order import longest_list, sort_by_label
 
 LABEL, GAIN, EXPONENTIAL, ATTENTION = range(4)

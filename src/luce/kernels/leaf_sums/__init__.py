@@ -5,18 +5,16 @@ of the ordered likelihood is Σ_C p (1 − p). Each list costs O(n + K), however
 """
 
 from collections.abc import Callable
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.arrays import Floats, frozen
+from luce.arrays import Floats
 from luce.kernels.leaf_sums import ordered, partitions
 from luce.kernels.ordered_likelihood import Order
 from luce.lists import NO_ROWS, Lists
-from luce.threads import SMALL, in_parallel
+from luce.threads import SMALL, sum_over_lists
 
 BLOCKS = 64
 """The most blocks of lists that are summed apart; they depend on the data alone, so threads change no bit."""
@@ -42,8 +40,8 @@ def ordered_leaf_sums(
     """
     place_weights, numbers, *settings = order.arguments(lists)
     weights = NO_ROWS if list_weights is None else list_weights
-    inputs: tuple[NDArray[Any], ...] = lists.weights, place_weights, weights, numbers
-    return _summed(ordered.leaf_sums, lists, leaves, n_leaves, *map(frozen, inputs), *settings)
+    inputs = lists.weights, place_weights, weights, numbers, *settings
+    return _sums(ordered.leaf_sums, lists, leaves, n_leaves, *inputs)
 
 
 def partition_leaf_sums(
@@ -56,18 +54,13 @@ def partition_leaf_sums(
     array([[1.167, 1.167],
            [0.472, 0.472]])
     """
-    weights = frozen(NO_ROWS if list_weights is None else list_weights)
-    return _summed(partitions.leaf_sums, lists, leaves, n_leaves, weights, float(tol))
+    weights = NO_ROWS if list_weights is None else list_weights
+    return _sums(partitions.leaf_sums, lists, leaves, n_leaves, weights, float(tol))
 
 
-def _summed(kernel: Callable[..., None], lists: Lists, leaves: Leaves, n_leaves: int, *arguments: Any) -> Floats:
-    offsets, n_rows = frozen(lists.offsets), int(lists.offsets[-1])
-    n_blocks = min(max(n_rows // SMALL, 1), BLOCKS)
-    cuts = np.searchsorted(offsets, np.linspace(0, n_rows, n_blocks + 1))
-    cuts[0], cuts[-1] = 0, len(offsets) - 1
-    sums = np.zeros((n_blocks, 2, n_leaves))
-    rows: tuple[NDArray[Any], ...] = lists.scores, lists.labels, leaves
-    inputs = offsets, *map(frozen, rows), *arguments
-    blocks = zip(pairwise(cuts.tolist()), sums, strict=True)
-    in_parallel([partial(kernel, a, b, *inputs, own) for (a, b), own in blocks], lists.n_jobs)
-    return sums.sum(axis=0)
+def _sums(kernel: Callable[..., None], lists: Lists, leaves: Leaves, n_leaves: int, *arguments: Any) -> Floats:
+    scores, labels, offsets = lists[:3]
+    n_blocks = min(max(len(scores) // SMALL, 1), BLOCKS)
+    inputs = scores, labels, leaves, *arguments
+    (sums,) = sum_over_lists(kernel, offsets, [(2, n_leaves)], *inputs, n_blocks=n_blocks, n_jobs=lists.n_jobs)
+    return sums

@@ -3,10 +3,9 @@
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.logarithm import sum_of_logarithms
+from luce.kernels.elementary import span, sum_of_logarithms
 from luce.kernels.partition_likelihood.grid import grid
 from luce.kernels.partition_likelihood.integral import LARGE, begin_chains, classify, outer_part, start_chain
-from luce.kernels.span import span
 
 
 @compiled

@@ -7,13 +7,13 @@ of prefix sums, which lose no digits because 1/z never falls going down the list
 import numpy as np
 
 from luce.compiled import compiled
+from luce.kernels.elementary import span
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.leaf_sums.far import add_far, log_add
 from luce.kernels.leaf_sums.near import add_orders, note_order
 from luce.kernels.ordered_likelihood import one_scale
 from luce.kernels.ordered_likelihood.cpu import places_that_count, weights_of_places
 from luce.kernels.shuffles import shuffle_ties, shuffling_space
-from luce.kernels.span import span
 
 
 @compiled

@@ -3,44 +3,24 @@
 At t the item i has the score h_i + t·s_i. The order of a list changes only where two lines cross, so whatever is made
 of the order is a step function of t: the times of its steps and their sizes are all there is to know.
 
-With r the place from 1 and u the worth of the item there, the value of a list is scale · Σ_r discount_r · term_r:
-
-    SUM      term = u                                        gains: dcg, precision, …
-    CASCADE  term = u · Π (1 − u of the items above)         a reader who stops with probability u: err, mrr, hit
-    COUNT    term = u · (1 + Σ u of the items above)         map
-
-and for PAIRS it is scale times the number of pairs with the higher worth above. Items on one line are tied for every t:
-they count as the average over their orders.
+Items on one line are tied for every t: they count as the average over their orders.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen, list_of_row
+from luce.arrays import Floats, Integers, list_of_row
 from luce.kernels.line_search import cpu
 from luce.kernels.line_search.choice import best_time
-from luce.kernels.place_sums import CASCADE, COUNT, PAIRS, SUM
+from luce.kernels.place_sums import PAIRS, Places
 from luce.threads import over_lists
 
-__all__ = ["CASCADE", "COUNT", "PAIRS", "SUM", "Places", "best_time", "changes"]
+__all__ = ["best_time", "changes"]
 
 MOST = 2**23
 """Steps held at a time, about: more are given in several windows of t."""
-
-
-class Places(NamedTuple):
-    """What the order is worth: the kind of sum, worths (N,), scales (Q,), discounts (1 + the longest list).
-
-    Discounts from place `depth` on are all the same; swaps there change nothing and are not looked for.
-    """
-
-    kind: int
-    worths: Floats
-    scales: Floats
-    discounts: Floats
-    depth: int
 
 
 def changes(
@@ -50,16 +30,17 @@ def changes(
 
     Steps of one list at exactly one time are one; those of no size are left out.
 
+    >>> from luce.kernels.place_sums import SUM
     >>> places = Places(SUM, np.array([1.0, 0.0]), np.ones(1), np.array([1.0, 0.5, 0.0]), 2)
     >>> list(changes(np.array([0.0, 3.0]), np.array([2.0, 1.0]), np.array([0, 2]), places))
     [(array([3.]), array([0.5]))]
     """
-    offsets, n_rows = frozen(offsets), len(heights)
+    n_rows = len(heights)
     first = np.lexsort((-heights, slopes, list_of_row(offsets)))  # at t = −∞ the flattest line is the highest
     sweep = cpu.Sweep(
         heights[first], slopes[first], np.empty(n_rows, np.int64), np.empty((n_rows, 4)), np.empty(n_rows)
     )
-    over_lists(cpu.begin, offsets, places.kind, places.worths[first], places.depth, sweep, n_jobs=n_jobs)
+    over_lists(cpu.begin, offsets, places.kind, places.worths[first], places.depth, results=[sweep], n_jobs=n_jobs)
     for until in _window_ends(heights, slopes, offsets, places.depth):
         times, sizes = _advance(offsets, places, until, sweep, n_jobs)
         order = np.argsort(times, kind="stable")  # lists come as rising runs, which it merges
@@ -74,8 +55,8 @@ def _advance(
     def advance(first: int, last: int, *arguments: Any) -> None:
         found[first] = cpu.advance(first, last, *arguments)
 
-    rest = (places.kind == PAIRS, places.scales, places.discounts, places.depth, until, sweep)
-    over_lists(advance, offsets, *rest, n_jobs=n_jobs)
+    inputs = places.kind == PAIRS, places.scales, places.discounts, places.depth, until
+    over_lists(advance, offsets, *inputs, results=[sweep], n_jobs=n_jobs)
     times, sizes = zip(*(found[first] for first in sorted(found)), strict=True)
     return np.concatenate(times), np.concatenate(sizes)
 

@@ -3,9 +3,8 @@
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp, log1p_and_inverse
 from luce.kernels.label_order import longest_list
-from luce.kernels.pairs.logarithm import log1p_and_inverse
 
 
 @compiled

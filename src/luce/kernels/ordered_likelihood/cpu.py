@@ -3,10 +3,10 @@
 import numpy as np
 
 from luce.compiled import compiled
+from luce.kernels.elementary import span
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.ordered_likelihood import moving_scale, one_scale
 from luce.kernels.shuffles import shuffle_ties, shuffling_space
-from luce.kernels.span import span
 
 HALVINGS = 1_075
 """How often 1 can be halved in float64 until it is 0."""

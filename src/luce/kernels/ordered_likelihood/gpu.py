@@ -115,8 +115,8 @@ def _ordered_list(
     mass = tl.where(placed, total, 1.0)
     term = tl.where(weight > 0.0, weight * (tl.where(placed, top - s, 0.0) + tl.log(mass)), 0.0)
     tl.store(loss, tl.sum(term, 0))
-    scale, push = tl.associative_scan((tl.where(placed, -top, -float("inf")), weight / mass), 0, _either)
-    derivative = tl.where(placed, push * tl.exp(tl.where(placed, s + scale, 0.0)) - weight, 0.0)
+    scale, hazard = tl.associative_scan((tl.where(placed, -top, -float("inf")), weight / mass), 0, _either)
+    derivative = tl.where(placed, hazard * tl.exp(tl.where(placed, s + scale, 0.0)) - weight, 0.0)
     tl.store(out + places, 0.0, mask=places < count)
     tl.debug_barrier()  # items that are not observed keep the 0
     tl.store(out + item, derivative * factor, mask=placed)

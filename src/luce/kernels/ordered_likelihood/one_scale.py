@@ -4,8 +4,7 @@ With u_j = e^{s_(j) − highest} and z_j = Σ_{i ≥ j} u_i the item at place j 
 """
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
-from luce.kernels.logarithm import log, sum_of_logarithms
+from luce.kernels.elementary import exp, log, sum_of_logarithms
 
 NARROW = 300.0
 """Scores this near each other: even the squares of u and z neither overflow nor vanish."""

@@ -44,8 +44,8 @@ def ordered_lists(
     lowest = torch.where(placed, y, torch.inf).amin(1, keepdim=True)
     weight = torch.where(placed & (y[:, :1] > lowest), weight, 0.0)
     loss = torch.where(weight > 0, weight * (lse - s), 0.0).sum(1)
-    push = (weight.log() - torch.where(placed, lse, 0.0)).logcumsumexp(1)
-    gradient = torch.zeros_like(s).scatter(1, order, torch.where(placed, (s + push).exp() - weight, 0.0))
+    hazard = (weight.log() - torch.where(placed, lse, 0.0)).logcumsumexp(1)
+    gradient = torch.zeros_like(s).scatter(1, order, torch.where(placed, (s + hazard).exp() - weight, 0.0))
     return loss.float(), (factor * gradient[here]).float()
 
 

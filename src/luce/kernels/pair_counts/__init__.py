@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from luce.arrays import Floats, Integers, frozen, offsets_of_sizes
-from luce.kernels.block_sums import sum_over_lists
 from luce.kernels.pair_counts import cpu, tally
-from luce.threads import over_lists
+from luce.threads import over_lists, sum_over_lists
 
 OUTCOMES = ("bradley-terry", "davidson", "rao-kupper")
 
@@ -70,16 +69,10 @@ def pair_sums(
     """
     n, curvature = len(scores), np.empty(len(counts.second))
     number = OUTCOMES.index(outcome)
-    arrays = counts.second, counts.wins, counts.losses, counts.ties, scores
+    inputs = counts.second, counts.wins, counts.losses, counts.ties, scores, number, float(parameter)
+    shapes = [n, n, n if number else 0, 3]
     gradient, degree, border, totals = sum_over_lists(
-        cpu.sums,
-        frozen(counts.starts),
-        [n, n, n if number else 0, 3],
-        *map(frozen, arrays),
-        number,
-        float(parameter),
-        curvature,
-        n_jobs=n_jobs,
+        cpu.sums, counts.starts, shapes, *inputs, results=[curvature], n_jobs=n_jobs
     )
     border = border if number else np.zeros(n)
     return PairSums(float(totals[0]), gradient, float(totals[1]), curvature, degree, border, float(totals[2]))
@@ -87,10 +80,8 @@ def pair_sums(
 
 def pair_product(counts: PairCounts, curvature: Floats, direction: Floats, *, n_jobs: int | None = None) -> Floats:
     """Σ_pairs curvature · (d_i − d_j) (e_i − e_j): minus the second derivative times a direction (n_items,)."""
-    arrays = counts.second, curvature, direction
-    (result,) = sum_over_lists(
-        cpu.product, frozen(counts.starts), [len(direction)], *map(frozen, arrays), n_jobs=n_jobs
-    )
+    inputs = counts.second, curvature, direction
+    (result,) = sum_over_lists(cpu.product, counts.starts, [len(direction)], *inputs, n_jobs=n_jobs)
     return result
 
 
@@ -99,13 +90,6 @@ def pair_log_probabilities(
 ) -> tuple[Floats, Floats, Floats]:
     """log P (P,) that the first wins, that it loses, and that they tie (−inf where there are no ties)."""
     results = np.empty((3, len(counts.second)))
-    arrays = counts.second, scores
-    over_lists(
-        cpu.log_probabilities,
-        frozen(counts.starts),
-        *map(frozen, arrays),
-        OUTCOMES.index(outcome),
-        float(parameter),
-        results,
-    )
+    inputs = counts.second, scores, OUTCOMES.index(outcome), float(parameter)
+    over_lists(cpu.log_probabilities, counts.starts, *inputs, results=[results])
     return results[0], results[1], results[2]

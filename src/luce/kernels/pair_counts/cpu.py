@@ -7,7 +7,7 @@ from luce.kernels.label_order import longest_list
 from luce.kernels.pair_counts.outcomes import bradley_terry, davidson, rao_kupper
 
 BRADLEY_TERRY, DAVIDSON, RAO_KUPPER = range(3)
-ROOM = 7
+N_BUFFERS = 7
 
 
 @compiled
@@ -33,7 +33,8 @@ def sums(
     and to `totals` the value, the derivative in the parameter and its curvature.
     """
     longest = longest_list(first, last, starts)
-    pull, mixed, deltas, workspace = np.empty(longest), np.empty(longest), np.empty(longest), np.empty((ROOM, longest))
+    delta_gradient, mixed, deltas = np.empty(longest), np.empty(longest), np.empty(longest)
+    workspace = np.empty((N_BUFFERS, longest))
     value = derivative = hessian = 0.0
     for i in range(first, last):
         begin, end = starts[i], starts[i + 1]
@@ -43,17 +44,17 @@ def sums(
         w, lost, t, curve = wins[begin:end], losses[begin:end], ties[begin:end], curvature[begin:end]
         found = 0.0, 0.0, 0.0
         if outcome == BRADLEY_TERRY:
-            found = bradley_terry(delta, w, lost, pull, curve, workspace), 0.0, 0.0
+            found = bradley_terry(delta, w, lost, delta_gradient, curve, workspace), 0.0, 0.0
         elif outcome == DAVIDSON:
-            found = davidson(delta, w, lost, t, parameter, pull, curve, mixed, workspace)
+            found = davidson(delta, w, lost, t, parameter, delta_gradient, curve, mixed, workspace)
         else:
-            found = rao_kupper(delta, w, lost, t, parameter, pull, curve, mixed, workspace)
+            found = rao_kupper(delta, w, lost, t, parameter, delta_gradient, curve, mixed, workspace)
         value, derivative, hessian = value + found[0], derivative + found[1], hessian + found[2]
         own = own_degree = own_border = 0.0
         for k in range(len(others)):
-            own += pull[k]
+            own += delta_gradient[k]
             own_degree += curve[k]
-            gradient[others[k]] -= pull[k]
+            gradient[others[k]] -= delta_gradient[k]
             degree[others[k]] += curve[k]
         gradient[i] += own
         degree[i] += own_degree

@@ -1,19 +1,18 @@
 """The three models of a comparison, of one item with several others.
 
-Each writes ∂/∂δ of the log-likelihood to `pull`, −∂²/∂δ² to `curvature`, −∂²/∂δ ∂parameter to `mixed`, and returns the
-log-likelihood, its derivative in the parameter and minus its second derivative. Exponentials and logarithms come
-first, in loops over few arrays, which compile to vector instructions; `workspace` (7, n) holds their results.
+Each writes ∂/∂δ of the log-likelihood to `delta_gradient`, −∂²/∂δ² to `curvature`, −∂²/∂δ ∂parameter to `mixed`, and
+returns the log-likelihood, its derivative in the parameter and minus its second derivative. Exponentials and logarithms
+come first, in loops over few arrays, which compile to vector instructions; `workspace` (7, n) holds their results.
 """
 
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
-from luce.kernels.pairs.logarithm import log1p_and_inverse
+from luce.kernels.elementary import exp, log1p_and_inverse
 
 
 @compiled
-def bradley_terry(delta, wins, losses, pull, curvature, workspace):
+def bradley_terry(delta, wins, losses, delta_gradient, curvature, workspace):
     below, log_one, likely = workspace[0], workspace[1], workspace[2]
     _sigmoid(delta, below, log_one, likely)
     value = 0.0
@@ -22,13 +21,13 @@ def bradley_terry(delta, wins, losses, pull, curvature, workspace):
         won = likely[k] if delta[k] >= 0.0 else rare
         n = wins[k] + losses[k]
         value += min(delta[k], 0.0) * wins[k] - max(delta[k], 0.0) * losses[k] - n * log_one[k]
-        pull[k] = wins[k] - n * won
+        delta_gradient[k] = wins[k] - n * won
         curvature[k] = n * likely[k] * rare
     return value
 
 
 @compiled
-def davidson(delta, wins, losses, ties, log_nu, pull, curvature, mixed, workspace):
+def davidson(delta, wins, losses, ties, log_nu, delta_gradient, curvature, mixed, workspace):
     half, log_one, inverse = workspace[0], workspace[1], workspace[2]
     nu = np.exp(log_nu)
     _halves(delta, nu, half, log_one, inverse)
@@ -38,7 +37,7 @@ def davidson(delta, wins, losses, ties, log_nu, pull, curvature, mixed, workspac
         apart = ahead - behind if delta[k] >= 0.0 else behind - ahead
         n, lead = wins[k] + losses[k] + ties[k], 0.5 * (wins[k] - losses[k])
         value += lead * delta[k] + ties[k] * log_nu - n * (0.5 * abs(delta[k]) + log_one[k])
-        pull[k] = lead - 0.5 * n * apart
+        delta_gradient[k] = lead - 0.5 * n * apart
         curvature[k] = 0.25 * n * (ahead + behind - apart * apart)
         mixed[k] = -0.5 * n * tie * apart
         derivative += ties[k] - n * tie
@@ -47,7 +46,7 @@ def davidson(delta, wins, losses, ties, log_nu, pull, curvature, mixed, workspac
 
 
 @compiled
-def rao_kupper(delta, wins, losses, ties, margin, pull, curvature, mixed, workspace):
+def rao_kupper(delta, wins, losses, ties, margin, delta_gradient, curvature, mixed, workspace):
     x = workspace[6]  # P(win) = σ(x), P(loss) = σ(y)
     for k in range(len(delta)):
         x[k] = delta[k] - margin
@@ -65,7 +64,7 @@ def rao_kupper(delta, wins, losses, ties, margin, pull, curvature, mixed, worksp
         not_won = rare if ahead >= 0.0 else workspace[2, k]
         not_lost = rare_behind if behind >= 0.0 else workspace[5, k]
         value += w * (min(ahead, 0.0) - workspace[1, k]) + lost * (min(behind, 0.0) - workspace[4, k]) + t * log_gap
-        pull[k] = w * not_won - lost * not_lost
+        delta_gradient[k] = w * not_won - lost * not_lost
         up, down = w * workspace[2, k] * rare, lost * workspace[5, k] * rare_behind
         curvature[k] = up + down
         mixed[k] = down - up

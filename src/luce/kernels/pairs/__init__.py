@@ -1,6 +1,6 @@
-"""Losses summed over the pairs of a list: what is wanted of δ = s_i − s_j where item i has the higher label.
+"""Losses summed over the pairs of a list, as functions of δ = s_i − s_j, where item i has the higher label.
 
-A pair's weight is the product of its items' weights. Lists without a pair that says anything give 0. However many the
+A pair's weight is the product of its items' weights. Lists without such a pair give 0. However many the
 pairs, memory is O(n): squares and outcomes take O(n) time, hinges O(n log n), the swaps go through the pairs.
 Squares: Σ (1 − δ)² over the pairs with different labels. Hinges: Σ max(0, 1 − δ), the derivative 0 where δ = 1.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.kernels.pairs import outcomes, swaps
 from luce.kernels.pairs.blocks import outcomes_in_blocks
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER
@@ -38,8 +38,9 @@ def pair_outcomes(lists: Lists, draws: str = "none", parameter: float = 0.0) -> 
     n_lists, model = len(offsets) - 1, (DRAWS[draws], float(parameter))
     loss, derivative, left = np.zeros(n_lists), np.zeros(n_lists), np.zeros(n_lists, dtype=bool)
     gradient, second = np.zeros(len(scores)), np.zeros(len(scores) * lists.curvature)
-    inputs = map(frozen, (offsets, scores, labels, lists.weights))
-    over_lists(outcomes.pair_outcomes, *inputs, *model, loss, derivative, gradient, second, left, n_jobs=lists.n_jobs)
+    results = loss, derivative, gradient, second, left
+    inputs = scores, labels, lists.weights, *model
+    over_lists(outcomes.pair_outcomes, offsets, *inputs, results=results, n_jobs=lists.n_jobs)
 
     def within(scores: Floats, labels: Floats, offsets: Integers, item_weights: Floats | None) -> Any:
         block = lists._replace(scores=scores, labels=labels, offsets=offsets, item_weights=item_weights)
@@ -80,7 +81,7 @@ def pair_swaps(
         [level, float(change), float(gap)],
         [loss],
         [gradient, second],
-        lists.n_jobs,
         level,
+        lists.n_jobs,
     )
     return Evaluation(loss, gradient, second if lists.curvature else None)

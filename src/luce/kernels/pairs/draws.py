@@ -30,9 +30,9 @@ def constants_of_draws(n, ends, starts, draws, parameter, middle, ordered, weigh
         for k in range(begin, ends[begin]):
             w = weight[k]
             if draws == DAVIDSON:
-                pull = 0.5 * w * (total - w - 2.0 * before)
-                derivative[k] += pull
-                shift += pull * (ordered[k] - middle)
+                change = 0.5 * w * (total - w - 2.0 * before)
+                derivative[k] += change
+                shift += change * (ordered[k] - middle)
             tied += w * before
             before += w
             if len(starts) and starts[k] <= k:

@@ -6,8 +6,7 @@ those of the item itself are returned. A pair's outcome is that the upper item w
 """
 
 from luce.compiled import summing
-from luce.kernels.exponential import exp
-from luce.kernels.pairs.logarithm import log1p_and_inverse
+from luce.kernels.elementary import exp, log1p_and_inverse
 
 
 @summing

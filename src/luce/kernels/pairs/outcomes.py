@@ -1,4 +1,4 @@
-"""Pairs as games: the loss is −log of the probability of the outcome, without draws, with Rao-Kupper's or Davidson's.
+"""Pairs as games: the loss is −log of the probability of the outcome, without draws, or by Rao-Kupper or Davidson.
 
 Rao-Kupper: a win costs ℓ(δ) = log(1 + θ e^{−δ}), a draw ℓ(δ) + ℓ(−δ) − log(θ² − 1): a draw is a win either way, and
 every item meets all items of its own grade and below, with log θ off its score. Davidson: every pair costs
@@ -8,7 +8,7 @@ log(1 + ν e^{−δ/2} + e^{−δ}), and a draw δ/2 − log ν more, which need
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs import loops
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER, constants_of_draws, own_share

@@ -27,28 +27,28 @@ def over_lists_and_parts(
     settings: Sequence[Any],
     by_list: Sequence[Floats],
     by_row: Sequence[Floats],
+    level: int,
     n_jobs: int | None = None,
-    level: int | None = None,
 ) -> None:
     """Call `kernel(first, last, offsets, *inputs, part, parts, *settings, *by_list, *by_row)` for every list and part.
 
-    Inputs and `by_row` have an entry a row or none at all; the kernel writes to `by_list` and `by_row`. With a
-    truncation level, only so many items of a list are taken against all others.
+    Inputs and `by_row` have an entry a row or none at all; the kernel writes to `by_list` and `by_row`. At most
+    `level` items of a list are taken against all others.
     """
     inputs = [frozen(array) for array in inputs]
-    over_lists(kernel, frozen(offsets), *inputs, 0, 1, *settings, *by_list, *by_row, n_jobs=n_jobs)
+    over_lists(kernel, offsets, *inputs, 0, 1, *settings, results=[*by_list, *by_row], n_jobs=n_jobs)
     for q, size in enumerate(np.diff(offsets).tolist()):
-        parts = number_of_parts(size, size if level is None else level)
+        parts = number_of_parts(size, level)
         if parts == 1:
             continue
         rows = slice(offsets[q], offsets[q + 1])
-        alone = frozen(np.array([0, size])), *[array[rows] for array in inputs]
+        single = frozen(np.array([0, size])), *[array[rows] for array in inputs]
         totals = [array[q : q + 1] for array in by_list] + [array[rows] for array in by_row]
         for begin in range(0, parts, TOGETHER):
             now = range(begin, min(begin + TOGETHER, parts))
             found = [[np.zeros(len(total)) for total in totals] for _ in now]
             tasks = zip(now, found, strict=True)
-            in_parallel([partial(kernel, 0, 1, *alone, part, parts, *settings, *own) for part, own in tasks], n_jobs)
+            in_parallel([partial(kernel, 0, 1, *single, part, parts, *settings, *own) for part, own in tasks], n_jobs)
             for results in found:
                 for total, result in zip(totals, results, strict=True):
                     total += result

@@ -7,10 +7,9 @@ truncation level meets itself and all items below it: item by item, or a large b
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp, log1p_and_inverse
 from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs.layout import PAD, padded
-from luce.kernels.pairs.logarithm import log1p_and_inverse
 from luce.kernels.pairs.parts import number_of_parts
 from luce.kernels.pairs.places import discounts_to, ends_of_blocks, places_of, swap_values
 
@@ -147,7 +146,7 @@ def _item(score, gain, weight, scores, gains, weights, values, close, derivative
 
     A pair's weight is negative where the item of lower score has the higher gain.
     """
-    loss, pull, hessian_sum = 0.0, 0.0, 0.0
+    loss, derivative_sum, hessian_sum = 0.0, 0.0, 0.0
     for j in range(len(scores)):
         c = weight * weights[j] * values[j] * (gain - gains[j])
         logarithm, inverse = log1p_and_inverse(close[j])
@@ -155,10 +154,10 @@ def _item(score, gain, weight, scores, gains, weights, values, close, derivative
         b = abs(c) * close[j] * inverse * inverse
         loss += abs(c) * logarithm + max(-c, 0.0) * (score - scores[j])
         derivative[j] += q
-        pull += q
+        derivative_sum += q
         hessian[j] += b
         hessian_sum += b
-    return loss, pull, hessian_sum
+    return loss, derivative_sum, hessian_sum
 
 
 @compiled
@@ -203,15 +202,15 @@ def _block(begin, end, n, items):
 def _answer(asked, gains, weights, derivative, hessian):
     """Derivatives of the items of a block from their pairs with lower items, then with higher items."""
     size = len(gains)
-    pull, pull_gain, hessian_sum, hessian_gain = 0.0, 0.0, 0.0, 0.0
+    derivative_sum, derivative_gain, hessian_sum, hessian_gain = 0.0, 0.0, 0.0, 0.0
     for i in range(size):
-        pull, pull_gain = pull + asked[1, i], pull_gain + asked[4, i]
+        derivative_sum, derivative_gain = derivative_sum + asked[1, i], derivative_gain + asked[4, i]
         hessian_sum, hessian_gain = hessian_sum + asked[2, i], hessian_gain + asked[5, i]
-        derivative[i] -= weights[i] * (gains[i] * pull - pull_gain)
+        derivative[i] -= weights[i] * (gains[i] * derivative_sum - derivative_gain)
         hessian[i] += weights[i] * (hessian_gain - gains[i] * hessian_sum)
-    pull, pull_gain, hessian_sum, hessian_gain = 0.0, 0.0, 0.0, 0.0
+    derivative_sum, derivative_gain, hessian_sum, hessian_gain = 0.0, 0.0, 0.0, 0.0
     for i in range(size - 1, -1, -1):
-        pull, pull_gain = pull + asked[0, i + 1], pull_gain + asked[3, i + 1]
+        derivative_sum, derivative_gain = derivative_sum + asked[0, i + 1], derivative_gain + asked[3, i + 1]
         hessian_sum, hessian_gain = hessian_sum + asked[2, i + 1], hessian_gain + asked[5, i + 1]
-        derivative[i] -= weights[i] * (gains[i] * pull - pull_gain)
+        derivative[i] -= weights[i] * (gains[i] * derivative_sum - derivative_gain)
         hessian[i] += weights[i] * (gains[i] * hessian_sum - hessian_gain)

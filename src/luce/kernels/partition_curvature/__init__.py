@@ -6,10 +6,9 @@ integral over log time, f_i = ∂F/∂u_i = E_p[q_i], and ∂²F/∂u_i ∂u_j =
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
-from luce.kernels.block_sums import sum_over_lists
+from luce.arrays import Floats, Integers
 from luce.kernels.partition_curvature import cpu
-from luce.threads import over_lists
+from luce.threads import over_lists, sum_over_lists
 
 TOLERANCE = 1e-9
 
@@ -32,8 +31,8 @@ def partition_product(
     array([ 0.25, -0.25])
     """
     result = np.zeros(len(scores))
-    arrays = places, weights, scores, direction
-    over_lists(cpu.product, frozen(offsets), *map(frozen, arrays), TOLERANCE, result, n_jobs=n_jobs)
+    inputs = places, weights, scores, direction, TOLERANCE
+    over_lists(cpu.product, offsets, *inputs, results=[result], n_jobs=n_jobs)
     return result
 
 
@@ -54,8 +53,6 @@ def partition_hessian(
     Where rest[q] > 0 the last row stands for the rest of a pool, of this worth: the sum over the pool, which is its
     coordinate, less the other rows; worths (N,) are those of the rows in the same unit.
     """
-    arrays = places, weights, scores, coordinates, rest, worths
-    (matrix,) = sum_over_lists(
-        cpu.hessian, frozen(offsets), [(size, size)], *map(frozen, arrays), TOLERANCE, n_jobs=n_jobs
-    )
+    inputs = places, weights, scores, coordinates, rest, worths, TOLERANCE
+    (matrix,) = sum_over_lists(cpu.hessian, offsets, [(size, size)], *inputs, n_jobs=n_jobs)
     return matrix

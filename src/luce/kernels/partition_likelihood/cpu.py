@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp, span
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.partition_likelihood.integral import ROWS, VECTOR, integrate
-from luce.kernels.span import span
 
 FAR = 1_000.0
 """Beyond e^±1000 times the rest, an item is certain to come later or earlier: log P is linear in its score."""
@@ -83,17 +82,17 @@ def _integrals(ends, sets, ordered, below, tol, rate, scratch, curvature):
 
 @compiled
 def _spread(order, ends, sets, share, below, rate, gradient, second):
-    """Gradient and second derivative of every item: its own set's rate, and its share of what the sets above push down.
+    """Gradient and second derivative of every item, from the rate of its set and the hazard: Σ of the rates above it.
 
     With π_k = e^{s_k − lse(R)}: Σ_m c_m π_k is kept as a·e^{s_k − lse(R_own)}, a shrinking as R does; so is Σ c_m π_k².
     """
-    push, push_square, begin = 0.0, 0.0, 0
+    hazard, hazard_square, begin = 0.0, 0.0, 0
     for m in range(sets):
         for j in range(begin, ends[m]):
             row = order[j]
-            gradient[row] = share[j] * push
+            gradient[row] = share[j] * hazard
             if second.size:
-                second[row] = share[j] * push - share[j] * share[j] * push_square
+                second[row] = share[j] * hazard - share[j] * share[j] * hazard_square
         if m == sets - 1:
             break
         total = 0.0
@@ -102,10 +101,10 @@ def _spread(order, ends, sets, share, below, rate, gradient, second):
             total += rate[0, j]
             if second.size:
                 second[order[j]] -= rate[1, j]
-        # Shares are kept relative to lse of the item's own R; going down one set rescales what was pushed so far.
+        # Shares are kept relative to lse of the item's own R; going down one set rescales the hazard.
         shrink = exp(below[m + 1] - below[m])
-        push = push * shrink + total
-        push_square = push_square * shrink * shrink + total + (rate[2, begin] if second.size else 0.0)
+        hazard = hazard * shrink + total
+        hazard_square = hazard_square * shrink * shrink + total + (rate[2, begin] if second.size else 0.0)
         begin = ends[m]
 
 
@@ -124,7 +123,7 @@ def partition_lower_bound(first, last, offsets, scores, labels, weights, loss, g
 @compiled
 def _bound(order, ends, sets, ordered, share, below, weights, gradient, second):
     """Every item of R_m is pushed down by the weight of S_m times its share of R_m; those of S_m are pulled up."""
-    loss, push, push_square, begin = 0.0, 0.0, 0.0, 0
+    loss, hazard, hazard_square, begin = 0.0, 0.0, 0.0, 0
     for m in range(sets):
         total = 0.0
         if m < sets - 1:
@@ -134,15 +133,15 @@ def _bound(order, ends, sets, ordered, share, below, weights, gradient, second):
                 gradient[order[j]] -= w
                 total += w
             loss -= math.lgamma(total + 1.0)
-        push += total
-        push_square += total
+        hazard += total
+        hazard_square += total
         for j in range(begin, ends[m]):
-            gradient[order[j]] += share[j] * push
+            gradient[order[j]] += share[j] * hazard
             if second.size:
-                second[order[j]] = share[j] * push - share[j] * share[j] * push_square
+                second[order[j]] = share[j] * hazard - share[j] * share[j] * hazard_square
         if m < sets - 1:
             shrink = exp(below[m + 1] - below[m])
-            push *= shrink
-            push_square *= shrink * shrink
+            hazard *= shrink
+            hazard_square *= shrink * shrink
             begin = ends[m]
     return loss

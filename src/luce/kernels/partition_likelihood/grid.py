@@ -7,8 +7,7 @@ The log-integrand is g(z) = z − e^z + Σ log w_i with w_i = 1 − e^{−x_i} a
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp, expm1
-from luce.kernels.logarithm import log
+from luce.kernels.elementary import exp, expm1, log
 
 TINY, LARGE = -40.0, 6.5
 """log x below TINY: w = x and q = 1; above LARGE: w = 1 and q = 0."""

@@ -8,10 +8,8 @@ and continued by multiplications, serve all nodes.
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp, expm1
-from luce.kernels.logarithm import sum_of_logarithms
+from luce.kernels.elementary import exp, expm1, span, sum_of_logarithms
 from luce.kernels.partition_likelihood.grid import grid
-from luce.kernels.span import span
 
 ROWS = 7
 """Scratch rows: log a on entry; then x, w, the running sums of q, q² and q(1 − x − q), and x at a chain's start."""

@@ -22,8 +22,8 @@ TOLERANCE = 1e-7
 class RowWorkspace(NamedTuple):
     """Where the numbers of B rows lie, one after the other in `numbers`.
 
-    losses, push, top, low: (B,) each. Every label gets push · e^{s − top − low}, but for the relevant ones. Then the
-    greatest score of each chunk and Σ e^{s − greatest}, (B, chunks) each; scores and gradient of the relevant labels.
+    losses, hazard, top, low: (B,) each. Every label gets hazard · e^{s − top − low}, but for the relevant ones. Then
+    the greatest score of each chunk and Σ e^{s − greatest}, (B, chunks); scores and gradient of the relevant labels.
     """
 
     numbers: Tensor
@@ -43,7 +43,7 @@ class RowWorkspace(NamedTuple):
         return self.numbers[: self.n_rows]
 
     def parts(self) -> list[Tensor]:
-        """Views: losses, push, top, low; tops and sums (B, chunks); picked, gradient."""
+        """Views: losses, hazard, top, low; tops and sums (B, chunks); picked, gradient."""
         sizes = [self.n_rows] * 4 + [self.n_rows * self.chunks] * 2 + [self.n_picked] * 2
         views = list(self.numbers.split(sizes))
         views[4:6] = [view.view(self.n_rows, self.chunks) for view in views[4:6]]
@@ -106,7 +106,7 @@ def sum_rest(
 
 def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, workspace: RowWorkspace) -> None:
     """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and gradient."""
-    losses, push, top, low, tops, sums, picked, gradient = workspace.parts()
+    losses, hazard, top, low, tops, sums, picked, gradient = workspace.parts()
     counts, rows = starts.diff(), _rows(starts, len(picked))
     top.copy_(tops.amax(1).nan_to_num(neginf=0.0))
     rest = (sums.double() * (tops - top[:, None]).double().exp()).sum(1).log()
@@ -126,7 +126,7 @@ def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, workspac
         size = n.clamp(min=1.0) if kind == ATTENTION else torch.ones_like(n)
         derivative = torch.where(chosen, (n[:, None] * relative.exp() - 1.0) / size[:, None], 0.0)
         found = -relative.sum(1) / size, n / size, derivative
-    for target, value in zip((losses, push, low, gradient), (*found[:2], rest, found[2][at]), strict=True):
+    for target, value in zip((losses, hazard, low, gradient), (*found[:2], rest, found[2][at]), strict=True):
         target.copy_(value)
 
 
@@ -141,10 +141,10 @@ def write_gradient(
     first: int = 0,
 ) -> None:
     """Write the gradient (B, N) of rows, each times its `upstream` and a factor; `out` may be the scores themselves."""
-    _, push, top, low, *_, gradient = workspace.parts()
-    scale = torch.ones_like(push) if upstream is None else upstream.float().expand(workspace.n_rows)
+    _, hazard, top, low, *_, gradient = workspace.parts()
+    scale = torch.ones_like(hazard) if upstream is None else upstream.float().expand(workspace.n_rows)
     scale = scale * factor
-    force = (scale * push)[:, None]
+    force = (scale * hazard)[:, None]
     share = ((scores.float() - top[:, None]) - low[:, None]).exp()
     out.copy_(torch.where(force == 0.0, 0.0, force * share))
     rows, inside = _rows(starts, len(labels)), (labels >= first) & (labels < first + scores.shape[1])

@@ -2,19 +2,19 @@
 
 P(y) = Π_k e^{s(y_k)} / Σ e^s over the items not placed before k. An item with a score of −∞ is never placed. A list is
 gone through exactly where that takes no more than MOST_STEPS: the first K places of n items take Σ_{k<K} C(n, k) (n−k),
-so 16 items can be ranked whole, and the first 2 of 1,000. Of longer lists rankings are sampled, and estimates come with
-their standard errors.
+so 16 items can be ranked whole, and the first 2 of 1,000. Of longer lists rankings are sampled, as the keywords of
+`Sampling` say, and estimates come with their standard errors.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from luce.arrays import Floats, Integers, frozen, offsets_of_sizes, rows_of_lists
+from luce.arrays import Floats, Integers, frozen, offsets_of_sizes, rows_of_lists, selected_offsets
 from luce.errors import DataError
 from luce.kernels.exposure import exposure
-from luce.kernels.line_search import SUM, Places
+from luce.kernels.place_sums import SUM, Places
 from luce.kernels.placements import cpu, prefixes
 from luce.kernels.placements.subsets import steps
 from luce.kernels.sampled_rankings import check_scores
@@ -32,15 +32,17 @@ class Expectation(NamedTuple):
     standard_error: Floats
 
 
+class Sampling(NamedTuple):
+    """How lists are sampled that would take more than `most_steps` to go through exactly."""
+
+    samples: int = 1_000
+    draw: Draw = Draw()
+    most_steps: float = MOST_STEPS
+    n_jobs: int | None = None
+
+
 def placement_probabilities(
-    scores: Floats,
-    offsets: Integers,
-    depth: int | None = None,
-    *,
-    samples: int = 1_000,
-    draw: Draw | None = None,
-    most_steps: float = MOST_STEPS,
-    n_jobs: int | None = None,
+    scores: Floats, offsets: Integers, depth: int | None = None, **sampling: Any
 ) -> Expectation:
     """P(item d is at place k): (N, K), K = `depth`, or the length of the longest list where that is less.
 
@@ -50,28 +52,18 @@ def placement_probabilities(
            [0.25      , 0.33333333]])
     """
     places = _places(offsets, depth)
-    shape = places, len(scores)
-    found = _expect(cpu.PLACEMENTS, scores, offsets, places, shape, samples, draw, most_steps, n_jobs)
-    return Expectation(found.value.T, found.standard_error.T)
+    mean = _expect(cpu.PLACEMENTS, scores, offsets, places, (places, len(scores)), Sampling(**sampling))
+    return Expectation(mean.value.T, mean.standard_error.T)
 
 
-def exposures(
-    scores: Floats,
-    offsets: Integers,
-    discounts: Floats,
-    *,
-    samples: int = 1_000,
-    draw: Draw | None = None,
-    most_steps: float = MOST_STEPS,
-    n_jobs: int | None = None,
-) -> Expectation:
+def exposures(scores: Floats, offsets: Integers, discounts: Floats, **sampling: Any) -> Expectation:
     """Σ_k θ_k P(item d is at place k): (N,), for the discounts θ (K,) of the first K places.
 
     >>> exposures(np.log([2.0, 1.0, 1.0]), np.array([0, 3]), np.array([1.0, 0.6])).value
     array([0.7 , 0.45, 0.45])
     """
     check_scores(scores)
-    draw, discounts = draw or Draw(), np.trim_zeros(discounts, "b")
+    (samples, draw, most_steps, n_jobs), discounts = Sampling(**sampling), np.trim_zeros(discounts, "b")
     values, errors = np.zeros(len(scores)), np.zeros(len(scores))
     short = exact_lists(scores, offsets, len(discounts), most_steps)
     rows, own = _rows(offsets, short)
@@ -79,42 +71,24 @@ def exposures(
     values[rows] = chances @ discounts[: chances.shape[1]]
     rows, own = _rows(offsets, ~short)
     named = draw._replace(lists=draw.list_numbers(len(short))[~short])
-    found = exposure(scores[rows], own, discounts, samples=samples, variance=True, draw=named, n_jobs=n_jobs)
-    assert found.variance is not None
-    values[rows], errors[rows] = found.value, np.sqrt(found.variance)
+    estimate = exposure(scores[rows], own, discounts, samples=samples, variance=True, draw=named, n_jobs=n_jobs)
+    assert estimate.variance is not None
+    values[rows], errors[rows] = estimate.value, np.sqrt(estimate.variance)
     return Expectation(values, errors)
 
 
-def entropies(
-    scores: Floats,
-    offsets: Integers,
-    depth: int | None = None,
-    *,
-    samples: int = 1_000,
-    draw: Draw | None = None,
-    most_steps: float = MOST_STEPS,
-    n_jobs: int | None = None,
-) -> Expectation:
+def entropies(scores: Floats, offsets: Integers, depth: int | None = None, **sampling: Any) -> Expectation:
     """−Σ_y P(y) log P(y) over all rankings of a list, or all ways to fill its first `depth` places: (Q,).
 
     >>> np.exp(entropies(np.zeros(3), np.array([0, 3])).value)  # six rankings, all as likely
     array([6.])
     """
     shape = 1, len(offsets) - 1
-    found = _expect(cpu.ENTROPY, scores, offsets, _places(offsets, depth), shape, samples, draw, most_steps, n_jobs)
-    return Expectation(found.value[0], found.standard_error[0])
+    mean = _expect(cpu.ENTROPY, scores, offsets, _places(offsets, depth), shape, Sampling(**sampling))
+    return Expectation(mean.value[0], mean.standard_error[0])
 
 
-def expected_sums(
-    scores: Floats,
-    offsets: Integers,
-    places: Places,
-    *,
-    samples: int = 1_000,
-    draw: Draw | None = None,
-    most_steps: float = MOST_STEPS,
-    n_jobs: int | None = None,
-) -> Expectation:
+def expected_sums(scores: Floats, offsets: Integers, places: Places, **sampling: Any) -> Expectation:
     """What the order of each list is worth on average: (Q,), the mean of a sum over places or pairs of `line_search`.
 
     Numbers of pairs and discounts that fall evenly are exact for lists of any length.
@@ -123,9 +97,9 @@ def expected_sums(
     >>> expected_sums(np.log([3.0, 1.0]), np.array([0, 2]), first).value
     array([0.75])
     """
-    shape, settings = (1, len(offsets) - 1), (samples, draw, most_steps, n_jobs)
-    found = _expect(cpu.SUMS, scores, offsets, places.depth, shape, *settings, *places[:4])
-    return Expectation(places.scales * found.value[0], np.abs(places.scales) * found.standard_error[0])
+    shape = 1, len(offsets) - 1
+    mean = _expect(cpu.SUMS, scores, offsets, places.depth, shape, Sampling(**sampling), *places[:4])
+    return Expectation(places.scales * mean.value[0], np.abs(places.scales) * mean.standard_error[0])
 
 
 def order_sums(scores: Floats, offsets: Integers, places: Places, *, n_jobs: int | None = None) -> Floats:
@@ -136,8 +110,8 @@ def order_sums(scores: Floats, offsets: Integers, places: Places, *, n_jobs: int
     array([1.])
     """
     values = np.zeros(len(offsets) - 1)
-    rows = places.kind, frozen(places.worths), frozen(places.discounts), places.depth
-    over_lists(cpu.order_sums, frozen(offsets), frozen(scores), *rows, values, n_jobs=n_jobs)
+    inputs = scores, places.kind, places.worths, places.discounts, places.depth
+    over_lists(cpu.order_sums, offsets, *inputs, results=[values], n_jobs=n_jobs)
     return places.scales * values
 
 
@@ -156,8 +130,8 @@ def log_probabilities(scores: Floats, offsets: Integers, rankings: ArrayLike, *,
             f"rankings must be integers ({len(offsets) - 1} lists, samples, places). Got {given.dtype} {given.shape}."
         )
     values = np.empty(given.shape[:2])
-    inputs = frozen(offsets), frozen(scores), frozen(np.ascontiguousarray(given, dtype=np.int64))
-    over_lists(prefixes.log_probabilities, *inputs, values, n_jobs=n_jobs)
+    inputs = scores, np.ascontiguousarray(given, dtype=np.int64)
+    over_lists(prefixes.log_probabilities, offsets, *inputs, results=[values], n_jobs=n_jobs)
     bad = np.argwhere(np.isnan(values))
     if bad.size:
         q, sample = bad[0]
@@ -174,7 +148,7 @@ def exact_lists(scores: Floats, offsets: Integers, depth: int, most_steps: float
     >>> exact_lists(np.zeros(40), np.array([0, 15, 40]), 15)
     array([ True, False])
     """
-    live = np.diff(np.concatenate([[0], np.cumsum(scores > -np.inf)])[offsets])
+    live = np.diff(selected_offsets(scores > -np.inf, offsets))
     sizes, which = np.unique(live, return_inverse=True)
     return np.array([steps(n, min(depth, n)) <= most_steps for n in sizes.tolist()], dtype=bool)[which]
 
@@ -195,19 +169,15 @@ def _expect(
     offsets: Integers,
     depth: int,
     shape: tuple[int, int],
-    samples: int,
-    draw: Draw | None,
-    most_steps: float,
-    n_jobs: int | None,
+    sampling: Sampling,
     kind: int = SUM,
     *rows: Floats,
 ) -> Expectation:
     check_scores(scores)
-    draw = draw or Draw()
+    samples, draw, most_steps, n_jobs = sampling
     quantity = cpu.Quantity(what, kind, *(frozen(row) for row in rows or [np.zeros(0)] * 3))
     values, squares = np.zeros(shape), np.zeros(shape)
-    inputs = frozen(offsets), frozen(scores), frozen(draw.list_numbers(len(offsets) - 1))
-    settings = draw.seed, draw.step, samples, float(most_steps), depth
+    inputs = scores, *draw.stream(len(offsets) - 1), samples, float(most_steps), depth, quantity
     if values.size and depth > 0:
-        over_lists(cpu.expectations, *inputs, *settings, quantity, values, squares, n_jobs=n_jobs)
+        over_lists(cpu.expectations, offsets, *inputs, results=[values, squares], n_jobs=n_jobs)
     return Expectation(values, squares)

@@ -1,4 +1,4 @@
-"""Successive choices of single items, summed over rankings into one number an item: Plackett-Luce with free worths.
+"""Successive choices of single items, summed over rankings to one number per item: Plackett-Luce with free worths.
 
 A ranking is a chain of choices: its first `depth` items were chosen one after another, each from what was left of its
 rows and of its pool. With worths v = e^{s − highest s} and z_j the worth of what was left at choice j:
@@ -9,16 +9,13 @@ The rest of a pool costs nothing: it is the pool's worth less that of the items 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers, frozen
-from luce.kernels.block_sums import sum_over_lists
 from luce.kernels.ranked_choices import cpu
-from luce.threads import over_lists
+from luce.threads import over_lists, sum_over_lists
 
 NARROW = 60.0
 """Scores up to this far apart: no worth and no product of ten of them leaves the numbers."""
-
 
 FAR_APART = 12.0
 """Scores of pools further apart: the matrix is put together from products, for pools less rows would cancel in it."""
@@ -65,17 +62,10 @@ def choice_sums(choices: Choices, scores: Floats, *, n_jobs: int | None = None) 
     highest = float(scores.max())
     worth = np.exp(scores - highest)
     ends = _ends(choices)
-    pushes, log_z = sum_over_lists(
-        cpu.sums,
-        frozen(choices.offsets),
-        [choices.n_items, 2],
-        *_arrays(choices),
-        frozen(worth),
-        frozen(_pool_sums(choices, worth)),
-        ends,
-        n_jobs=n_jobs,
+    hazards, log_z = _sums(
+        cpu.sums, choices, [choices.n_items, 2], worth, _pool_sums(choices, worth), ends=ends, n_jobs=n_jobs
     )
-    return float(log_z[0] + highest * log_z[1]), worth * (pushes + _to_pools(choices, ends))
+    return float(log_z[0] + highest * log_z[1]), worth * (hazards + _to_pools(choices, ends))
 
 
 def choice_product(
@@ -86,32 +76,16 @@ def choice_product(
     both = np.stack([worth, worth * direction], axis=1)
     totals = np.stack([_pool_sums(choices, column) for column in both.T], axis=1)
     ends = _ends(choices)
-    (pulls,) = sum_over_lists(
-        cpu.product,
-        frozen(choices.offsets),
-        [choices.n_items],
-        *_arrays(choices),
-        frozen(both),
-        frozen(totals),
-        ends,
-        n_jobs=n_jobs,
-    )
-    return direction * expected - worth * (pulls + _to_pools(choices, ends))
+    (hazard_changes,) = _sums(cpu.product, choices, [choices.n_items], both, totals, ends=ends, n_jobs=n_jobs)
+    return direction * expected - worth * (hazard_changes + _to_pools(choices, ends))
 
 
 def choice_diagonal(choices: Choices, scores: Floats, expected: Floats, *, n_jobs: int | None = None) -> Floats:
     """The diagonal of the second derivative of Σ w log z (n_items,); pools with scores far apart may cancel in it."""
     worth = np.exp(scores - scores.max())
     ends = _ends(choices)
-    (squares,) = sum_over_lists(
-        cpu.seconds,
-        frozen(choices.offsets),
-        [choices.n_items],
-        *_arrays(choices),
-        frozen(worth),
-        frozen(_pool_sums(choices, worth)),
-        ends,
-        n_jobs=n_jobs,
+    (squares,) = _sums(
+        cpu.seconds, choices, [choices.n_items], worth, _pool_sums(choices, worth), ends=ends, n_jobs=n_jobs
     )
     return expected - worth * worth * (squares + _to_pools(choices, ends))
 
@@ -123,15 +97,7 @@ def choice_hessian(choices: Choices, scores: Floats, expected: Floats, *, n_jobs
         return np.stack(columns, axis=1)
     n, size = choices.n_items, choices.n_items + choices.n_pools
     worth = np.exp(scores - scores.max())
-    (squares,) = sum_over_lists(
-        cpu.squares,
-        frozen(choices.offsets),
-        [(size, size)],
-        *_arrays(choices),
-        frozen(worth),
-        frozen(_pool_sums(choices, worth)),
-        n_jobs=n_jobs,
-    )
+    (squares,) = _sums(cpu.squares, choices, [(size, size)], worth, _pool_sums(choices, worth), n_jobs=n_jobs)
     squares = squares + squares.T
     lower = np.zeros((choices.n_pools, n))  # each pool as the worths of its items
     for p in range(choices.n_pools):
@@ -154,9 +120,8 @@ def pool_rests(
     both = np.stack([worth, worth * (0.0 if direction is None else direction)], axis=1)
     totals = np.stack([_pool_sums(choices, column) for column in both.T], axis=1)
     result = np.zeros((len(choices.depth), 2))
-    pools = choices.pool, choices.pool_items, choices.pool_offsets
-    arrays = map(frozen, (choices.items, *pools, both, totals))
-    over_lists(cpu.rests, frozen(choices.offsets), *arrays, result, n_jobs=n_jobs)
+    inputs = choices.items, choices.pool, choices.pool_items, choices.pool_offsets, both, totals
+    over_lists(cpu.rests, choices.offsets, *inputs, results=[result], n_jobs=n_jobs)
     rest = result[:, 0]
     return rest, np.divide(result[:, 1], rest, out=np.zeros(len(rest)), where=rest > 0)
 
@@ -167,9 +132,12 @@ def spread_over_rests(choices: Choices, scores: Floats, rest: Floats, amounts: F
     return np.exp(scores - scores.max()) * _to_pools(choices, ends)
 
 
-def _arrays(choices: Choices) -> tuple[NDArray[Any], ...]:
-    arrays = choices.items, choices.depth, choices.weights, choices.pool, choices.pool_items, choices.pool_offsets
-    return tuple(map(frozen, arrays))
+def _sums(
+    kernel: Any, choices: Choices, shapes: list[Any], *inputs: Floats, ends: Floats | None = None, n_jobs: int | None
+) -> list[Floats]:
+    rankings = choices.items, choices.depth, choices.weights, choices.pool, choices.pool_items, choices.pool_offsets
+    results = [] if ends is None else [ends]
+    return sum_over_lists(kernel, choices.offsets, shapes, *rankings, *inputs, results=results, n_jobs=n_jobs)
 
 
 def _pool_sums(choices: Choices, values: Floats) -> Floats:
@@ -180,7 +148,7 @@ def _pool_sums(choices: Choices, values: Floats) -> Floats:
 
 
 def _ends(choices: Choices) -> Floats:
-    """Room for what each ranking adds to the rest of its pool; none where there are no pools."""
+    """An array for what each ranking adds to the rest of its pool; none where there are no pools."""
     return np.zeros(len(choices.depth) if choices.n_pools else 0)
 
 

@@ -27,10 +27,10 @@ def sums(
     worth,
     totals,
     ends,
-    pushes,
+    hazards,
     log_z,
 ):
-    """Add Σ w/z of the choices each row took part in to `pushes`; Σ w log z and how many choices to `log_z`.
+    """Add the hazard of each row, Σ w/z over its choices, to `hazards`; Σ w log z and how many choices to `log_z`.
 
     What reaches the rest of its pool is written for each ranking to `ends`.
     """
@@ -51,10 +51,10 @@ def sums(
         if w != weight:
             total += weight * np.log(product)
             weight, product = w, 1.0
-        push, block = 0.0, 1.0
+        hazard, block = 0.0, 1.0
         for j in range(deep):
-            push += w / left[j]
-            pushes[items[start + j]] += push
+            hazard += w / left[j]
+            hazards[items[start + j]] += hazard
             block *= left[j]
             if j % BLOCK == BLOCK - 1 or j == deep - 1:
                 product *= block
@@ -63,10 +63,10 @@ def sums(
                     total += w * np.log(product)
                     product = 1.0
         for row in range(start + deep, stop):
-            pushes[items[row]] += push
+            hazards[items[row]] += hazard
         n_choices += w * deep
         if ends.size:
-            ends[q] = push
+            ends[q] = hazard
     log_z[0] += total + weight * np.log(product)
     log_z[1] += n_choices
 
@@ -120,7 +120,7 @@ def product(
     both,
     totals,
     ends,
-    pulls,
+    hazard_changes,
 ):
     """Add Σ w y/z² of the choices each row took part in, y = Σ v d over what was left; `both` holds v and v d."""
     longest = longest_list(first, last, offsets)
@@ -138,14 +138,14 @@ def product(
             z += both[items[start + j], 0]
             y += both[items[start + j], 1]
             left[j], turned[j] = z, y
-        pull = 0.0
+        hazard_change = 0.0
         for j in range(deep):
-            pull += w * turned[j] / (left[j] * left[j])
-            pulls[items[start + j]] += pull
+            hazard_change += w * turned[j] / (left[j] * left[j])
+            hazard_changes[items[start + j]] += hazard_change
         for row in range(start + deep, stop):
-            pulls[items[row]] += pull
+            hazard_changes[items[row]] += hazard_change
         if ends.size:
-            ends[q] = pull
+            ends[q] = hazard_change
 
 
 @compiled

@@ -7,7 +7,7 @@ seed, step, list number and sample number give the same ranking, whatever the th
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.errors import DataError
 from luce.kernels.sampled_rankings import cpu
 from luce.kernels.sampled_rankings.urn import CHEAPEST, KEYS, RACE, TABLE
@@ -36,8 +36,8 @@ def sample_rankings(
     Samples are numbered from `first_sample` on: other numbers give other, independent rankings. The ways to draw:
     "table", an alias table with repeats rejected, for lists in which no few items have most of the mass;
     "race", an exponential time for each of the K heaviest items against a stream of all the others;
-    "keys", an exponential time for each item, for deep rankings. The first two cost O(n + samples · K) a list, but for
-    a sort of about K numbers a sample.
+    "keys", an exponential time for each item, for deep rankings. The first two cost O(n + samples · K) per list, plus
+    a sort of about K numbers per sample.
 
     >>> sample_rankings(np.array([0.0, 1000.0, -np.inf, 2000.0]), np.array([0, 3, 4]), samples=2)
     array([[[ 1,  0, -1],
@@ -49,10 +49,9 @@ def sample_rankings(
     n_lists, longest = len(offsets) - 1, int(np.diff(offsets).max(initial=0))
     draw, places = draw or Draw(), longest if depth is None else min(depth, longest)
     rankings = np.full((n_lists, samples, places), -1, dtype=np.int32)
-    inputs = frozen(offsets), frozen(scores), frozen(draw.list_numbers(n_lists))
-    settings = draw.seed, draw.step, first_sample, WAYS[way]
+    settings = *draw.stream(n_lists), first_sample, WAYS[way]
     if rankings.size:
-        over_lists(cpu.sample_rankings, *inputs, *settings, rankings, n_jobs=n_jobs)
+        over_lists(cpu.sample_rankings, offsets, scores, *settings, results=[rankings], n_jobs=n_jobs)
     return rankings
 
 
@@ -67,8 +66,8 @@ def gumbel_scores(
     """
     check_scores(scores)
     draw, noisy = draw or Draw(), np.empty(len(scores))
-    inputs = frozen(offsets), frozen(scores), frozen(draw.list_numbers(len(offsets) - 1))
-    over_lists(cpu.gumbel_scores, *inputs, draw.seed, draw.step, sample, noisy, n_jobs=n_jobs)
+    settings = *draw.stream(len(offsets) - 1), sample
+    over_lists(cpu.gumbel_scores, offsets, scores, *settings, results=[noisy], n_jobs=n_jobs)
     return noisy
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.compiled import compiled
+from luce.kernels.elementary import log
 from luce.kernels.label_order import longest_list
-from luce.kernels.logarithm import log
 from luce.kernels.sampled_rankings.alias import draw_from_table, fill_table, look_up_all
 from luce.kernels.sampled_rankings.numbers import Stream, fill_uniforms, later_uniform
 from luce.kernels.sampled_rankings.race import MANY, arrive, drawn_arrivals, finish, line_up

@@ -8,7 +8,7 @@ the scores: for every item of the tail placed, one of the K heaviest is not, and
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.logarithm import log
+from luce.kernels.elementary import log
 from luce.kernels.sampled_rankings.alias import fill_table, look_up, look_up_all
 from luce.kernels.sampled_rankings.numbers import later_uniform
 from luce.kernels.sampled_rankings.sorting import sort_positive

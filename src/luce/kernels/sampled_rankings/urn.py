@@ -6,7 +6,7 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 
 TABLE, RACE, KEYS = range(3)
 CHEAPEST = -1

@@ -9,7 +9,7 @@ first; "backward" eliminates the worst first: the same model of −s, the sets t
 
 import numpy as np
 
-from luce.arrays import Floats, frozen
+from luce.arrays import Floats, selected_offsets
 from luce.errors import DataError
 from luce.kernels.subset_choice import arithmetic, geometric, sampled
 from luce.kernels.subset_choice.symmetric import LONGEST
@@ -78,17 +78,20 @@ def log_probability(lists: Lists, worth: str, direction: str = "forward") -> Flo
     [array([0.33333333]), array([0.33333333])]
     """
     turned, loss = _turned(lists, direction), np.zeros(len(lists.offsets) - 1)
-    inputs = frozen(turned.offsets), frozen(turned.scores), frozen(turned.labels)
+    scores, labels, offsets = turned[:3]
     if worth == "geometric":
-        over_lists(geometric.geometric_choice, *inputs, _longest(lists), loss, np.zeros(0), n_jobs=lists.n_jobs)
+        results = loss, np.zeros(0)
+        over_lists(
+            geometric.geometric_choice, offsets, scores, labels, _longest(lists), results=results, n_jobs=lists.n_jobs
+        )
         return -loss
-    over_lists(arithmetic.log_choices, inputs[0], inputs[2], loss, n_jobs=lists.n_jobs)
+    over_lists(arithmetic.log_choices, offsets, labels, results=[loss], n_jobs=lists.n_jobs)
     return -loss - arithmetic_choice(turned).loss
 
 
 def _longest(lists: Lists) -> int:
     """The most observed items of a list; an error where they are too many."""
-    observed = np.diff(np.concatenate([[0], np.cumsum(~np.isnan(lists.labels))])[lists.offsets])
+    observed = np.diff(selected_offsets(~np.isnan(lists.labels), lists.offsets))
     longest = int(observed.max(initial=0))
     if longest > LONGEST:
         raise DataError(

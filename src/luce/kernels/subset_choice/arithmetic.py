@@ -3,7 +3,7 @@
 import numpy as np
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 
 
@@ -49,26 +49,26 @@ def _log_sum(values):
 def _write_gradient(order, ends, sets, share, own, below, gradient, second):
     """Write gradient and second derivative, from the first set to the last; return the loss.
 
-    push = Σ_{k<m} e^{lse(R_m) − lse(R_k)}: what the choices above add to the derivative of everything in R_m.
+    hazard = Σ_{k<m} e^{lse(R_m) − lse(R_k)}: what the choices above add to the derivative of everything in R_m.
     """
-    loss, push, push_square, begin = 0.0, 0.0, 0.0, 0
+    loss, hazard, hazard_square, begin = 0.0, 0.0, 0.0, 0
     for m in range(sets):
         gap = below[m + 1] - own[m]
         loss += max(gap, 0.0) + np.log1p(np.exp(-abs(gap)))
         chosen, left = np.exp(own[m] - below[m]), np.exp(below[m + 1] - below[m])
-        derivative, hessian = chosen * push - left, chosen * chosen * (1.0 + push_square) - 1.0
+        derivative, hessian = chosen * hazard - left, chosen * chosen * (1.0 + hazard_square) - 1.0
         for j in range(begin, ends[m]):
             gradient[order[j]] = share[j] * derivative
             if second.size:
                 second[order[j]] = share[j] * derivative - share[j] * share[j] * hessian
-        push, push_square = left * (push + 1.0), left * left * (push_square + 1.0)
+        hazard, hazard_square = left * (hazard + 1.0), left * left * (hazard_square + 1.0)
         begin = ends[m]
     return loss
 
 
 @compiled
 def log_choices(first, last, offsets, labels, result):
-    """Σ_k log(C_k n_k), C_k = (2^{N_k} − 1)/N_k: what normalises the arithmetic choice of n_k out of N_k items."""
+    """Σ_k log(C_k n_k), C_k = (2^{N_k} − 1)/N_k: what normalizes the arithmetic choice of n_k out of N_k items."""
     longest = longest_list(first, last, offsets)
     order, ends, space = np.empty(longest, np.int64), np.empty(longest, np.int64), sorting_space(longest)
     for q in range(first, last):

@@ -1,4 +1,4 @@
-"""Successive choices of subsets whose worth is the geometric mean worth of their items, with the exact normaliser."""
+"""Successive choices of subsets whose worth is the geometric mean worth of their items, with the exact normalizer."""
 
 import numpy as np
 

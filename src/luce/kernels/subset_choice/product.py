@@ -7,7 +7,7 @@ are kept from which y^m can still be reached, which leaves a third of the work.
 from numba import uint64
 
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 
 BLOCK = 4
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.compiled import compiled, summing
-from luce.kernels.exponential import exp
+from luce.kernels.elementary import exp
 from luce.kernels.subset_choice.product import BLOCK, add_gradient, factors, multiply
 
 LONGEST = 500

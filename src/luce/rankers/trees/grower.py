@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from luce.arrays import Floats, Integers
 from luce.data import Dataset
 from luce.errors import DataError
+from luce.kernels.elementary import span
 from luce.kernels.leaf_sums import Leaves
-from luce.kernels.span import span
 from luce.rankers.trees.forest import Tree, text_sections
 from luce.rankers.trees.lightgbm_package import lightgbm, lightgbm_features
 from luce.rankers.trees.reducer import Reducer

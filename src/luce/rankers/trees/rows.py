@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from luce.arrays import Floats, frozen
+from luce.arrays import Floats
 from luce.compiled import compiled
 from luce.kernels.leaf_sums import Leaves
 from luce.threads import over_lists
@@ -25,17 +25,17 @@ def find_leaves(before: Floats, after: Floats, leaf_values: Floats, rounding: fl
     middles = np.full(size, np.inf)
     middles[: len(values) - 1] = (values[1:] + values[:-1]) / 2
     leaves = np.empty(len(before), dtype=np.int32)
-    over_lists(_find, _blocks(len(before)), *map(frozen, (before, after, middles, order)), leaves, n_jobs=n_jobs)
+    over_lists(_find, _blocks(len(before)), before, after, middles, order, results=[leaves], n_jobs=n_jobs)
     return leaves
 
 
 def add_values(scores: Floats, leaves: Leaves, values: Floats, n_jobs: int) -> None:
     """Give each row the value of its leaf."""
-    over_lists(_add, _blocks(len(scores)), frozen(leaves), frozen(values), scores, n_jobs=n_jobs)
+    over_lists(_add, _blocks(len(scores)), leaves, values, results=[scores], n_jobs=n_jobs)
 
 
 def _blocks(n_rows: int) -> np.ndarray:
-    return frozen(np.append(np.arange(0, n_rows, BLOCK), n_rows))
+    return np.append(np.arange(0, n_rows, BLOCK), n_rows)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The record of a metric: what it measures, in words, as a formula and as code, and all that can be done with it."""
+"""The record of a metric: its definition in words, as a formula and as code, and its properties."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ class Metric:
             "measured on": "rankings drawn from the scores" if self.is_stochastic else "the order of the scores",
             "higher is better": self.higher_is_better,
             "takes a cutoff": self.takes_cutoff,
-            "reads": ", ".join(self.options) or "no option",
+            "parameters": ", ".join(self.options) or "none",
             "lists left out": f"those where {self.empty_when}",
         }
 

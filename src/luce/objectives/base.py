@@ -1,4 +1,4 @@
-"""The record of an objective: one contract, scores and what was observed in, loss and gradient out."""
+"""The record of an objective: the loss of each list and its gradient, as a function of scores and labels."""
 
 import importlib
 import inspect
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, check_offsets, check_rows, frozen, numbers
+from luce.arrays import Floats, check_offsets, check_rows, frozen, numbers, selected_offsets
 from luce.compiled import compiled
 from luce.errors import DataError, NumericalError, OptionError, unknown_name
 from luce.lists import Evaluation, Lists
@@ -23,54 +23,53 @@ EXPONENT = 0x7FF0_0000_0000_0000
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """An objective with its options set: `luce.objective(name, **options)` makes one of the table.
+    """An objective and the values of its options; made by `luce.objective(name, **options)`.
 
     Attributes
     ----------
     name, family, summary, formula, paper : str
-        What it is, for people.
+        The description of the objective.
     cost : str
-        How the time for a list grows with the number n of its items.
+        The time for a list of n items.
     compute : callable
-        (lists, **options) → Evaluation.
+        `(lists, **options) → Evaluation`.
     synonyms : tuple of str
-        Other names of the same thing in papers; `luce.objective` takes them too.
+        Other names of the objective, which `luce.objective` also accepts.
     option_specs : mapping of str to Option
-        The options it has.
+        The specifications of the options.
     options : mapping of str to object
-        The options as they are set.
+        The values of the options.
     random : bool
-        It draws; the same `draw` gives the same numbers.
+        Whether it uses random numbers; the same `draw` gives the same result.
     curvature : bool
-        It has a diagonal second derivative.
+        Whether it has a diagonal second derivative.
     nuisance : mapping of str to float
-        Parameters learned with the model, by name, and where they start.
+        Parameters learned together with the model, and their initial values.
     one_output_per_grade : bool
-        Scores are (N, grades), and `ranking_score` makes one number of them.
+        Whether scores have shape (N, grades); `ranking_score` then combines them into one.
     pointwise : bool
-        Every observed item has signal for it, also alone in its list.
+        Whether it can learn from a list of one item.
     uses_ties : bool
-        Lists whose labels are all equal have signal for it.
+        Whether it can learn from a list whose labels are all equal.
     item_weights : bool
-        It takes a weight for each item; `no_item_weights` says why not.
+        Whether it accepts item weights; `no_item_weights` is the reason if not.
     shift_invariant : bool
-        Adding a number to all scores of a list changes nothing.
+        Whether adding a constant to all scores of a list changes nothing.
     loss_is_log_probability : bool
-        The loss is minus the log of a normalized probability.
+        Whether the loss is minus the log of a normalized probability.
     log_probability : callable or None
-        Where the model has a probability and the loss is not minus its log: (lists, **options) → (Q,).
+        `(lists, **options) → (Q,)`, if the model has a probability and the loss is not minus its log.
     gradient_only : bool
-        The gradient is not the derivative of the loss; the formula says what the loss is.
+        Whether the gradient is not the derivative of the loss; the formula then states the loss.
     estimate : callable or None
-        Where it is an estimate from samples whose variance is known: (lists, *, variance, **options) → Estimate.
+        `(lists, *, variance, **options) → Estimate`, if it is estimated from samples with a known variance.
     leaf_sums : callable or None
-        Where the second derivative along the leaves of a tree is known exactly: (lists, leaves, n_leaves,
-        list_weights, **options) → (2, leaves), the pull on each leaf and the second derivative.
+        `(lists, leaves, n_leaves, list_weights, **options) → (2, n_leaves)`, if the second derivative along the leaves
+        of a tree is known exactly: for each leaf, the total size of its gradient terms, and that derivative.
     device_lists : callable or None
-        Where it runs on a GPU: (DeviceLists, **options) → losses (Q,) and gradient (N,), tensors.
+        `(DeviceLists, **options) → (losses, gradient)`, tensors of shapes (Q,) and (N,), if it runs on a GPU.
     label_rows : int or None
-        Where rows of labels run on a GPU, fused with the last layer if wanted: the loss of a row, one of the kinds
-        of `luce.kernels.partition_likelihood`.
+        The loss of a row of labels, one of the constants of `luce.kernels.partition_likelihood`, if it runs on a GPU.
     """
 
     name: str
@@ -135,7 +134,7 @@ class Objective:
             List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
         item_weights : array-like of shape (N,), optional
         nuisance : array-like of shape (P,), optional
-            Values of the nuisance parameters; where they start by default.
+            Values of the nuisance parameters; the initial ones by default.
         draw : Draw, optional
             Names the randomness of a random objective.
         curvature : bool, default=False
@@ -155,9 +154,38 @@ class Objective:
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
         """
-        extra = list(self.nuisance.values()) if nuisance is None else nuisance
-        given: Any = scores, labels, offsets, item_weights, extra, draw or Draw(), curvature, n_jobs, groups
-        lists = self.check(Lists(*given))
+        given: Any = scores, labels, offsets, item_weights, nuisance, draw or Draw(), curvature, n_jobs, groups
+        return self.evaluate(self.check(Lists(*given)))
+
+    def evaluate(self, lists: Lists) -> Evaluation:
+        """The loss of each list and its gradient, for lists that `check` returned.
+
+        A trainer checks its lists once and evaluates them at every step, with new scores, nuisance values or another
+        draw by `lists._replace`. That scores and results are finite is still checked; nothing else is.
+
+        Parameters
+        ----------
+        lists : Lists
+            As `check` returns them; replaced scores and nuisance are contiguous float64 arrays of the same shape.
+
+        Returns
+        -------
+        Evaluation
+
+        Raises
+        ------
+        NumericalError
+            Where a score, the loss or a derivative is not finite.
+
+        Examples
+        --------
+        >>> from luce.objectives import objective
+        >>> listnet = objective("listnet")
+        >>> lists = listnet.check(Lists([0.0, 0.0], [5.0, 5.0], [0, 2]))
+        >>> listnet.evaluate(lists._replace(scores=np.array([1.0, 1.0]))).gradient
+        array([0., 0.])
+        """
+        check_finite(lists.scores)
         evaluation = self.compute(lists, **self.options)
         if not all(values is None or _all_finite(values.ravel()) for values in evaluation):
             ranges = (f"{np.nanmin(values):g} to {np.nanmax(values):g}" for values in (lists.scores, lists.labels))
@@ -168,7 +196,18 @@ class Objective:
         return evaluation
 
     def check(self, lists: Lists) -> Lists:
-        """The lists as arrays that keep what `compute` counts on; without offsets all rows are one list."""
+        """The lists as arrays that `evaluate` takes, or an error that says what is wrong with them.
+
+        Parameters
+        ----------
+        lists : Lists
+            Its fields as `value_and_gradient` takes them; without offsets all rows are one list. That scores are
+            finite is checked by `evaluate`.
+
+        Returns
+        -------
+        Lists
+        """
         scores = self._checked_scores(lists.scores)
         labels = numbers("labels", lists.labels, len(scores))
         if not _all_finite(frozen(labels)) and np.isinf(labels).any():
@@ -181,7 +220,8 @@ class Objective:
         if lists.curvature and not self.curvature:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = self._checked_weights(lists.item_weights, len(scores))
-        nuisance = check_rows("nuisance", lists.nuisance, len(self.nuisance))
+        start: Any = [*self.nuisance.values()] if lists.nuisance is None else lists.nuisance
+        nuisance = check_rows("nuisance", start, len(self.nuisance))
         groups = None if lists.groups is None else check_rows("groups", lists.groups, len(scores)).astype(np.int64)
         return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.curvature, lists.n_jobs, groups)
 
@@ -194,7 +234,7 @@ class Objective:
         """
         y = numbers("labels", labels)
         bounds = check_offsets(offsets, len(y))
-        observed = np.diff(np.concatenate([[0], np.cumsum(~np.isnan(y))])[bounds])
+        observed = np.diff(selected_offsets(~np.isnan(y), bounds))
         differ = np.zeros(len(observed), dtype=bool)
         filled = np.diff(bounds) > 0
         starts = bounds[:-1][filled]
@@ -202,15 +242,20 @@ class Objective:
         several = (observed > 1) & (self.uses_ties | differ)
         return several | (self.pointwise & (observed > 0))
 
-    def _checked_scores(self, scores: ArrayLike) -> Floats:
-        if self.one_output_per_grade:
-            s = np.ascontiguousarray(scores, dtype=np.float64)
-            if s.ndim != 2:
-                raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
+    def no_signal_message(self, dataset: Any) -> str:
+        """Why no list of a dataset has signal, for errors and warnings."""
+        if self.pointwise:
+            lacking = "an item with a label"
         else:
-            s = numbers("scores", scores)
-        if not _all_finite(frozen(s.ravel())):
-            raise _not_finite(s)
+            lacking = "two items with labels" if self.uses_ties else "two items with different labels"
+        return f"No list of {dataset!r} has {lacking}, so there is nothing for {self} to learn from."
+
+    def _checked_scores(self, scores: ArrayLike) -> Floats:
+        if not self.one_output_per_grade:
+            return numbers("scores", scores)
+        s = np.ascontiguousarray(scores, dtype=np.float64)
+        if s.ndim != 2:
+            raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
         return s
 
     def _checked_weights(self, item_weights: ArrayLike | None, n_rows: int) -> Floats | None:
@@ -224,7 +269,7 @@ class Objective:
         return weights
 
     def facts(self) -> dict[str, Any]:
-        """What the record says, ready for JSON: the source of the command line's and the documentation's words."""
+        """The record as JSON values, as the command line and the documentation show it."""
         options = {
             name: {"default": spec.default, "allowed": spec.allowed, "meaning": spec.summary}
             for name, spec in self.option_specs.items()
@@ -237,21 +282,21 @@ class Objective:
             "summary": self.summary,
             "formula": self.formula,
             "paper": self.paper,
-            "time for n items": f"O({self.cost})",
+            "time complexity": f"O({self.cost})",
             "random": self.random,
-            "second derivative": "diagonal" if self.curvature else "none",
-            "learned beside the model": ", ".join(self.nuisance) or "nothing",
-            "outputs": "one a grade" if self.one_output_per_grade else "one",
+            "Hessian": "diagonal" if self.curvature else "none",
+            "nuisance parameters": ", ".join(self.nuisance) or "none",
+            "outputs per item": "one per grade" if self.one_output_per_grade else "1",
             "uses ties": self.uses_ties,
             "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
             "log-probability": self.loss_is_log_probability or self.log_probability is not None,
-            "exact leaves of trees": self.leaf_sums is not None,
-            "on a GPU": " and ".join(name for name, kernel in kernels.items() if kernel is not None) or "no",
+            "exact Hessian of tree leaves": self.leaf_sums is not None,
+            "GPU kernels": " and ".join(name for name, kernel in kernels.items() if kernel is not None) or "none",
             "options": options,
         }
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled, an objective of the table is its place and its options, so that rankers go to other processes."""
+        """Pickle an objective of the table as its module, name and options."""
         module, name = self.compute.__module__, self.compute.__name__
         if getattr(getattr(sys.modules[module], name, None), "compute", None) is not self.compute:
             return super().__reduce_ex__(protocol)
@@ -272,21 +317,22 @@ class Objective:
 @compiled
 def _all_finite(values):
     """In one pass, without another array: infinities and NaN are the numbers whose exponent has all bits set."""
-    found = 0
+    count = 0
     for bits in values.view(np.int64):
-        found += bits & EXPONENT == EXPONENT
-    return found == 0
+        count += bits & EXPONENT == EXPONENT
+    return count == 0
 
 
-def _not_finite(scores: Floats) -> NumericalError:
-    """The error that names the first score which is not."""
-    row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
-    return NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
+def check_finite(scores: Floats) -> None:
+    """An error that names the first score that is not finite."""
+    if not _all_finite(frozen(scores.ravel())):
+        row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
+        raise NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
 
 
 def _from_module(module: str, name: str, options: dict[str, Any]) -> Objective:
-    found: Objective = getattr(importlib.import_module(module), name)
-    return found.with_options(**options)
+    objective: Objective = getattr(importlib.import_module(module), name)
+    return objective.with_options(**options)
 
 
 def record(

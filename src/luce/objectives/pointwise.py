@@ -1,13 +1,14 @@
-"""McRank: ranking as classification into grades, one output a grade."""
+"""Pointwise losses: each item is scored on its own; lists do not matter."""
 
 import numpy as np
 from scipy.special import softmax
 
 from luce.arrays import Floats
 from luce.errors import DataError
-from luce.kernels.grade_choice import cpu
+from luce.kernels.grade_choice.cpu import grade_choice
+from luce.kernels.logistic.cpu import logistic
 from luce.lists import Evaluation, Lists, evaluate_kernel
-from luce.objectives.objective import record
+from luce.objectives.base import record
 
 
 def expected_grade(scores: Floats) -> Floats:
@@ -33,7 +34,7 @@ def expected_grade(scores: Floats) -> Floats:
 )
 def mcrank(lists: Lists) -> Evaluation:
     """Classification of each item into its grade, an integer from 0; the score is the expected grade."""
-    evaluation = evaluate_kernel(cpu.grade_choice, lists, lists.weights, lists.scores.shape[1], zeroed=False)
+    evaluation = evaluate_kernel(grade_choice, lists, lists.weights, lists.scores.shape[1], zeroed=False)
     if np.isnan(evaluation.loss).any():
         _check_grades(lists.labels, lists.scores.shape[1])
     return evaluation
@@ -47,3 +48,19 @@ def _check_grades(labels: Floats, n_grades: int) -> None:
             f"mcrank needs integer grades from 0 to {n_grades - 1}, one for each output. "
             f"Got {labels[rows[0]]:g} at row {rows[0]}."
         )
+
+
+@record(
+    "bce",
+    family="pointwise",
+    formula="Σ_i log(1 + e^{s_i}) − [y_i > 0] s_i",
+    paper="logistic regression on relevance; the usual loss of multi-label networks",
+    cost="n",
+    curvature=True,
+    uses_ties=True,
+    pointwise=True,
+    shift_invariant=False,
+)
+def bce(lists: Lists) -> Evaluation:
+    """Binary cross-entropy of whether an item is relevant, its label above 0, whatever the rest of the list."""
+    return evaluate_kernel(logistic, lists, lists.weights)

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from luce.arrays import Floats, check_offsets, check_rows, frozen, list_blocks, numbers
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError, unknown_name
+from luce.metrics.base import Metric
 from luce.metrics.exposure import measure_fairness
 from luce.metrics.gains import GAINS, discounts
-from luce.metrics.metric import Metric
 from luce.metrics.ordering import NO_LIMIT, ranked_lists
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Empty, Results
@@ -87,12 +87,12 @@ def measure(
             values[str(one)] = measure_fairness(one, scores, labels, offsets, gain=gain, groups=members, n_jobs=n_jobs)
     for lists in list_blocks(offsets):
         bounds = offsets[lists.start : lists.stop + 1]
-        rows, bounds = slice(bounds[0], bounds[-1]), frozen(bounds - bounds[0])
+        rows, bounds = slice(bounds[0], bounds[-1]), bounds - bounds[0]
         ranked = ranked_lists(scores[rows], labels[rows], bounds, _depth(wanted), n_jobs)
         for one in wanted:
             if one.kernel is not None:
                 options = KernelOptions(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
-                over_lists(one.kernel, bounds, ranked, options, values[str(one)][lists], n_jobs=n_jobs)
+                over_lists(one.kernel, bounds, ranked, options, results=[values[str(one)][lists]], n_jobs=n_jobs)
     return values
 
 
