@@ -1,5 +1,6 @@
 """What all rankers share: lists given by query or by size, validation scores, kinds that load on first use."""
 
+import pickle
 import subprocess
 import sys
 
@@ -113,9 +114,6 @@ def test_the_score_without_validation_is_unknown(data):
 class ByFirstFeature(Ranker):
     """The smallest ranker of one's own."""
 
-    kind = "first feature"
-    iteration_limit = 1
-
     def __init__(
         self, objective="listmle", metric="ndcg@10", early_stopping_rounds=1, transforms=(), random_state=0, n_jobs=1
     ):
@@ -133,14 +131,8 @@ class ByFirstFeature(Ranker):
     def compute_scores(self, features, offsets):
         return features[:, 0]
 
-    def state_dict(self):
-        return {}
 
-    def load_state_dict(self, arrays):
-        pass
-
-
-def test_a_ranker_of_ones_own(data):
+def test_a_ranker_of_ones_own(data, tmp_path):
     ranker = ByFirstFeature(transforms=("fill", "list-zscore")).fit(data)
     assert ranker.best_score_ == pytest.approx(ranker.score(data))
     assert ranker.rank(data, top=1).num_rows == data.n_lists
@@ -148,6 +140,21 @@ def test_a_ranker_of_ones_own(data):
         ranker.predict(data.features)
     found = luce.permutation_importance(ranker, data, repeats=1)
     assert found.values[0] and not found.values[1:].any()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(data), ranker.predict(data))
+    with pytest.raises(OptionError, match=r"luce.load could not restore a ByFirstFeature.*Pickle it instead"):
+        ranker.save(tmp_path / "own.luce")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["linear", "neural", "trees"])
+def test_learned_parameters_of_the_objective_are_checked_when_they_come_from_a_file(data, kind):
+    ranker = clone(KINDS[kind]).set_params(objective="pairties-davidson").fit(data)
+    (value,) = ranker.nuisance_.values()
+    ranker.load_state_dict(ranker.state_dict() | {"nuisance": np.array([value + 1])})
+    assert list(ranker.nuisance_.values()) == [value + 1]
+    for wrong in (np.array([np.nan]), np.array([np.inf]), np.zeros(0), np.zeros((1, 1))):
+        with pytest.raises(DataError, match="finite numbers of its shape"):
+            ranker.load_state_dict(ranker.state_dict() | {"nuisance": wrong})
 
 
 def test_a_label_ranker_is_no_ranker():
