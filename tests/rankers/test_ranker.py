@@ -146,6 +146,17 @@ def test_a_ranker_of_ones_own(data, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_score_that_overflows_names_the_row_that_was_given():
+    X, qid = np.array([[1e-3], [1e-3], [9.0], [1e-3]]), ["b", "a", "b", "a"]
+    lists = LinearRanker(transforms=(), n_jobs=1).fit(X, [0, 1, 2, 1], qid)
+    lists.coef_[:] = 1e308
+    labels = LabelRanker(hidden_layer_sizes=(2,), epochs=1, device="cpu", n_jobs=1).fit(X, np.eye(4))
+    labels.network_.first.weight.data.fill_(3e38)
+    for predict in (lambda: lists.predict(X, qid), lambda: labels.predict(X)):
+        with pytest.raises(DataError, match="A score of row 2 is not finite: its features are too large"):
+            predict()
+
+
 @pytest.mark.parametrize("kind", ["linear", "neural", "trees"])
 def test_learned_parameters_of_the_objective_are_checked_when_they_come_from_a_file(data, kind):
     ranker = clone(KINDS[kind]).set_params(objective="pairties-davidson").fit(data)
@@ -168,6 +179,19 @@ import sys, luce
 print(*sorted({{name.split(".")[2] for name in sys.modules if name.startswith("luce.rankers.")}}))
 print(*(name for name in ("torch", "lightgbm") if name in sys.modules))
 """
+
+
+ALONE = """
+import sys, luce
+luce.TreeRanker(n_estimators=1, min_child_samples=1, n_jobs=1).fit([[1.0], [2.0]], [0, 1], [1, 1])
+print(*(name for name in sys.modules if name.startswith("luce.rankers.trees.")))
+"""
+
+
+def test_trees_of_one_machine_do_without_the_network():
+    loaded = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True).stdout.split()
+    assert "luce.rankers.trees.learner" in loaded
+    assert not {f"luce.rankers.trees.{name}" for name in ("shards", "machines", "wire", "collectives")} & {*loaded}
 
 
 def modules_after(code):

@@ -1,6 +1,7 @@
 """What every estimator here shares: checked parameters, feature transforms, checkpoints and a model file."""
 
 import json
+import logging
 import os
 import platform
 from abc import abstractmethod
@@ -39,6 +40,7 @@ from luce.rankers.manifest import read_fit_facts
 from luce.rankers.settings import COMMON, check_settings
 from luce.rankers.storage import save_model
 
+logger = logging.getLogger(__name__)
 Callback = Callable[[dict[str, float]], None]
 """Called with the record of each iteration, as it will stand in `history_`."""
 
@@ -218,6 +220,16 @@ class Estimator(BaseEstimator):
     def new_curve(self, *, validated: bool) -> LearningCurve:
         """An empty training curve, which stops early only if there is validation data."""
         return LearningCurve(self.get_metric().higher_is_better, self.early_stopping_rounds if validated else None)
+
+    def logged(self, callback: Callback | None) -> Callback:
+        """A callback that logs each record and passes it on."""
+
+        def report(record: dict[str, float]) -> None:
+            logger.info("%s: %s", self.get_objective(), record)
+            if callback is not None:
+                callback(record)
+
+        return report
 
     def open_checkpoint(
         self,

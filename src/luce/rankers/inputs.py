@@ -86,10 +86,8 @@ def refuse_missing(features: Any) -> None:
 
 
 def finite(scores: Floats) -> Floats:
-    """The scores; an error where one is not a number."""
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    if wrong.size:
-        raise DataError(
-            f"The score of row {wrong[0]} is {scores[wrong[0]]}: its features are too large for the ranker."
-        )
+    """The scores, one or several a row; an error where one is not finite."""
+    if not np.isfinite(scores).all():
+        row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+        raise DataError(f"A score of row {row} is not finite: its features are too large for the ranker.")
     return scores

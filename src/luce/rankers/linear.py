@@ -159,7 +159,7 @@ class LinearRanker(Explainable):
             self.get_params(deep=False),
             self.iteration_limit,
             validation_score,
-            callback,
+            self.logged(callback),
         )
         try:
             OPTIMIZERS[self.chosen_optimizer].run(fit, self.open_checkpoint(checkpoint, training.dataset))

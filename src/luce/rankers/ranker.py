@@ -140,8 +140,7 @@ class Ranker(Estimator):
         scores = np.empty(dataset.n_rows)
         for block in self.transform_blocks(dataset, complete_lists=bool(self.list_context)):
             scores[block.rows] = self.compute_scores(block.features, block.offsets)
-        finite(scores)
-        return scores if position is None else scores[position]
+        return finite(scores if position is None else scores[position])
 
     def rank(self, X: Any, qid: Any = None, *, group: Any = None, top: int | None = None) -> pa.Table:
         """Order the items of each list by score, best first; items of equal score keep their order.

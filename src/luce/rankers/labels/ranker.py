@@ -22,8 +22,8 @@ from luce.optimizers.gradient_descent import Arrays
 from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.inputs import as_held_out
-from luce.rankers.labels.inputs import as_tagged, feature_rows, finite_scores
+from luce.rankers.inputs import as_held_out, finite
+from luce.rankers.labels.inputs import as_tagged, feature_rows
 from luce.rankers.neural.estimator import NetworkEstimator
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
 
@@ -242,7 +242,7 @@ class LabelRanker(NetworkEstimator):
         with torch_settings(self.n_jobs, self.get_device()):
             for block in self.transform_blocks(rows):
                 labels[block.rows], scores[block.rows] = top_labels(self.network_, block.features, int(k))
-        return labels, finite_scores(scores)
+        return labels, finite(scores)
 
     def predict(self, X: Any) -> Floats:
         """The score of every label for every row; `top_labels` gives the best few in less memory.
@@ -265,7 +265,7 @@ class LabelRanker(NetworkEstimator):
         with torch_settings(self.n_jobs, self.get_device()):
             for block in self.transform_blocks(rows):
                 scores[block.rows] = all_scores(self.network_, block.features)
-        return finite_scores(scores)
+        return finite(scores)
 
     def rank(self, X: Any, *, top: int | None = 10) -> pa.Table:
         """The best labels of each row as a table.

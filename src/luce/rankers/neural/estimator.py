@@ -1,6 +1,5 @@
 """What the estimators around a PyTorch network share: training, the choice of the learning rate, device and file."""
 
-import logging
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     import torch
 
     from luce.rankers.neural.training import TorchLearner
-
-logger = logging.getLogger(__name__)
 
 
 class NetworkEstimator(Estimator):
@@ -57,13 +54,12 @@ class NetworkEstimator(Estimator):
             curve = self.new_curve(validated=validated)
             checkpointer = self.open_checkpoint(checkpoint, data, number)
 
-            def report(record: dict[str, float], number: int = number) -> None:
-                logger.info("%s: %s", self.get_objective(), record)
+            def counted(record: dict[str, float], number: int = number) -> None:
                 if callback is not None:
                     callback({**record, "iteration": record["iteration"] + number * self.epochs})
 
             try:
-                self._descend(make_learner, lists, curve, rate, seed, checkpointer, report)
+                self._descend(make_learner, lists, curve, rate, seed, checkpointer, self.logged(counted))
             except KeyboardInterrupt:
                 self._keep_better(best, curve, rate)
                 raise

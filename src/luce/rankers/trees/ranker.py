@@ -1,6 +1,5 @@
 """The estimator of boosted trees: its parameters, its fit, its file."""
 
-import logging
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -30,8 +29,6 @@ from luce.threads import thread_count
 
 if TYPE_CHECKING:
     from luce.rankers.trees.machines import Machines
-
-logger = logging.getLogger(__name__)
 
 
 class TreeRanker(FittedTrees):
@@ -243,14 +240,8 @@ class TreeRanker(FittedTrees):
         self, learner: TreeLearner, training: TrainingData, checkpointer: Checkpointer | None, callback: Callback | None
     ) -> None:
         curve = self.new_curve(validated=training.validation is not None)
-
-        def report(record: dict[str, float]) -> None:
-            logger.info("%s: %s", self.get_objective(), record)
-            if callback is not None:
-                callback(record)
-
         try:
-            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=report)
+            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=self.logged(callback))
         except (KeyboardInterrupt, MachineError):
             if curve.best_state is not None:
                 self._set_fitted(learner, curve)
