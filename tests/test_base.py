@@ -10,8 +10,9 @@ import pytest
 from numba import njit, uint32
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import luce
 from luce.arrays import check_offsets, check_rows, frozen, list_of_row, numbers, offsets_of_sizes, rows_of_lists
-from luce.errors import DataError, MissingPackageError, OptionError, load_package
+from luce.errors import DataError, OptionError, load_package
 from luce.randomness import Draw, philox, random_bits, uniform
 from luce.threads import LONG, SMALL, in_parallel, one_blas_thread, over_lists, thread_count
 
@@ -258,7 +259,7 @@ def test_frozen_is_a_view_that_cannot_be_written():
 
 
 def test_a_missing_package_comes_with_its_install_line():
-    with pytest.raises(MissingPackageError, match=r"needs no_such_package.*pip install 'luce\[neural\]'"):
+    with pytest.raises(luce.MissingPackageError, match=r"needs no_such_package.*pip install 'luce\[neural\]'"):
         load_package("no_such_package.part", "neural")
     assert load_package("json.decoder", "neural").__name__ == "json.decoder"
 

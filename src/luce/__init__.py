@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from luce.errors import LuceError as LuceError
     from luce.errors import LuceWarning as LuceWarning
     from luce.errors import MachineError as MachineError
+    from luce.errors import MissingPackageError as MissingPackageError
     from luce.errors import OptionError as OptionError
     from luce.experiments.comparison import compare_rankers as compare_rankers
     from luce.experiments.tuning import tune as tune
@@ -54,7 +55,7 @@ _HOMES = {
     "luce.aggregation": ("ItemScores", "PlackettLuce", "Rankings", "read_rankings"),
     "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "split", "write", "write_run"),
     "luce.data.extreme": ("TaggedData", "read_tagged", "write_tagged"),
-    "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "OptionError"),
+    "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "MissingPackageError", "OptionError"),
     "luce.experiments.tuning": ("tune",),
     "luce.experiments.comparison": ("compare_rankers",),
     "luce.metrics": ("METRICS", "Results", "evaluate"),

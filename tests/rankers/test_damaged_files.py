@@ -98,8 +98,11 @@ def test_numbers_and_headers_that_cannot_be(whole, tmp_path, kind):
     name = "weights" if kind == "linear" else "network.out.weight"
     huge = archives.changed(header, (name, "shape"), [10**9, 10**9])
     flipped = bytes([numbers[0] ^ 1]) + numbers[1:]
+    wrong = ({name: np.full_like(arrays[name], np.nan)},)
+    if kind != "linear":
+        wrong += {"learning_rate": np.ones(2)}, {"learning_rate": np.zeros(1)}, {"learning_rate": np.full(1, np.nan)}
     for content, words in (
-        (archives.model(manifest, arrays | {name: np.full_like(arrays[name], np.nan)}), "finite numbers of its shape"),
+        *((archives.model(manifest, arrays | one), "finite numbers of its shape") for one in wrong),
         (archives.model(manifest, arrays | {"more": np.ones(3, np.complex64)}), "other than real numbers"),
         (archives.put_together(header, flipped), "its checksum does not match"),
         (archives.put_together(header | {"__metadata__": {"format": "pt"}}, numbers), "its metadata name no format"),

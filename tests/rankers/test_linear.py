@@ -282,6 +282,13 @@ def test_rank_table(parts):
             lambda p: LinearRanker().fit(p["train"], validation=luce.from_arrays(np.ones((2, 40)), [0, 0], [1, 1])),
             "anything for ndcg@10 to measure",
         ),
+        (
+            lambda p: LinearRanker().fit(p["train"], validation=p["test"].features),
+            r"validation must be a Dataset or a tuple \(X, y, qid\). Got ndarray",
+        ),
+        (lambda p: LinearRanker().fit(p["train"], validation=([[1.0]], [1])), "must be a Dataset or a tuple"),
+        (lambda p: LinearRanker().fit(p["train"]).rank(p["test"], top=-1), "top must be an integer ≥ 1, or None"),
+        (lambda p: LinearRanker().fit(p["train"]).rank(p["test"], top=1.5), "top must be an integer ≥ 1, or None"),
     ],
 )
 def test_bad_input_is_named(parts, call, words):

@@ -60,6 +60,7 @@ def test_networks_learn_and_come_back_from_their_file(data, settings, tmp_path):
     again = luce.load(tmp_path / "a.luce")
     np.testing.assert_allclose(again.predict(data["test"]), scores, rtol=1e-4, atol=1e-5)  # a GPU rounds differently
     assert again.get_params()["hidden_layer_sizes"] == list(ranker.hidden_layer_sizes)
+    assert again.learning_rate_ == ranker.learning_rate_
 
 
 def test_a_step_goes_down_the_gradient_of_the_mean_loss(data):

@@ -1,5 +1,6 @@
 """What all rankers share: lists given by query or by size, validation scores, kinds that load on first use."""
 
+import pickle
 import subprocess
 import sys
 
@@ -113,9 +114,6 @@ def test_the_score_without_validation_is_unknown(data):
 class ByFirstFeature(Ranker):
     """The smallest ranker of one's own."""
 
-    kind = "first feature"
-    iteration_limit = 1
-
     def __init__(
         self, objective="listmle", metric="ndcg@10", early_stopping_rounds=1, transforms=(), random_state=0, n_jobs=1
     ):
@@ -133,14 +131,8 @@ class ByFirstFeature(Ranker):
     def compute_scores(self, features, offsets):
         return features[:, 0]
 
-    def state_dict(self):
-        return {}
 
-    def load_state_dict(self, arrays):
-        pass
-
-
-def test_a_ranker_of_ones_own(data):
+def test_a_ranker_of_ones_own(data, tmp_path):
     ranker = ByFirstFeature(transforms=("fill", "list-zscore")).fit(data)
     assert ranker.best_score_ == pytest.approx(ranker.score(data))
     assert ranker.rank(data, top=1).num_rows == data.n_lists
@@ -148,6 +140,32 @@ def test_a_ranker_of_ones_own(data):
         ranker.predict(data.features)
     found = luce.permutation_importance(ranker, data, repeats=1)
     assert found.values[0] and not found.values[1:].any()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(data), ranker.predict(data))
+    with pytest.raises(OptionError, match=r"luce.load could not restore a ByFirstFeature.*Pickle it instead"):
+        ranker.save(tmp_path / "own.luce")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_score_that_overflows_names_the_row_that_was_given():
+    X, qid = np.array([[1e-3], [1e-3], [9.0], [1e-3]]), ["b", "a", "b", "a"]
+    lists = LinearRanker(transforms=(), n_jobs=1).fit(X, [0, 1, 2, 1], qid)
+    lists.coef_[:] = 1e308
+    labels = LabelRanker(hidden_layer_sizes=(2,), epochs=1, device="cpu", n_jobs=1).fit(X, np.eye(4))
+    labels.network_.first.weight.data.fill_(3e38)
+    for predict in (lambda: lists.predict(X, qid), lambda: labels.predict(X)):
+        with pytest.raises(DataError, match="A score of row 2 is not finite: its features are too large"):
+            predict()
+
+
+@pytest.mark.parametrize("kind", ["linear", "neural", "trees"])
+def test_learned_parameters_of_the_objective_are_checked_when_they_come_from_a_file(data, kind):
+    ranker = clone(KINDS[kind]).set_params(objective="pairties-davidson").fit(data)
+    (value,) = ranker.nuisance_.values()
+    ranker.load_state_dict(ranker.state_dict() | {"nuisance": np.array([value + 1])})
+    assert list(ranker.nuisance_.values()) == [value + 1]
+    for wrong in (np.array([np.nan]), np.array([np.inf]), np.zeros(0), np.zeros((1, 1))):
+        with pytest.raises(DataError, match="finite numbers of its shape"):
+            ranker.load_state_dict(ranker.state_dict() | {"nuisance": wrong})
 
 
 def test_a_label_ranker_is_no_ranker():
@@ -161,6 +179,19 @@ import sys, luce
 print(*sorted({{name.split(".")[2] for name in sys.modules if name.startswith("luce.rankers.")}}))
 print(*(name for name in ("torch", "lightgbm") if name in sys.modules))
 """
+
+
+ALONE = """
+import sys, luce
+luce.TreeRanker(n_estimators=1, min_child_samples=1, n_jobs=1).fit([[1.0], [2.0]], [0, 1], [1, 1])
+print(*(name for name in sys.modules if name.startswith("luce.rankers.trees.")))
+"""
+
+
+def test_trees_of_one_machine_do_without_the_network():
+    loaded = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True).stdout.split()
+    assert "luce.rankers.trees.learner" in loaded
+    assert not {f"luce.rankers.trees.{name}" for name in ("shards", "machines", "wire", "collectives")} & {*loaded}
 
 
 def modules_after(code):

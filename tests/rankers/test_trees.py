@@ -238,7 +238,8 @@ def test_adaptation_continuation_and_truncation(data):
     assert more.forest_.trees == tuple(whole.trees)
     assert first.forest_.rounds == 5
     np.testing.assert_array_equal(more.truncate(5).predict(test), first.predict(test))
-    assert more.forest_.rounds == 12
+    assert [more.truncate(rounds).best_iteration_ for rounds in (3, 5, 8, 12)] == [0, 0, 3, 7]
+    assert more.forest_.rounds == 12 and more.best_iteration_ == 7
     builtin = quick("listnet", n_estimators=4, lightgbm_objective="lambdarank")
     together = builtin.fit(train).forest_.trees
     halves = quick("listnet", n_estimators=2, lightgbm_objective="lambdarank").fit(train)

@@ -1,6 +1,7 @@
 """What every estimator here shares: checked parameters, feature transforms, checkpoints and a model file."""
 
 import json
+import logging
 import os
 import platform
 from abc import abstractmethod
@@ -26,18 +27,20 @@ from luce.data.transforms import (
     restore_transforms,
     unfitted,
 )
-from luce.errors import DataError, LuceError
+from luce.errors import DataError, LuceError, OptionError
 from luce.metrics import Metric
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
 from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Option
+from luce.rankers import RANKERS
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.inputs import check_features, refuse_missing
 from luce.rankers.manifest import read_fit_facts
 from luce.rankers.settings import COMMON, check_settings
 from luce.rankers.storage import save_model
 
+logger = logging.getLogger(__name__)
 Callback = Callable[[dict[str, float]], None]
 """Called with the record of each iteration, as it will stand in `history_`."""
 
@@ -46,8 +49,8 @@ class Estimator(BaseEstimator):
     """Base of `Ranker`, which ranks the items of lists, and of `LabelRanker`, which ranks the labels of a row.
 
     The constructor of a subclass takes at least `objective`, `metric`, `early_stopping_rounds`, `transforms`,
-    `random_state` and `n_jobs`. A subclass implements `fit`, `iteration_limit`, `state_dict`, `load_state_dict`,
-    `get_metric` and `data_fingerprint`, and may extend `check_params` and `unused_params`.
+    `random_state` and `n_jobs`. A subclass implements `fit`, `get_metric` and `data_fingerprint`, one of RANKERS also
+    `state_dict` and `load_state_dict`; it may extend `check_params`, `iteration_limit` and `unused_params`.
 
     Attributes
     ----------
@@ -65,7 +68,7 @@ class Estimator(BaseEstimator):
         Their names; only where the training data had names.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[str] = ""
     """Its name in RANKERS and in model files."""
     packages: ClassVar[tuple[str, ...]] = ()
     """The packages it is built on, whose versions a model file records."""
@@ -81,9 +84,10 @@ class Estimator(BaseEstimator):
     """The parameter that says how many iterations a fit takes at most."""
 
     @property
-    @abstractmethod
     def iteration_limit(self) -> int:
         """The most iterations that a fit takes."""
+        limit: int = getattr(self, self.max_iter_param)
+        return limit
 
     @abstractmethod
     def state_dict(self) -> dict[str, NDArray[Any]]:
@@ -150,9 +154,14 @@ class Estimator(BaseEstimator):
         Raises
         ------
         OptionError
-            If an option cannot be stored, such as a function.
+            If an option cannot be stored, such as a function, or the class is not one of RANKERS.
         """
         check_is_fitted(self)
+        if self.kind not in RANKERS:
+            raise OptionError(
+                f"luce.load could not restore a {type(self).__name__}, which is none of RANKERS: {', '.join(RANKERS)}. "
+                "Pickle it instead."
+            )
         count, names = self.features
         objective = self.get_objective()
         params = {name: v for name, v in self._json_params().items() if name not in self.machine_specific_params}
@@ -197,6 +206,12 @@ class Estimator(BaseEstimator):
             raise DataError(f"The model file does not hold a whole {cls.__name__}: {words}") from error
         return estimator
 
+    def wrong_arrays(self) -> DataError:
+        """The error for arrays of a file that no fit could have given."""
+        return DataError(
+            f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
+        )
+
     @property
     def module_name(self) -> str | None:
         """The name of what a user must bring to load the model again; None where the file holds everything."""
@@ -205,6 +220,16 @@ class Estimator(BaseEstimator):
     def new_curve(self, *, validated: bool) -> LearningCurve:
         """An empty training curve, which stops early only if there is validation data."""
         return LearningCurve(self.get_metric().higher_is_better, self.early_stopping_rounds if validated else None)
+
+    def logged(self, callback: Callback | None) -> Callback:
+        """A callback that logs each record and passes it on."""
+
+        def report(record: dict[str, float]) -> None:
+            logger.info("%s: %s", self.get_objective(), record)
+            if callback is not None:
+                callback(record)
+
+        return report
 
     def open_checkpoint(
         self,

@@ -1,6 +1,6 @@
 """The data that a ranker is given, converted to a dataset and checked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data import Dataset, from_arrays
-from luce.errors import DataError
+from luce.errors import DataError, OptionError
 
 BLOCK = 65_536
 """Rows looked at together: no copy of all features is made."""
@@ -29,6 +29,17 @@ def as_dataset(X: Any, y: Any, qid: Any, group: Any, wanted_by: str) -> Dataset:
             "or a Dataset."
         )
     return from_arrays(X, y, qid, group=group)
+
+
+def as_held_out(validation: Any, kind: type, make: Callable[..., Any], parts: str) -> Any:
+    """The validation data, of this kind or made from a tuple of these parts."""
+    if isinstance(validation, kind):
+        return validation
+    if not isinstance(validation, tuple | list) or len(validation) != len(parts.split(", ")):
+        raise OptionError(
+            f"validation must be a {kind.__name__} or a tuple ({parts}). Got {type(validation).__name__}."
+        )
+    return make(*validation)
 
 
 def one_list(X: Any) -> Integers:
@@ -75,10 +86,8 @@ def refuse_missing(features: Any) -> None:
 
 
 def finite(scores: Floats) -> Floats:
-    """The scores; an error where one is not a number."""
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    if wrong.size:
-        raise DataError(
-            f"The score of row {wrong[0]} is {scores[wrong[0]]}: its features are too large for the ranker."
-        )
+    """The scores, one or several a row; an error where one is not finite."""
+    if not np.isfinite(scores).all():
+        row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+        raise DataError(f"A score of row {row} is not finite: its features are too large for the ranker.")
     return scores

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data.transforms import width_after
-from luce.errors import DataError, LuceWarning, OptionError, unknown_name
+from luce.errors import LuceWarning, OptionError, unknown_name
 from luce.objectives import Objective
 from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Range, integer, number, or_none
@@ -143,12 +143,7 @@ class LinearRanker(Explainable):
         training = self.prepare_training_data(X, y, qid, group, validation)
         objective = self.get_objective()
         if not objective.has_signal(training.dataset.labels, training.dataset.offsets).any():
-            warnings.warn(
-                f"No list of {training.dataset!r} teaches {objective} anything: one item alone has no order, "
-                "nor have equal labels. All scores are equal.",
-                LuceWarning,
-                stacklevel=2,
-            )
+            warnings.warn(f"{self.no_signal(training.dataset)} All scores are equal.", LuceWarning, stacklevel=2)
 
         def validation_score(parameters: Parameters) -> float | None:
             if training.validation is None:
@@ -164,7 +159,7 @@ class LinearRanker(Explainable):
             self.get_params(deep=False),
             self.iteration_limit,
             validation_score,
-            callback,
+            self.logged(callback),
         )
         try:
             OPTIMIZERS[self.chosen_optimizer].run(fit, self.open_checkpoint(checkpoint, training.dataset))
@@ -180,6 +175,7 @@ class LinearRanker(Explainable):
 
     def _keep_best(self, curve: LearningCurve) -> None:
         self.parameters_ = Parameters(**curve.best_state)
+        self._nuisance = self.parameters_.nuisance
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
 
     def check_params(self) -> None:
@@ -227,10 +223,6 @@ class LinearRanker(Explainable):
     def intercept_(self) -> Floats:
         return self.parameters_.intercept
 
-    @property
-    def nuisance_(self) -> dict[str, float]:
-        return dict(zip(self.get_objective().nuisance, self.parameters_.nuisance.tolist(), strict=True))
-
     def state_dict(self) -> dict[str, NDArray[Any]]:
         return self.parameters_._asdict()
 
@@ -239,9 +231,7 @@ class LinearRanker(Explainable):
         outputs = (int(self.max_grade_) + 1,) if self.get_objective().one_output_per_grade else ()
         fits = given.weights.shape == (width_after(self.transforms_, self.n_features_in_), *outputs)
         fits &= given.intercept.shape in ((0,), outputs or (1,))
-        fits &= given.nuisance.shape == (len(self.get_objective().nuisance),)
         if not (fits and all(np.isfinite(part).all() for part in given)):
-            raise DataError(
-                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
-            )
+            raise self.wrong_arrays()
+        self.restore_nuisance(arrays)
         self.parameters_ = given

@@ -1,6 +1,5 @@
 """How the weights of the linear ranker are found; OPTIMIZERS is the one table of its optimizers."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,8 +17,6 @@ from luce.rankers.estimator import Callback
 from luce.rankers.linear_problem import LinearProblem, Parameters
 from luce.rankers.ranker import TrainingData
 
-logger = logging.getLogger(__name__)
-
 
 @dataclass
 class LinearFit:
@@ -32,7 +29,7 @@ class LinearFit:
     params: dict[str, Any]
     max_iter: int
     validation_score: Callable[[Parameters], float | None]
-    callback: Callback | None
+    callback: Callback
 
     def problem(self) -> LinearProblem:
         """The penalized loss of all lists."""
@@ -43,14 +40,8 @@ class LinearFit:
     def record(self, iteration: int, loss: float, parameters: Parameters) -> bool:
         """Add an iteration to the curve; True when it is time to stop."""
         done = self.curve.add(iteration, loss, self.validation_score(parameters), parameters._asdict())
-        self.report(self.curve.history[-1])
+        self.callback(self.curve.history[-1])
         return done
-
-    def report(self, record: dict[str, float]) -> None:
-        """Log a record and pass it to the callback."""
-        logger.info("%s: %s", self.objective, record)
-        if self.callback is not None:
-            self.callback(record)
 
 
 def run_lbfgs(fit: LinearFit, checkpointer: Checkpointer | None) -> None:
@@ -116,7 +107,7 @@ def run_gradient_descent(fit: LinearFit, checkpointer: Checkpointer | None) -> N
         batch_size=fit.params["batch_size"],
         seed=fit.seed,
         checkpointer=checkpointer,
-        callback=fit.report,
+        callback=fit.callback,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
@@ -16,9 +17,10 @@ from luce.data.transforms import fit_transforms
 from luce.errors import DataError
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
+from luce.options import integer, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
-from luce.rankers.inputs import as_dataset, finite, one_list
+from luce.rankers.inputs import as_dataset, as_held_out, finite, one_list
 from luce.rankers.ranking import ranking_table
 
 
@@ -34,8 +36,27 @@ class TrainingData(NamedTuple):
 class Ranker(Estimator):
     """Base class of the rankers of lists; derive from it to add a ranker.
 
-    Beside what `Estimator` asks for, a subclass implements `compute_scores`. Its `fit` calls `check_params` and
-    `prepare_training_data`, trains, and sets `history_` and `best_iteration_` last.
+    A subclass implements `fit` and `compute_scores`, and takes the constructor parameters that `Estimator` names. Its
+    `fit` calls `check_params` and `prepare_training_data`, trains, and sets `history_` and `best_iteration_` last.
+    `tune` also needs `max_iter_param`. Only the classes of RANKERS can be saved; others can be pickled.
+
+    Examples
+    --------
+    >>> class Cheapest(Ranker):
+    ...     '''Rank by the first feature, the lowest first.'''
+    ...     def __init__(self, objective="listmle", metric="ndcg@10", early_stopping_rounds=1, transforms=(),
+    ...                  random_state=0, n_jobs=None):
+    ...         self.objective, self.metric, self.early_stopping_rounds = objective, metric, early_stopping_rounds
+    ...         self.transforms, self.random_state, self.n_jobs = transforms, random_state, n_jobs
+    ...     def fit(self, X, y=None, qid=None, *, group=None, validation=None, callback=None, checkpoint=None):
+    ...         self.check_params()
+    ...         self.prepare_training_data(X, y, qid, group, validation)
+    ...         self.history_, self.best_iteration_ = [], 0
+    ...         return self
+    ...     def compute_scores(self, features, offsets):
+    ...         return -features[:, 0]
+    >>> Cheapest().fit([[3.0], [1.0]], [0, 1], ["q", "q"]).rank([[5.0], [4.0]])["row"].to_pylist()
+    [1, 0]
     """
 
     # A Pipeline offers sample_weight=None to its last step, which must have heard of it.
@@ -91,7 +112,7 @@ class Ranker(Estimator):
 
     @property
     def list_context(self) -> str:
-        """How the score of an item depends on the rest of its list, to complete "This ranker …"; else empty."""
+        """How the score of an item depends on the rest of its list, to complete "This ranker …"; "" if not at all."""
         return "normalizes features within lists" if any(t.within_lists for t in self.transforms_) else ""
 
     def get_metric(self) -> Metric:
@@ -119,8 +140,7 @@ class Ranker(Estimator):
         scores = np.empty(dataset.n_rows)
         for block in self.transform_blocks(dataset, complete_lists=bool(self.list_context)):
             scores[block.rows] = self.compute_scores(block.features, block.offsets)
-        finite(scores)
-        return scores if position is None else scores[position]
+        return finite(scores if position is None else scores[position])
 
     def rank(self, X: Any, qid: Any = None, *, group: Any = None, top: int | None = None) -> pa.Table:
         """Order the items of each list by score, best first; items of equal score keep their order.
@@ -148,6 +168,7 @@ class Ranker(Estimator):
         >>> luce.LinearRanker().fit(data).rank(data, top=2).select(["query", "rank", "row"]).to_pylist()
         [{'query': 'q', 'rank': 1, 'row': 1}, {'query': 'q', 'rank': 2, 'row': 2}]
         """
+        or_none(integer(1)).check("top", top)
         dataset, position = self.check_input(X, one_list(X) if qid is None and group is None else qid, group)
         table = ranking_table(self.predict(dataset), dataset, top)
         if position is None:
@@ -217,14 +238,14 @@ class Ranker(Estimator):
         features = self.transform_features(dataset)
         if validation is None:
             return TrainingData(dataset, features, None, None)
-        held_out = validation if isinstance(validation, Dataset) else from_arrays(*validation)
+        held_out = as_held_out(validation, Dataset, from_arrays, "X, y, qid")
         self.check_features(held_out)
         return TrainingData(dataset, features, held_out, self.transform_features(held_out))
 
     def validation_score(
         self, scores: Floats, dataset: Dataset, top: float = 0.0, total: Callable[[Floats], Floats] = np.asarray
     ) -> float:
-        """The mean of the metric over the lists that have something to measure, as `luce.evaluate` weights them.
+        """The mean of `metric` over the lists that have something to measure, as `luce.evaluate` weights them.
 
         `total` adds up over machines, and `top` is the highest grade on any of them.
         """
@@ -243,8 +264,28 @@ class Ranker(Estimator):
         combine = self.get_objective().ranking_score
         return outputs if combine is None else combine(outputs)
 
+    @property
+    def nuisance_(self) -> dict[str, float]:
+        return dict(zip(self.get_objective().nuisance, self._nuisance.tolist(), strict=True))
+
+    def restore_nuisance(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take over the learned parameters of the objective from a file."""
+        nuisance = np.asarray(arrays["nuisance"], dtype=np.float64)
+        if nuisance.shape != (len(self.get_objective().nuisance),) or not np.isfinite(nuisance).all():
+            raise self.wrong_arrays()
+        self._nuisance = nuisance
+
+    def no_signal(self, dataset: Dataset) -> str:
+        """The words for data from which the objective cannot learn."""
+        return (
+            f"No list of {dataset!r} teaches {self.get_objective()} anything: one sample alone has no order, nor have "
+            "equal labels."
+        )
+
     def data_fingerprint(self, data: Dataset) -> dict[str, int]:
         return {"labels and lists": zlib.crc32(data.offsets, zlib.crc32(data.labels))}
+
+    _nuisance: Floats
 
 
 def highest_grade(dataset: Dataset) -> float:

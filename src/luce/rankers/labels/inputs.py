@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from luce.data import Dataset
 from luce.data.extreme import TaggedData
@@ -28,11 +27,3 @@ def feature_rows(X: Any) -> Dataset:
     features = X.features if isinstance(X, TaggedData) else X
     n_rows = features.shape[0] if getattr(features, "shape", ()) else len(features)
     return Dataset(features, np.zeros(n_rows), [0, n_rows])
-
-
-def finite_scores(scores: NDArray[np.float32]) -> Any:
-    """The scores; an error where one is not a number."""
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-        raise DataError(f"The scores of row {row} are not finite: its features are too large for the ranker.")
-    return scores

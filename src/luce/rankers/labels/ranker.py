@@ -22,7 +22,8 @@ from luce.optimizers.gradient_descent import Arrays
 from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.labels.inputs import as_tagged, feature_rows, finite_scores
+from luce.rankers.inputs import as_held_out, finite
+from luce.rankers.labels.inputs import as_tagged, feature_rows
 from luce.rankers.neural.estimator import NetworkEstimator
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
 
@@ -190,7 +191,7 @@ class LabelRanker(NetworkEstimator):
         self.label_counts_, self.training_rows_ = data.label_counts, data.n_rows
         features, held_out, held_out_features = self.transform_features(rows), None, None
         if validation is not None:
-            held_out = validation if isinstance(validation, TaggedData) else as_tagged(*validation)
+            held_out = as_held_out(validation, TaggedData, as_tagged, "X, y")
             self._check_labels(held_out)
             held_out_features = self.transform_features(self._rows(held_out))
             self.label_counts_ = self.label_counts_ + held_out.label_counts
@@ -241,7 +242,7 @@ class LabelRanker(NetworkEstimator):
         with torch_settings(self.n_jobs, self.get_device()):
             for block in self.transform_blocks(rows):
                 labels[block.rows], scores[block.rows] = top_labels(self.network_, block.features, int(k))
-        return labels, finite_scores(scores)
+        return labels, finite(scores)
 
     def predict(self, X: Any) -> Floats:
         """The score of every label for every row; `top_labels` gives the best few in less memory.
@@ -264,7 +265,7 @@ class LabelRanker(NetworkEstimator):
         with torch_settings(self.n_jobs, self.get_device()):
             for block in self.transform_blocks(rows):
                 scores[block.rows] = all_scores(self.network_, block.features)
-        return finite_scores(scores)
+        return finite(scores)
 
     def rank(self, X: Any, *, top: int | None = 10) -> pa.Table:
         """The best labels of each row as a table.

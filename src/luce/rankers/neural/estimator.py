@@ -1,6 +1,5 @@
 """What the estimators around a PyTorch network share: training, the choice of the learning rate, device and file."""
 
-import logging
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     import torch
 
     from luce.rankers.neural.training import TorchLearner
-
-logger = logging.getLogger(__name__)
 
 
 class NetworkEstimator(Estimator):
@@ -57,13 +54,12 @@ class NetworkEstimator(Estimator):
             curve = self.new_curve(validated=validated)
             checkpointer = self.open_checkpoint(checkpoint, data, number)
 
-            def report(record: dict[str, float], number: int = number) -> None:
-                logger.info("%s: %s", self.get_objective(), record)
+            def counted(record: dict[str, float], number: int = number) -> None:
                 if callback is not None:
                     callback({**record, "iteration": record["iteration"] + number * self.epochs})
 
             try:
-                self._descend(make_learner, lists, curve, rate, seed, checkpointer, report)
+                self._descend(make_learner, lists, curve, rate, seed, checkpointer, self.logged(counted))
             except KeyboardInterrupt:
                 self._keep_better(best, curve, rate)
                 raise
@@ -73,8 +69,8 @@ class NetworkEstimator(Estimator):
         """The better of two trainings; if that is the new one, the network is its best."""
         if curve.best_state is None or (best is not None and not best.improves(curve.best_value)):
             return best
-        self.load_state_dict(self.extra_state() | curve.best_state)
-        self.history_, self.best_iteration_, self.learning_rate_ = curve.history, curve.best_iteration, rate
+        self.load_state_dict(self.extra_state() | curve.best_state | {"learning_rate": np.array([rate])})
+        self.history_, self.best_iteration_ = curve.history, curve.best_iteration
         return curve
 
     def _descend(
@@ -121,9 +117,9 @@ class NetworkEstimator(Estimator):
         return {}
 
     def network_state(self) -> Arrays:
-        """The arrays of the trained network."""
-        tensors = self.network_.state_dict()
-        return {f"network.{name}": tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+        """The arrays of the trained network, and the learning rate it was trained with."""
+        arrays = {f"network.{name}": tensor.cpu().numpy() for name, tensor in self.network_.state_dict().items()}
+        return arrays | {"learning_rate": np.array([self.learning_rate_])}
 
     def restore_network(self, arrays: Arrays) -> None:
         """Build the network and fill it with stored arrays; an error where they do not fit or are not finite."""
@@ -137,9 +133,11 @@ class NetworkEstimator(Estimator):
         load_network(network, arrays)
         floats = [tensor for tensor in network.state_dict().values() if tensor.is_floating_point()]
         if not all(bool(tensor.isfinite().all()) for tensor in floats):
-            raise DataError(
-                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
-            )
+            raise self.wrong_arrays()
+        rate = np.asarray(arrays["learning_rate"], dtype=np.float64)
+        if rate.shape != (1,) or not 0 < rate[0] < np.inf:
+            raise self.wrong_arrays()
+        self.learning_rate_ = float(rate[0])
         self.network_ = network.to(self.get_device()).eval()
 
     def check_size(self, arrays: Arrays, n_layers: int, outputs: int) -> None:

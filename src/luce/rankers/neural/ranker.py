@@ -173,10 +173,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
         dataset, objective = training.dataset, self.get_objective()
         lists = np.flatnonzero(objective.has_signal(dataset.labels, dataset.offsets))
         if not lists.size:
-            raise DataError(
-                f"No list of {dataset!r} teaches {objective} anything: "
-                "one sample alone has no order, nor have equal labels."
-            )
+            raise DataError(self.no_signal(dataset))
         from luce.rankers.neural.learner import NetworkLearner, scores_of
 
         def validation_score(learner: NetworkLearner) -> float | None:
@@ -258,10 +255,6 @@ class NeuralRanker(NetworkEstimator, Ranker):
                 f"Got hidden_layer_sizes={self.hidden_layer_sizes!r}."
             )
 
-    @property
-    def nuisance_(self) -> dict[str, float]:
-        return dict(zip(self.get_objective().nuisance, self._nuisance.tolist(), strict=True))
-
     def state_dict(self) -> dict[str, NDArray[Any]]:
         return self.network_state() | {"nuisance": self._nuisance}
 
@@ -270,9 +263,4 @@ class NeuralRanker(NetworkEstimator, Ranker):
             n_layers = len(self.hidden_layer_sizes) + (0 if self.context is None else self.attention_blocks)
             self.check_size(arrays, n_layers, self._outputs or 1)
         self.restore_network(arrays)
-        nuisance = np.asarray(arrays["nuisance"], dtype=np.float64)
-        if nuisance.shape != (len(self.get_objective().nuisance),):
-            raise DataError(
-                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
-            )
-        self._nuisance = nuisance
+        self.restore_nuisance(arrays)

@@ -45,10 +45,6 @@ class FittedTrees(Explainable):
         combine = self.get_objective().ranking_score
         return scores if combine is None else combine(scores.reshape(-1, self._n_outputs))
 
-    @property
-    def nuisance_(self) -> dict[str, float]:
-        return dict(zip(self.get_objective().nuisance, self._nuisance.tolist(), strict=True))
-
     def compute_contributions(self, features: Any) -> tuple[Floats, float]:
         deepest = max(tree.depth for tree in self.forest_.trees)
         if deepest > DEEPEST:
@@ -136,6 +132,7 @@ class FittedTrees(Explainable):
         shorter = type(self)(**self.get_params(deep=False))
         shorter.__dict__.update(self.__dict__)
         shorter._set_forest(self.forest_.first(n_estimators))
+        shorter.best_iteration_ = max(self.best_iteration_ - (self.forest_.rounds - n_estimators), 0)
         return shorter
 
     def __getstate__(self) -> dict[str, Any]:
@@ -151,13 +148,9 @@ class FittedTrees(Explainable):
         return {"model": text, "nuisance": self._nuisance}
 
     def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
-        model, extra = arrays["model"], np.asarray(arrays["nuisance"], dtype=np.float64)
+        model = arrays["model"]
         if model.dtype != np.uint8 or model.ndim != 1:
             raise DataError("The model file does not hold trees.")
-        if extra.shape != (len(self.get_objective().nuisance),) or not np.isfinite(extra).all():
-            raise DataError(
-                f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
-            )
+        self.restore_nuisance(arrays)
         width = width_after(self.transforms_, self.n_features_in_)
         self._set_forest(Forest.parse(model.tobytes().decode("ascii"), width, self._n_outputs))
-        self._nuisance = extra

@@ -1,6 +1,5 @@
 """The estimator of boosted trees: its parameters, its fit, its file."""
 
-import logging
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -30,8 +29,6 @@ from luce.threads import thread_count
 
 if TYPE_CHECKING:
     from luce.rankers.trees.machines import Machines
-
-logger = logging.getLogger(__name__)
 
 
 class TreeRanker(FittedTrees):
@@ -75,7 +72,8 @@ class TreeRanker(FittedTrees):
     monotone_constraints : sequence of {-1, 0, 1}, optional
         For each feature, 1 if scores must not fall as it grows, −1 if they must not rise, 0 for no constraint.
     lightgbm_objective : {"lambdarank", "rank_xendcg"}, optional
-        Train with this objective of LightGBM's own; `objective` is then only the loss in `history_`.
+        Train with this objective of LightGBM's own; `objective` is then only the loss in `history_`. "rank_xendcg"
+        draws random numbers whose state LightGBM keeps to itself: a resumed training ends in other trees.
     lightgbm_params : dict, optional
         Further parameters of LightGBM, by name.
     metric : str, default="ndcg@10"
@@ -242,14 +240,8 @@ class TreeRanker(FittedTrees):
         self, learner: TreeLearner, training: TrainingData, checkpointer: Checkpointer | None, callback: Callback | None
     ) -> None:
         curve = self.new_curve(validated=training.validation is not None)
-
-        def report(record: dict[str, float]) -> None:
-            logger.info("%s: %s", self.get_objective(), record)
-            if callback is not None:
-                callback(record)
-
         try:
-            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=report)
+            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=self.logged(callback))
         except (KeyboardInterrupt, MachineError):
             if curve.best_state is not None:
                 self._set_fitted(learner, curve)
@@ -287,10 +279,7 @@ class TreeRanker(FittedTrees):
         dataset, objective, width = training.dataset, self.get_objective(), training.features.shape[1]
         has_signal = reducer.gather(objective.has_signal(dataset.labels, dataset.offsets))
         if self.lightgbm_objective is None and not any(lists.any() for lists in has_signal):
-            raise DataError(
-                f"No list of {dataset!r} teaches {objective} anything: one sample alone has no order, nor have equal "
-                "labels."
-            )
+            raise DataError(self.no_signal(dataset))
         seed, top = shards[0]["seed"], max(shard["validation_max_grade"] for shard in shards)
         parameters = lightgbm_parameters(self, width, self._n_outputs, seed, thread_count(self.n_jobs))
         grower = TreeGrower(
@@ -314,10 +303,6 @@ class TreeRanker(FittedTrees):
         self._set_forest(learner.forest(curve.best_iteration))
         self._nuisance = learner.nuisance[curve.best_iteration]
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
-
-    @property
-    def iteration_limit(self) -> int:
-        return self.n_estimators
 
     def unused_params(self) -> tuple[str, ...]:
         return () if self.lightgbm_objective is None else ("objective",)
