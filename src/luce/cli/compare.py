@@ -9,9 +9,8 @@ import typer
 from luce.cli.compare_folds import folds_of
 from luce.cli.compare_methods import methods_of
 from luce.cli.compare_output import is_results, print_comparison, summary_of, write_results
-from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Threads, empty_value
+from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Settings, Threads, empty_value
 from luce.cli.output import beside, check_written, command_line, progress, say, show_json
-from luce.cli.rankers import Settings
 from luce.errors import DataError, OptionError, load_package
 from luce.files import alone
 
@@ -108,7 +107,7 @@ def compare(
     methods = methods_of(models, objectives, presets, peers, setting, threads)
     results = results or beside(report.with_suffix(""), ".parquet", "comparison")
     _check(methods, baseline, results)
-    check_written([report, results], [path for path in (*data, validation, test) if path is not None])
+    check_written([report, results], [*data, validation, test])
     splits, description = folds_of(data, validation, test, folds, seed, read)
     scale: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "n_jobs": threads}
     cache = beside(report.with_suffix(""), ".cache", "comparison")
