@@ -144,7 +144,7 @@ def test_tradeoff_of_a_linear_ranker_and_several_seeds(place, monkeypatch):
     monkeypatch.setattr(sys.modules["luce.cli.tradeoff"], "make_ranker", recorded)
     words = ["tradeoff", place / "plain.txt", "--steps", 2, "--model", "linear", "--seeds", 2, "--threads", 1]
     text = call(*words, "--set", "max-iter=10", "--report", "page.html")
-    assert "84 lists trained on, 36 held out" in text and "disparity@10 (lower is better)" in text
+    assert "84 lists trained on, 36 held out" in text and "disparity@10 lower is better" in text
     assert seeds == [0, 1, 0, 1]
 
 

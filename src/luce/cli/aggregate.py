@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Csv, Json, Page, Threads, pairs
-from luce.cli.output import check_written, say, show_json, show_table, write_csv, write_optional_page
+from luce.cli.output import check_written, say, show_json, show_page_table, write_csv, write_optional_page
 from luce.errors import DataError, OptionError
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rankings: PrefLib, or a table (CSV, Parquet, Arrow).")]
@@ -52,7 +52,7 @@ def aggregate(
     check_written([report, csv], [file])
     rankings = read_rankings(file, format=format, **pairs(read, "--read"))
     if names is not None:
-        rankings = _renamed(rankings, names)
+        rankings = with_names(rankings, names)
     model, chosen = _fit(rankings, None if ties == "none" else ties, prior, threads)
     table = model.summary()
     write_csv(table, csv)
@@ -96,7 +96,8 @@ def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tu
     return model, "none" if npseudo is None else f"{npseudo:g} pseudo-wins"
 
 
-def _renamed(rankings: Any, path: Path) -> Any:
+def with_names(rankings: Any, path: Path) -> Any:
+    """The rankings with the names that a CSV file gives their items."""
     from dataclasses import replace
 
     from luce.aggregation.readers import read_csv_table
@@ -109,19 +110,11 @@ def _renamed(rankings: Any, path: Path) -> Any:
 
 
 def _print(table: Any, model: Any, title: str) -> None:
-    columns = ["rank", "item", "log worth", "± error", "95 % interval", "worth", "ranks", "tier"]
-    rows = []
-    for row in table.to_pylist():
-        if row["log_worth"] is None:
-            rows.append(["", row["item"], "–", "", "", "", "", row["note"]])
-            continue
-        interval = f"{row['lower']:.3f} to {row['upper']:.3f}"
-        ranks = f"{row['rank_lower']}–{row['rank_upper']}"
-        worth = [f"{row['log_worth']:.4f}", f"{row['standard_error']:.4f}", interval, f"{row['worth']:.4f}"]
-        rows.append([row["rank"], row["item"], *worth, ranks, row["tier"]])
-    show_table(title, columns, rows, numeric=2)
+    from luce.report.aggregation import worths_table
+
+    show_page_table(worths_table(table.to_pylist()), title)
     ties = "".join(f", {name} {value:.4f}" for name, value in model.tie_parameters_.items())
     fit = f"log-likelihood {model.log_likelihood_:.4f}, AIC {model.aic_:.2f}, BIC {model.bic_:.2f}{ties}"
     say(fit, style="dim")
     low, high = model.quasi_standard_errors().worst
-    say(f"Quasi standard errors misstate no difference by more than {low:+.1%} or {high:+.1%}.", style="dim")
+    say(f"Differences by quasi standard errors are off by {low:+.1%} to {high:+.1%} at most.", style="dim")

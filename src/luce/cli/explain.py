@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from luce.cli.options import Csv, Data, Json, ModelFile, Page, Reading, Seed, Threads
-from luce.cli.output import check_written, progress, show_json, show_table, write_csv, write_optional_page
+from luce.cli.output import check_written, progress, show_json, show_page_table, write_csv, write_optional_page
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
 
@@ -26,9 +26,10 @@ class Answer(NamedTuple):
     found: Any
     rows: list[dict[str, Any]]
     facts: dict[str, Any]
-    table: tuple[str | None, list[str], list[list[str]], int]
+    table: Any
     summary: str
     settings: dict[str, str]
+    title: str | None = None
 
 
 def explain(
@@ -76,7 +77,7 @@ def explain(
     if json:
         show_json(answer.facts)
     else:
-        show_table(*answer.table)
+        show_page_table(answer.table, answer.title)
     about = {"title": f"Explained: {model.name} on {data.name}", "summary": answer.summary, "settings": answer.settings}
     write_optional_page(write_explanation, report, answer.found, **about)
 
@@ -99,12 +100,12 @@ def _number(dataset: Any, number: int | None, query: str | None, data: Path) -> 
 def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int, top: int) -> Answer:
     from luce.rankers import TreeRanker
     from luce.rankers.importance import permutation_importance
-    from luce.report.explanation import importance_rows
+    from luce.report.explanation import importance_rows, importance_table
 
     with progress("Shuffling features") as report_progress:
         lost = permutation_importance(ranker, dataset, metric, repeats=repeats, seed=seed, callback=report_progress)
-    trees = isinstance(ranker, TreeRanker)
-    found = [lost, *map(ranker.importance, ("gain", "split"))] if trees else [lost]
+    splits = map(ranker.importance, ("gain", "split")) if isinstance(ranker, TreeRanker) else ()
+    found = [lost, *splits]
     rows, best = importance_rows(found), lost.order[0]
     summary = f"Shuffling the values of a feature lowers {lost.measure} for none of them."
     if lost.values[best] > 0:
@@ -112,21 +113,7 @@ def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int,
         summary = f"{loss}: the most important of {len(lost.names):,} features."
     settings = {"metric": lost.measure, "repeats": str(repeats), "seed": str(seed)}
     facts = {"metric": lost.measure, "repeats": repeats, "features": rows}
-    return Answer(found, rows, facts, _importance_table(rows[:top], lost.measure, trees), summary, settings)
-
-
-def _importance_table(rows: list[dict[str, Any]], metric: str, trees: bool) -> Any:
-    from luce.report.formatting import decimal, number
-
-    heads = ["feature", f"{metric} lost", "± error"]
-    columns: dict[str, Any] = {metric: decimal, f"{metric} error": decimal}
-    if trees:
-        heads, columns = [*heads, "gain", "splits"], {**columns, "gain": number, "split": number}
-    cells = [
-        [row["feature"], *("–" if row[name] is None else word(row[name]) for name, word in columns.items())]
-        for row in rows
-    ]
-    return None, heads, cells, 1
+    return Answer(found, rows, facts, importance_table(found, top), summary, settings)
 
 
 def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Answer:
@@ -153,19 +140,19 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
     words = " and ".join(f"{each.feature} ({each.contribution:+.4f})" for each in reasons)
     summary = f"{first.document} is the first of {found.size:,} items of query {found.query}"
     summary += f", mostly by {words}." if words else "; no feature sets it apart."
-    return Answer(found, rows, found._asdict() | {"items": listed}, _list_table(found), summary, {})
+    title = f"Query {found.query} (list {found.number}), {found.size:,} items, mean score {found.mean:.4f}"
+    return Answer(found, rows, found._asdict() | {"items": listed}, _list_table(found), summary, {}, title)
 
 
 def _list_table(found: Any) -> Any:
     """Items down, the features that move them most across."""
     from luce.report.formatting import decimal, number, short
+    from luce.report.layout import Table
 
     columns = found.by_feature(COLUMNS)
-    heads = ["rank", "item", "score", "grade", *(short(name) for name, _ in columns)]
-    cells = [
-        [str(item.rank), item.document, decimal(item.score), number(item.label)]
+    rows = [
+        [f"{item.rank}. {item.document}", decimal(item.score), number(item.label)]
         + [decimal(contributions[place].contribution) for _, contributions in columns]
         for place, item in enumerate(found.items)
     ]
-    title = f"Query {found.query} (list {found.number}), {found.size:,} items, mean score {decimal(found.mean)}"
-    return title, heads, cells, 2
+    return Table("Items", ["item", "score", "grade", *(short(name) for name, _ in columns)], rows)

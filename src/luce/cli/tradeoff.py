@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Csv, Data, Gain, Json, Page, Reading, Seed, Settings, Threads
-from luce.cli.output import progress, show_json, show_table, write_csv, write_optional_page
+from luce.cli.output import progress, show_json, show_page_table, write_csv, write_optional_page
 from luce.cli.rankers import make_ranker, settings_of
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
@@ -55,7 +55,7 @@ def tradeoff(
     """
     from luce.data import split
     from luce.rankers import RANKERS
-    from luce.report.tradeoff import write_tradeoff
+    from luce.report.tradeoff import frontier_table, write_tradeoff
 
     _check(relevance, fairness, model)
     settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
@@ -83,7 +83,7 @@ def tradeoff(
     if json:
         show_json({"relevance": relevance, "fairness": fairness, "unit": unit, "points": rows})
     else:
-        _print(points, relevance, fairness, title)
+        show_page_table(frontier_table(points, relevance, fairness), title)
     first, last = points[0], points[-1]
     about = {
         "title": f"The cost of fairness: {data.name}",
@@ -175,9 +175,3 @@ def _points(mixes: list[float], formulas: list[str], values: list[Any]) -> list[
         spread = within.std(axis=1) * np.sqrt(len(mixes) / (len(mixes) - 1))
         columns += [table.mean(axis=1), spread / np.sqrt(max(table.shape[1] - 1, 1))]
     return [Point(*row) for row in zip(mixes, formulas, *(column.tolist() for column in columns), strict=True)]
-
-
-def _print(points: list[Any], relevance: str, fairness: str, title: str) -> None:
-    columns = ["weight of fairness", f"expected {relevance}", "± error", f"{fairness} (lower is better)", "± error"]
-    rows = [[f"{p.mix:.1%}", *(f"{value:.4f}" for value in p[2:])] for p in points]
-    show_table(title, columns, rows, numeric=0)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Page, Reading, Seed, Threads, pairs
-from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_table
+from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_page_table
 from luce.cli.rankers import defaults, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError, load_package
@@ -144,8 +144,7 @@ def _sequence(value: Any) -> tuple[Any, ...]:
 
 
 def _print_result(found: Any, output: Path, study: Path, json: bool) -> None:
-    from luce.options import text_of
-    from luce.report.tuning import summary_of
+    from luce.report.tuning import summary_of, trials_table
 
     if json:
         summary = {"model": str(output), "storage": str(study), "metric": found.metric}
@@ -155,12 +154,7 @@ def _print_result(found: Any, output: Path, study: Path, json: bool) -> None:
         trials = [trial._asdict() for trial in found.trials]
         show_json({**summary, "best": best | rounds, "importance": found.importance, "trials": trials})
         return
-    names = list(found.importance) or list(found.space)
-    rows = [
-        [trial.number, f"{trial.value:.4f}", *(text_of(trial.params[name]) for name in names)]
-        for trial in found.ranked[:SHOWN]
-    ]
-    show_table("The best trials", ["trial", found.metric, *names], rows, numeric=0)
+    show_page_table(trials_table(found, SHOWN), "The best trials")
     say(f"{output}: {summary_of(found)}")
 
 

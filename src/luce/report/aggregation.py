@@ -25,14 +25,15 @@ def write_aggregation(path: str | os.PathLike[str], model: Any, **about: Any) ->
     rated = [row for row in table if row["log_worth"] is not None]
     rankings = [*(Text(line) for line in str(model.connectivity_).splitlines()), Facts(_facts(model))]
     sections = {
-        "worths": Section("Worths", [Pictures([worths_picture(rated, model)]), note(INTERVALS), _table(table)]),
+        "worths": Section("Worths", [Pictures([worths_picture(rated, model)]), note(INTERVALS), worths_table(table)]),
         "wins": Section("Wins", [Pictures([wins_picture(model, [row["item"] for row in rated[:SHOWN]])]), note(WINS)]),
         "connectivity": Section("The rankings", rankings),
     }
     return write_page(path, sections, **about)
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def worths_table(rows: list[dict[str, Any]]) -> Table:
+    """A row for each item, of `PlackettLuce.summary`."""
     columns = ["Item", "Rank", "Log worth", "Standard error", "95 % interval", "Worth", "Range of ranks", "Tier"]
     cells = []
     for row in rows:

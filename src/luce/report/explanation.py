@@ -146,11 +146,6 @@ def _list_section(found: ExplainedList) -> Section:
 
 def _importance_section(found: Sequence["Importance"]) -> Section:
     measures = [each.measure for each in found]
-    titles = [{"gain": "Gain", "split": "Splits"}.get(measure, f"{measure} lost") for measure in measures]
-    rows = [
-        [plain(row["feature"], 40), *(_importance_cell(row[each], row.get(f"{each} error"), each) for each in measures)]
-        for row in importance_rows(found)
-    ]
     text = (
         "The loss when the values of a feature are shuffled over all rows, ± its standard error over lists; the lines "
         "in the picture are two of them each way. A feature whose information others share loses little."
@@ -158,7 +153,18 @@ def _importance_section(found: Sequence["Importance"]) -> Section:
     text += " Gain and splits show what the trees learned from." if "gain" in measures else ""
     pictures = Pictures([importance_picture(each) for each in found])
     heading = "Feature importance"
-    return Section(heading, [pictures, Table(heading, ["Feature", *titles], rows, "In numbers"), note(text)])
+    return Section(heading, [pictures, importance_table(found), note(text)])
+
+
+def importance_table(found: Sequence["Importance"], most: int | None = None) -> Table:
+    """A row for each of the most important features, a column for each measure."""
+    measures = [each.measure for each in found]
+    titles = [{"gain": "Gain", "split": "Splits"}.get(measure, f"{measure} lost") for measure in measures]
+    rows = [
+        [plain(row["feature"], 40), *(_importance_cell(row[each], row.get(f"{each} error"), each) for each in measures)]
+        for row in importance_rows(found)[:most]
+    ]
+    return Table("Feature importance", ["Feature", *titles], rows, "In numbers")
 
 
 def _importance_cell(value: float | None, error: float | None, measure: str) -> Cell:

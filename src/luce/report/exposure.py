@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,7 +193,7 @@ def _section(found: Mapping[str, Attention], n_sampled: int | None = None) -> Se
     for by in ("grade", "group"):
         if rows := getattr(first, f"by_{by}"):
             rival = {row.name: row.of_attention for _, each in others for row in getattr(each, f"by_{by}")}
-            blocks.append(_table(by, rows, others[0][0] if others else None, rival))
+            blocks.append(shares_table(by, rows, others[0][0] if others else None, rival))
     sampled = "" if n_sampled is None else f" in a sample of {number(n_sampled)}"
     text = (
         f"Shares of each list, averaged over {count(first.n_lists, 'list')} with merit{sampled}, ± standard error. "
@@ -202,7 +203,10 @@ def _section(found: Mapping[str, Attention], n_sampled: int | None = None) -> Se
     return Section("Exposure and merit", [*blocks, note(text)])
 
 
-def _table(by: str, rows: Sequence[Share], rival: str | None, rival_shares: Mapping[str, float]) -> Table:
+def shares_table(
+    by: str, rows: Sequence[Share], rival: str | None = None, rival_shares: Mapping[str, float] = MappingProxyType({})
+) -> Table:
+    """A row for each share, with the attention that a rival gives beside it."""
     columns = [by.capitalize(), "Items", "Share of items", "of merit", "of attention"]
     columns += [] if rival is None else [f"with {isolated(plain(rival, 30))}"]
     cells = []

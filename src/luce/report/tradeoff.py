@@ -27,6 +27,18 @@ def write_tradeoff(
     path: str | os.PathLike[str], points: Sequence[Point], relevance: str, fairness: str, **about: Any
 ) -> Path:
     """Write a page about a frontier; `about` is as for `write_page`."""
+    text = (
+        "Means over held-out lists, in expectation over rankings sampled from each policy. All policies are measured "
+        "on the same lists, and the standard errors are those of differences between policies: the variation between "
+        "lists is removed."
+    )
+    pictures = Pictures([frontier_picture(points, relevance, fairness)])
+    section = Section("The frontier", [pictures, frontier_table(points, relevance, fairness), note(text)])
+    return write_page(path, {"frontier": section}, **about)
+
+
+def frontier_table(points: Sequence[Point], relevance: str, fairness: str) -> Table:
+    """A row for each weight of fairness."""
     columns = ["Weight of fairness", f"Expected {relevance}", Cell(fairness, "lower is better"), "Objective"]
     rows = [
         [
@@ -37,14 +49,7 @@ def write_tradeoff(
         ]
         for point in points
     ]
-    text = (
-        "Means over held-out lists, in expectation over rankings sampled from each policy. All policies are measured "
-        "on the same lists, and the standard errors are those of differences between policies: the variation between "
-        "lists is removed."
-    )
-    pictures = Pictures([frontier_picture(points, relevance, fairness)])
-    section = Section("The frontier", [pictures, Table("The frontier", columns, rows), note(text)])
-    return write_page(path, {"frontier": section}, **about)
+    return Table("The frontier", columns, rows)
 
 
 def frontier_picture(points: Sequence[Point], relevance: str, fairness: str) -> Picture:

@@ -50,13 +50,6 @@ def _trials_section(tuned: TuningResult) -> Section:
         shares = np.array(list(tuned.importance.values()))
         found = Importance(f"share of the variance of {tuned.metric}", tuple(tuned.importance), shares)
         pictures.append(importance_picture(found, "importance", "Which settings matter"))
-    rows = []
-    for trial in tuned.ranked[:SHOWN]:
-        folds = " · ".join(map(decimal, trial.fold_scores)) if len(trial.fold_scores) > 1 else ""
-        value = Cell(decimal(trial.value), folds, bold=not rows)
-        params = [_text(trial.params[name]) for name in tuned.space]
-        rows.append([str(trial.number), value, *params, duration(trial.seconds)])
-    table = Table("The best trials", ["Trial", tuned.metric, *tuned.space, "Time"], rows, "The best trials")
     notes = ["Means over the folds, with the value of each below."] if len(tuned.best.fold_scores) > 1 else []
     pruned = sum(trial.state == "pruned" for trial in tuned.trials)
     if pruned:
@@ -68,7 +61,18 @@ def _trials_section(tuned: TuningResult) -> Section:
         )
     failed = {f"Trial {trial.number}": plain(trial.error, 300) for trial in tuned.trials if trial.state == "failed"}
     failures = [Facts(failed, "Failed trials")] if failed else []
-    return Section("The trials", [Pictures(pictures), table, note(" ".join(notes)), *failures])
+    return Section("The trials", [Pictures(pictures), trials_table(tuned, SHOWN), note(" ".join(notes)), *failures])
+
+
+def trials_table(tuned: TuningResult, most: int) -> Table:
+    """A row for each of the best trials."""
+    rows = []
+    for trial in tuned.ranked[:most]:
+        folds = " · ".join(map(decimal, trial.fold_scores)) if len(trial.fold_scores) > 1 else ""
+        value = Cell(decimal(trial.value), folds, bold=not rows)
+        params = [_text(trial.params[name]) for name in tuned.space]
+        rows.append([str(trial.number), value, *params, duration(trial.seconds)])
+    return Table("The best trials", ["Trial", tuned.metric, *tuned.space, "Time"], rows, "The best trials")
 
 
 def summary_of(tuned: TuningResult) -> str:
