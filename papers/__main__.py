@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.name is None:
         parser.error(f"give a NAME: {', '.join(REPRODUCTIONS)}")
     chosen = REPRODUCTIONS[options.name]
-    check_written([path for path in (options.report, options.cache) if path is not None], [])
+    check_written([options.report, options.cache], [])
     for package in ("jinja2", "matplotlib") if options.report is not None else ():
         load_package(package, "report")  # a missing package is reported before hours of work
     with progress(f"Reproducing {options.name}") as on_progress:

@@ -4,10 +4,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import jinja2
-
 from luce.report.formatting import count
-from luce.report.layout import environment, versions, write_page
+from luce.report.layout import Cell, Pictures, Section, Table, Text, note, write_page
 from papers.outcome import VERDICTS, Outcome
 
 
@@ -25,21 +23,17 @@ def summary(outcome: Outcome) -> str:
 
 
 def write_report(
-    path: str | os.PathLike[str],
-    outcome: Outcome,
-    *,
-    title: str,
-    paper: str,
-    command: str,
-    settings: Mapping[str, Any],
+    path: str | os.PathLike[str], outcome: Outcome, *, title: str, paper: str, command: str, settings: Mapping[str, Any]
 ) -> None:
     """Write one self-contained HTML page."""
-    templates = environment()
-    templates.loader = jinja2.ChoiceLoader([jinja2.PackageLoader("papers"), templates.loader])
-    sections: dict[str, Any] = {
-        "claims": {"claims": outcome.claims, "paper": paper},
-        "tables": {"tables": outcome.tables, "pictures": outcome.pictures()},
-        "repeat": {"command": command, "settings": settings, "versions": versions()},
+    columns = ["Verdict", "Claim, and the evidence for the verdict"]
+    rows = [[claim.verdict, Cell(claim.text, claim.evidence, wrap=True)] for claim in outcome.claims]
+    results: list[Any] = [Pictures(outcome.pictures())]
+    for table in outcome.tables:
+        results.append(Table(table.title, table.columns, table.texts(), table.title))
+        results += [note(table.note)] if table.note else []
+    sections = {
+        "claims": Section("Claims", [Text(paper), Table("Claims", columns, rows)]),
+        "tables": Section("Our results beside the published ones", results),
     }
-    page = templates.get_template("page.html.j2").render(title=title, summary=summary(outcome), sections=sections)
-    write_page(path, page)
+    write_page(path, sections, title=title, summary=summary(outcome), command=command, settings=settings)

@@ -22,8 +22,7 @@ class Line(NamedTuple):
 def log_lines(name: str, title: str, xlabel: str, lines: Mapping[str, Line], *, log_values: bool = True) -> Picture:
     """One line for each of at most six methods; both axes logarithmic unless `log_values` is false."""
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         for (method, line), (color, marker, linestyle) in zip(lines.items(), STYLES, strict=False):
             style = {"color": color, "marker": marker, "linestyle": linestyle, "label": plain(method, 30)}
             axes.errorbar(line.x, line.y, line.errors, **style, linewidth=1.5, markersize=4.5, elinewidth=1)
@@ -32,16 +31,13 @@ def log_lines(name: str, title: str, xlabel: str, lines: Mapping[str, Line], *, 
         axes.minorticks_off()
         for axis in (axes.xaxis, axes.yaxis) if log_values else (axes.xaxis,):
             axis.set_major_formatter(lambda value, _: tick_label(value))
-        axes.set_title(plain(title), weight="bold")
-        axes.set_xlabel(xlabel)
-        axes.grid(axis="y")
-        canvas.legend(loc="outside lower left", frameon=False, fontsize=10, ncols=2, handlelength=3)
+        axes.figure.legend(loc="outside lower left", frameon=False, fontsize=10, ncols=2, handlelength=3)
 
     points = "; ".join(
         f"{method} {', '.join(f'{decimal(y)} at {number(x)}' for x, y in zip(line.x, line.y, strict=True))}"
         for method, line in lines.items()
     )
-    return picture(name, f"{title}, by {xlabel}: {points}.", 310, draw)
+    return picture(name, f"{title}, by {xlabel}: {points}.", 310, draw, title=title, xlabel=xlabel)
 
 
 def tick_label(value: float) -> str:

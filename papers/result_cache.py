@@ -16,7 +16,7 @@ class ResultCache:
 
     A file written by another reproduction or another version of Luce is refused.
 
-    >>> cache = ResultCache("plrank-trees")
+    >>> cache = ResultCache("listmle-trees")
     >>> cache.put({"method": "listmle", "seed": 0}, {"ndcg": 0.5})
     >>> cache.get({"seed": 0, "method": "listmle"}), cache.get({"seed": 1, "method": "listmle"})
     ({'ndcg': 0.5}, None)

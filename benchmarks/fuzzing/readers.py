@@ -113,9 +113,9 @@ def use_rankings(rankings: luce.Rankings) -> None:
 
 
 def read_names(path: Path) -> None:
-    from luce.cli.aggregate import _renamed
+    from luce.cli.aggregate import with_names
 
-    _renamed(luce.Rankings.from_orderings([["a", "b"], ["b", "c"]]), path)
+    with_names(luce.Rankings.from_orderings([["a", "b"], ["b", "c"]]), path)
 
 
 def mapped_files() -> dict[str, bytes]:

@@ -29,10 +29,11 @@ from papers.datasets import DatasetSpec
 METHODS = {
     "LambdaLoss": "stochastic-lambdaloss",
     "policy gradient": "policy-gradient",
-    "placement policy gradient": "placement-policy-gradient",
+    "placement policy gradient": "pl-rank-1",
     "PL-Rank-1": "pl-rank-1",
     "PL-Rank-2": "pl-rank-2",
 }
+"""Objectives by the paper's names; two of these are one estimate, computed in two ways there and in one here."""
 DISCOUNTS = 1 / np.log2(np.arange(2, 7))
 INCREASING = "10 + 90 · epoch/40"
 """The number of samples in Figures 2 and 3 of the paper."""

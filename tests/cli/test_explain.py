@@ -60,7 +60,7 @@ def test_worth_of_the_features(place, tmp_path, kind):
         }
     else:
         assert "gain" not in text and "gain" not in found["features"][0]
-    assert f"without {lost.names[lost.order[0]]}" in page
+    assert f"when {lost.names[lost.order[0]]} is shuffled" in page
 
 
 @pytest.mark.parametrize("kind", ["trees", "linear"])

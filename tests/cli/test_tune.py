@@ -45,14 +45,14 @@ def test_the_best_model_a_page_and_figures(place):
     page = (place / "tuning.html").read_text()
     assert f"number {best['number']} has the best ndcg@5: {best['value']:.4f}" in re.sub(r"\s+", " ", page)
     assert page.count("<svg") == 1 + bool(found["importance"]) + len(best["params"])
-    assert "min_<wbr>child_<wbr>samples" in page and "To repeat it" in page
+    assert "min_child_samples" in page and "To repeat it" in page
     assert "http" not in page.split("Versions")[0].replace("http-equiv", "")
 
 
 def test_the_same_command_goes_on(place):
     first = call("judged.txt", *QUICK, "--trials", 2, "-o", "model.luce", "--report", "a[b].html")
     assert "Report: a[b].html" in first.stderr
-    assert "trial  ndcg@10" in first.stdout and (place / "model.luce.study").exists()
+    assert re.search(r"Trial +ndcg@10", first.stdout) and (place / "model.luce.study").exists()
     found = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--json")
     assert "Resuming with the trials in model.luce.study" in found.stderr
     assert len(json.loads(found.stdout)["trials"]) == 3

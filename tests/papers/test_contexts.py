@@ -5,7 +5,7 @@ import numpy as np
 from luce.data.synthetic import web_search
 from luce.kernels.label_order import sort_into_sets, sorting_space
 from luce.kernels.shuffles import shuffle_ties, shuffling_space
-from papers.plrank_trees_2019.contexts import context_compression
+from papers.listmle_trees_2019.contexts import context_compression
 
 
 def test_contexts_that_orders_share_are_counted_once():

@@ -29,9 +29,9 @@ def test_every_record_can_run_and_its_data_are_known(record):
 
 
 def test_cached_results_are_found_by_their_settings(tmp_path):
-    cache = ResultCache("plrank-trees", tmp_path / "points.json")
+    cache = ResultCache("listmle-trees", tmp_path / "points.json")
     cache.put({"b": 1, "a": [1, 2]}, {"x": 0.1})
-    again = ResultCache("plrank-trees", tmp_path / "points.json")
+    again = ResultCache("listmle-trees", tmp_path / "points.json")
     assert again.get({"a": [1, 2], "b": 1}) == {"x": 0.1}
     assert again.get({"a": [1, 2], "b": 2}) is None
     assert [file.name for file in tmp_path.iterdir()] == ["points.json"]
@@ -39,23 +39,23 @@ def test_cached_results_are_found_by_their_settings(tmp_path):
 
 def test_a_cache_of_something_else_is_refused(tmp_path):
     file = tmp_path / "points.json"
-    ResultCache("plrank-trees", file).put({}, 1)
-    with pytest.raises(DataError, match=r"'plrank-trees'.*'pl-rank-estimator'.*another file"):
-        ResultCache("pl-rank-estimator", file)
+    ResultCache("listmle-trees", file).put({}, 1)
+    with pytest.raises(DataError, match=r"'listmle-trees'.*'pl-rank'.*another file"):
+        ResultCache("pl-rank", file)
     content = json.loads(file.read_text())
     file.write_text(json.dumps(content | {"luce": "0.0.0"}))
     with pytest.raises(DataError, match=r"0\.0\.0"):
-        ResultCache("plrank-trees", file)
+        ResultCache("listmle-trees", file)
     for text in ("{", "[]", '{"points": {}}'):
         file.write_text(text)
         with pytest.raises(DataError, match="does not hold the results"):
-            ResultCache("plrank-trees", file)
+            ResultCache("listmle-trees", file)
 
 
 @pytest.mark.parametrize("how", [{}, {"processes": 2}, {"isolated": True}], ids=["sequence", "pool", "isolated"])
 def test_points_come_in_their_order(how):
     shares = []
-    run = Run("plrank-trees", n_jobs=1, on_progress=lambda share, message: shares.append(share))
+    run = Run("listmle-trees", n_jobs=1, on_progress=lambda share, message: shares.append(share))
     found = run.points(dict, SETTINGS, effort=lambda one: one["size"], span=(0.2, 0.6), **how, times=10)
     assert found == [one | {"times": 10} for one in SETTINGS]
     assert shares == sorted(shares)
@@ -72,9 +72,9 @@ def test_an_interrupted_run_resumes(tmp_path):
         return size
 
     with pytest.raises(KeyboardInterrupt):
-        Run("plrank-trees", cache_path=tmp_path / "points.json").points(compute, SETTINGS)
+        Run("listmle-trees", cache_path=tmp_path / "points.json").points(compute, SETTINGS)
     assert computed == [3, 1, 2]
-    assert Run("plrank-trees", cache_path=tmp_path / "points.json").points(compute, SETTINGS) == [3, 1, 2]
+    assert Run("listmle-trees", cache_path=tmp_path / "points.json").points(compute, SETTINGS) == [3, 1, 2]
     assert computed == [3, 1, 2, 2]
 
 

@@ -148,12 +148,12 @@ def test_a_step_takes_time():
 
 def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
     monkeypatch.setattr(pl_rank_2021, "QUICK", TINY_EXPERIMENT)
-    outcome = pl_rank_2021.run(Run("pl-rank-estimator", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
+    outcome = pl_rank_2021.run(Run("pl-rank", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
     assert "synthetic data in the shape of istella" in outcome.data
     assert len(outcome.tables) == 4
     assert len(outcome.claims) == 10
     assert len(outcome.pictures()) == 2 * 2 + 2 + 2
-    again = pl_rank_2021.run(Run("pl-rank-estimator", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
+    again = pl_rank_2021.run(Run("pl-rank", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
     assert again.to_dict() == outcome.to_dict()
     assert set(TRAINED) < set(METHODS)
 

@@ -8,7 +8,7 @@ import pytest
 
 from luce.data.ragged import Dataset
 from luce.metrics import Results
-from luce.report import Report, render
+from luce.report import write_report
 
 VOID = {"meta", "link", "img", "input", "br", "hr", "base"}
 
@@ -106,6 +106,7 @@ def contents() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def page(contents: dict[str, Any]) -> Any:
+def page(contents: dict[str, Any], tmp_path_factory: Any) -> Any:
     """A function from contents to the page, read back."""
-    return lambda **more: Page(render(Report(**{**contents, **more})))
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    return lambda **more: Page(write_report(path, **{**contents, **more}).read_text("utf-8"))

@@ -5,7 +5,7 @@ import pytest
 
 import luce
 from luce.rankers.importance import Importance
-from luce.report import SECTIONS, Report, explanation
+from luce.report import Report, explanation
 from luce.report.explanation import (
     Contribution,
     ExplainedItem,
@@ -97,7 +97,7 @@ def test_measures_stand_side_by_side():
 def test_the_page_of_features(tmp_path):
     page = write_explanation(tmp_path / "a.html", importances(), **WORDS).read_text("utf-8")
     assert page.count("<svg") == 2 and "ndcg@10 lost" in page and "± 0.0100" in page and "−0.0100" in page
-    assert "Gain and splits tell" in page
+    assert "Gain and splits show" in page
     page = write_explanation(tmp_path / "a.html", importances()[:1], **WORDS).read_text("utf-8")
     assert page.count("<svg") == 1 and "Gain" not in page
 
@@ -121,13 +121,12 @@ def test_at_most_twenty_features_are_drawn():
 
 def test_the_features_of_several_rankers_in_a_report(contents):
     found = {"first": importances()[0], "second": importances()[1]}
-    section = SECTIONS["features"].gather(Report(**contents, importances=found))
-    assert [made.description.partition(":")[0] for made in section["pictures"]] == [
+    drawn, said = explanation.features(Report(**contents, importances=found)).blocks
+    assert [made.description.partition(":")[0] for made in drawn.pictures] == [
         "first, ndcg@10 lost, most important first",
         "second, Gain of its splits, most important first",
     ]
-    assert "lost of ndcg@10 when" in section["note"] and "what the trees learned from" in section["note"]
+    assert "loss of ndcg@10 when" in said.text and "what the trees learned from" in said.text
     weights = Importance("size of the weight", ("a",), np.array([1.0]))
-    section = SECTIONS["features"].gather(Report(**contents, importances={"linear": weights}))
-    assert not section["note"]
-    assert "linear, size of the weight, most" in section["pictures"][0].description
+    (drawn,) = explanation.features(Report(**contents, importances={"linear": weights})).blocks
+    assert "linear, size of the weight, most" in drawn.pictures[0].description

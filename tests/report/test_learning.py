@@ -52,7 +52,7 @@ def test_several_rankers_get_a_small_picture_each(page):
     longest = max(path.partition('"')[0].count("L") for path in made.source.split('<path d="'))
     assert longest <= 201, "points are thinned out"
     mixed = page(histories=histories | {"third": [{"iteration": 1, "loss": 2.0}]}, validation_metric="ndcg@10")
-    assert "What each was stopped by" in mixed.sections["learning"]
+    assert "The criterion of early stopping" in mixed.sections["learning"]
 
 
 def test_history_without_an_iteration_is_refused(page):

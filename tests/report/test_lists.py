@@ -10,11 +10,11 @@ from luce.errors import OptionError
 from luce.metrics import compare, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Report
-from luce.report.curves import depth
-from luce.report.differences import changes, chosen_lists, differences
-from luce.report.exposure import attention, attention_section
-from luce.report.lists import lists as lists_section
-from luce.report.lists import together
+from luce.report.curves import depth, means_by_depth
+from luce.report.differences import changes, chosen_lists, differences_picture, tallies
+from luce.report.exposure import attention, leaders_attention
+from luce.report.formatting import share
+from luce.report.lists import correlations, shown_lists
 from luce.report.results import leading
 
 NAN = np.nan
@@ -51,32 +51,33 @@ def test_the_best_is_held_against_the_baseline_or_the_next_best(report):
 @pytest.mark.parametrize("metric", ["ndcg@10", "arp"])
 def test_wins_and_losses(report, metric):
     given = report(base=2, good=1, other=1.5, compared=[metric])
-    found = differences(given)
+    leader = leading(given)
+    counted, chosen = tallies(given, leader), chosen_lists(given, leader)
     one, base = (given.results[name].values[metric] for name in ("good", "base"))
     better = one > base if metric == "ndcg@10" else one < base
-    assert [row.name for row in found["tallies"]] == ["good", "other"]
-    row = found["tallies"][0]
+    assert [row.name for row in counted] == ["good", "other"]
+    row = counted[0]
     worse = ~better & (one != base) & ~np.isnan(one)
     assert (row.better, row.worse, row.same) == (better.sum(), worse.sum(), (one == base).sum())
     assert row.worse > 1 and row.lost == pytest.approx(-np.abs(one - base)[worse].mean())
     assert row.gained == pytest.approx(np.abs(one - base)[better].mean())
-    kinds = [each.kind for each in found["lists"]]
+    kinds = [each.kind for each in chosen]
     assert kinds == ["worse"] * kinds.count("worse") + ["better"] * 5 + ["typical"]
-    worst, best = found["lists"][0], found["lists"][kinds.index("better")]
+    worst, best = chosen[0], chosen[kinds.index("better")]
     turned = one - base if metric == "ndcg@10" else base - one
     assert worst.number == np.nanargmin(turned) and best.number == np.nanargmax(turned)
     assert (worst.value, worst.before) == (one[worst.number], base[worst.number])
-    assert worst.change == pytest.approx(worst.value - worst.before)
-    assert f"better in {row.better}, worse in {row.worse}" in found["pictures"][0].description
+    picture = differences_picture(leader, changes(given, metric, "good", "base"))
+    assert f"better in {row.better}, worse in {row.worse}" in picture.description
 
 
 def test_where_lower_is_better_the_signs_are_told(page, report):
     contents = "dataset", "results", "comparisons", "scores"
     lower, higher = (report(base=2, good=1, compared=[metric]) for metric in ("arp", "ndcg@10"))
     told = page(**{name: getattr(lower, name) for name in contents}).sections["differences"]
-    assert "how much arp is better or worse in them on average; a lower one is better." in told
+    assert "mean improvement or loss of arp in those lists; lower is better." in told
     told = page(**{name: getattr(higher, name) for name in contents}).sections["differences"]
-    assert "ndcg@10 is better or worse in them on average." in told
+    assert "mean improvement or loss of ndcg@10 in those lists." in told
 
 
 def test_a_typical_list_is_of_common_length_and_near_the_middle(report, data):
@@ -92,7 +93,7 @@ def test_a_typical_list_is_of_common_length_and_near_the_middle(report, data):
 
 def test_a_list_as_both_rank_it(report, data):
     given = report(base=2, good=1)
-    shown = lists_section(given)["shown"][0]
+    shown = shown_lists(given, leading(given))[0]
     rows = data.rows(shown.chosen.number)
     good, base = given.scores["good"][rows], given.scores["base"][rows]
     order = np.argsort(-good, kind="stable")
@@ -113,7 +114,7 @@ def test_a_list_that_the_rival_has_not_scored_shows_none_of_its_places(page, rep
     hole[data.rows(chosen_lists(given, leading(given))[-1].number)] = NAN
     words = {name: getattr(given, name) for name in ("dataset", "results", "comparisons")}
     scores = {**given.scores, "base": hole}
-    *others, last = lists_section(Report(title="T", summary="S", command="C", **words, scores=scores))["shown"]
+    *others, last = shown_lists(Report(title="T", summary="S", command="C", **words, scores=scores), leading(given))
     assert {item.before for item in last.items} == {None} and others[0].items[0].before >= 1
     assert "None" not in page(**words, scores=scores).sections["lists"]
 
@@ -130,7 +131,7 @@ def test_the_features_shown_are_those_that_matter(report, data):
     given = report(base=2, good=1)
     known = Importance("gain", ("3", "made by a transform", "5", "1"), np.array([3.0, 9.0, 4.0, 1.0]))
     object.__setattr__(given, "importances", {"good": known})
-    shown = lists_section(given)["shown"][0]
+    shown = shown_lists(given, leading(given))[0]
     assert shown.features == ["feature 5", "feature 3", "feature 1"]
     start = data.rows(shown.chosen.number).start
     order = np.argsort(-given.scores["good"][data.rows(shown.chosen.number)], kind="stable")
@@ -139,33 +140,33 @@ def test_the_features_shown_are_those_that_matter(report, data):
     values = rng.normal(size=(9, 3)).astype(np.float32)
     scores = -2 * values[:, 1] + 0.1 * rng.normal(size=9)
     expected = [abs(np.corrcoef(values[:, i], scores)[0, 1]) for i in range(3)]
-    np.testing.assert_allclose(together(values, scores), expected, rtol=1e-5)
-    np.testing.assert_allclose(together(values, 1e300 * scores), expected, rtol=1e-5)
-    assert together(values[:, :0], scores).shape == (0,)
+    np.testing.assert_allclose(correlations(values, scores), expected, rtol=1e-5)
+    np.testing.assert_allclose(correlations(values, 1e300 * scores), expected, rtol=1e-5)
+    assert correlations(values[:, :0], scores).shape == (0,)
 
 
-def test_lists_on_the_page_are_linked_and_told(page, report, data):
+def test_lists_on_the_page(page, report, data):
     given = report(base=2, good=1)
     made = page(**{name: getattr(given, name) for name in ("dataset", "results", "comparisons", "scores")})
-    links = [each["href"] for each in made.all("a") if each["href"].startswith("#list-")]
-    chosen = chosen_lists(given, leading(given))
-    assert links == [f"#list-{each.number}" for each in chosen if each.kind != "typical"]
-    assert [each["id"] for each in made.all("article")] == [f"list-{each.number}" for each in chosen]
-    row = next(row for row in made.rows if row[0] == chosen[0].query)
-    assert row[1:] == [
-        f"{chosen[0].size}",
-        f"{chosen[0].before:.4f}",
-        f"{chosen[0].value:.4f}",
-        f"−{-chosen[0].change:.4f}",
-    ]
     without = page(**{name: getattr(given, name) for name in ("dataset", "results", "comparisons")})
-    assert "lists" not in without.sections and not [each for each in without.all("a") if "list-" in each["href"]]
+    chosen = chosen_lists(given, leading(given))
+    for each in (made, without):
+        assert list_ids(each) == [f"list-{one.number}" for one in chosen]
+        for one in chosen:
+            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number}:"
+            assert summary in each.sections["lists"]
+    tables = [[each for each in one.all("table") if each["class"] == "ranking"] for one in (made, without)]
+    assert [len(each) for each in tables] == [len(chosen), 0]
+
+
+def list_ids(page):
+    return [each["id"] for each in page.all("details") if each["class"] == "list"]
 
 
 def test_one_ranker_has_no_losses_but_lists(page, report):
     given = report(only=1)
     made = page(**{name: getattr(given, name) for name in ("dataset", "results", "scores")})
-    assert "differences" not in made.sections and "lowest and the highest ndcg@10" in made.sections["lists"]
+    assert "differences" not in made.sections and "lowest and highest ndcg@10" in made.sections["lists"]
     assert "Was" not in made.sections["lists"]
 
 
@@ -176,20 +177,21 @@ def test_lists_that_nothing_scored(page, report, data):
     hole[data.rows(worst).start] = NAN
     words = {name: getattr(given, name) for name in ("dataset", "results", "comparisons")}
     made = page(**words, scores={**given.scores, "good": hole})
-    assert f"list-{worst}" in [each["id"] for each in made.all("article")]
+    assert f"list-{worst}" in list_ids(made)
     assert "depth" in made.sections and "attention" in made.sections
 
 
 def test_depth_is_what_evaluate_says(report, data):
     given = report(base=2, good=1)
-    found = depth(given)
-    assert found["metric"] == "ndcg" and len(found["means"]["good"]) == 20
+    metric, _, means = means_by_depth(given)
+    assert metric == "ndcg" and len(means["good"]) == 20
     expected = evaluate(given.scores["good"], data, "ndcg@1, ndcg@3, ndcg@5, ndcg@10, ndcg@20", n_bootstrap=0)
-    assert found["means"]["good"][[0, 2, 4, 9, 19]] == pytest.approx(list(expected.means.values()))
-    assert len(found["pictures"]) == 1 and not found["small"]
-    many = depth(report(**{f"r{i}": 1 + i for i in range(5)}))
-    assert len(many["pictures"]) == 5 and many["small"]
-    assert depth(report(base=2, good=1, metrics="arp", compared=["arp"]))["metric"] == "ndcg"
+    assert means["good"][[0, 2, 4, 9, 19]] == pytest.approx(list(expected.means.values()))
+    drawn = depth(given).blocks[1]
+    assert len(drawn.pictures) == 1 and not drawn.small
+    drawn = depth(report(**{f"r{i}": 1 + i for i in range(5)})).blocks[1]
+    assert len(drawn.pictures) == 5 and drawn.small
+    assert means_by_depth(report(base=2, good=1, metrics="arp", compared=["arp"]))[0] == "ndcg"
 
 
 def test_depth_counts_lists_as_the_results_do(data):
@@ -197,8 +199,8 @@ def test_depth_counts_lists_as_the_results_do(data):
     some = type(data)(np.zeros((5, 1)), labels, [0, 3, 5])
     results = {"a": evaluate(scores, some, "ndcg@2", empty=0, n_bootstrap=0)}
     words = {"title": "T", "summary": "S", "command": "C", "dataset": some}
-    found = depth(Report(**words, results=results, scores={"a": scores}))
-    assert len(found["means"]["a"]) == 3 and found["means"]["a"][2] == pytest.approx(0.5 / np.log2(3))
+    _, _, means = means_by_depth(Report(**words, results=results, scores={"a": scores}))
+    assert len(means["a"]) == 3 and means["a"][2] == pytest.approx(0.5 / np.log2(3))
 
 
 def test_a_measure_of_the_users_own_has_no_depth(page, results):
@@ -208,14 +210,20 @@ def test_a_measure_of_the_users_own_has_no_depth(page, results):
     assert "depth" not in made.sections and "lists" in made.sections
 
 
-def test_exposure_of_the_leader_beside_the_rival(report, data, monkeypatch):
-    found = attention_section(report(base=9, good=0.1))
-    assert (found["name"], found["rival"], found["sampled"]) == ("good", "base", None)
-    (highest, base) = found["tables"]["Grade"][-1]
-    assert highest.of_attention > base > 0 and len(found["pictures"]) == 2
+def test_exposure_of_the_leader_beside_the_rival(page, report, data, monkeypatch):
+    given = report(base=9, good=0.1)
+    found, n_sampled = leaders_attention(given)
+    assert (list(found), n_sampled) == (["good", "base"], 30)
+    good, base = (each.by_grade[-1].of_attention for each in found.values())
+    assert good > base > 0
+    made = page(**{name: getattr(given, name) for name in ("dataset", "results", "comparisons", "scores")})
+    row = next(row for row in made.rows if row[0] == found["good"].by_grade[-1].name and len(row) == 8)
+    assert row[4].startswith(share(good)) and row[5] == share(base)
+    assert "sample" not in made.sections["attention"].partition("averaged")[2].partition("±")[0]
     monkeypatch.setattr("luce.report.exposure.ITEMS", data.n_rows // 2)
-    fewer = attention_section(report(base=9, good=0.1))
-    assert fewer["sampled"] == 10, "every third list: half of the rows and no more"
+    assert leaders_attention(given)[1] == 10, "every third list: half of the rows and no more"
+    made = page(**{name: getattr(given, name) for name in ("dataset", "results", "comparisons", "scores")})
+    assert "in a sample of 10," in made.sections["attention"]
 
 
 def test_differences_by_rounding_are_no_wins():
@@ -229,7 +237,7 @@ def test_depth_has_the_highest_grade_of_the_results(report, data):
     high = evaluate(given.scores["good"], data, "err", max_grade=9, n_bootstrap=0)
     object.__setattr__(given, "results", {"good": high})
     expected = evaluate(given.scores["good"], data, "err@1", max_grade=9, n_bootstrap=0).means["err@1"]
-    assert depth(given)["means"]["good"][0] == pytest.approx(expected)
+    assert means_by_depth(given)[2]["good"][0] == pytest.approx(expected)
 
 
 def test_merit_has_the_gain_of_the_results(report, data):
@@ -237,6 +245,5 @@ def test_merit_has_the_gain_of_the_results(report, data):
     linear = evaluate(given.scores["good"], data, "ndcg@10", gain="linear", n_bootstrap=0)
     object.__setattr__(given, "results", {"good": linear})
     expected = attention(given.scores["good"], data, gain="linear").by_grade
-    assert [row.of_merit for row, _ in attention_section(given)["tables"]["Grade"]] == [
-        row.of_merit for row in expected
-    ]
+    found = leaders_attention(given)[0]["good"].by_grade
+    assert [row.of_merit for row in found] == [row.of_merit for row in expected]

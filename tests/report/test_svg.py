@@ -44,7 +44,7 @@ def test_a_picture_keeps_to_itself(made):
 
 def test_a_colour_that_the_page_does_not_have_is_a_mistake():
     with pytest.raises(KeyError, match="#ff0000"):
-        picture("x", "red", 50, lambda figure: figure.subplots().plot([0, 1], color="#ff0000"))
+        picture("x", "red", 50, lambda axes: axes.plot([0, 1], color="#ff0000"))
 
 
 def test_a_curve_joins_what_was_measured():

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Json, Threads, pairs
-from luce.cli.output import check_written, command_line, optional_page, say, show_json, show_table, write_csv
+from luce.cli.options import Csv, Json, Page, Threads, pairs
+from luce.cli.output import check_written, say, show_json, show_page_table, write_csv, write_optional_page
 from luce.errors import DataError, OptionError
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rankings: PrefLib, or a table (CSV, Parquet, Arrow).")]
@@ -20,8 +20,6 @@ Columns = Annotated[
 Ties = Annotated[str, typer.Option(help="What a tie means: exact (order unknown), davidson, rao-kupper, none.")]
 Prior = Annotated[str, typer.Option(help="auto, none, or wins against a hypothetical item, e.g. 0.5.")]
 Names = Annotated[Path | None, typer.Option(help="CSV file with two columns: item as in FILE, name to show.")]
-Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to.")]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 
 NPSEUDO = 0.5
 """Wins and losses of every item against a hypothetical one, where the data alone do not settle all worths."""
@@ -41,8 +39,8 @@ def aggregate(
 ) -> None:
     """Estimate the worth of each item from rankings: a table with errors, ranks and tiers, and a page with pictures.
 
-    Without a prior some items may have no worth, since they never win or lose. Then, with --prior auto, every item
-    gets half a win and half a loss against a hypothetical one, and that is said.
+    An item that never wins or never loses has no worth without a prior. In that case --prior auto gives every item half
+    a win and half a loss against a hypothetical one, and says so.
 
     Example: luce aggregate votes.soc
 
@@ -51,14 +49,13 @@ def aggregate(
     from luce.aggregation import read_rankings
     from luce.report.aggregation import write_aggregation
 
-    check_written([path for path in (report, csv) if path is not None], [file])
+    check_written([report, csv], [file])
     rankings = read_rankings(file, format=format, **pairs(read, "--read"))
     if names is not None:
-        rankings = _renamed(rankings, names)
+        rankings = with_names(rankings, names)
     model, chosen = _fit(rankings, None if ties == "none" else ties, prior, threads)
     table = model.summary()
-    if csv is not None:
-        write_csv(table, csv)
+    write_csv(table, csv)
     facts = {
         "log_likelihood": model.log_likelihood_,
         "aic": model.aic_,
@@ -73,16 +70,9 @@ def aggregate(
     else:
         _print(table, model, f"{file.name}: {len(rankings):,} rankings of {rankings.n_items:,} items, prior {chosen}")
     best = table.column("item")[0].as_py()
-    with optional_page():
-        page = write_aggregation(
-            report,
-            model,
-            title=f"Ranks aggregated: {file.name}",
-            summary=f"{best} has the highest worth of {rankings.n_items:,} items in {len(rankings):,} rankings.",
-            command=command_line(),
-            settings={"ties": ties, "prior": chosen},
-        )
-        say(page, "Report")
+    summary = f"{best} has the highest worth of {rankings.n_items:,} items in {len(rankings):,} rankings."
+    about = {"title": f"Ranks aggregated: {file.name}", "summary": summary, "settings": {"ties": ties, "prior": chosen}}
+    write_optional_page(write_aggregation, report, model, **about)
 
 
 def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tuple[Any, str]:
@@ -106,7 +96,8 @@ def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tu
     return model, "none" if npseudo is None else f"{npseudo:g} pseudo-wins"
 
 
-def _renamed(rankings: Any, path: Path) -> Any:
+def with_names(rankings: Any, path: Path) -> Any:
+    """The rankings with the names that a CSV file gives their items."""
     from dataclasses import replace
 
     from luce.aggregation.readers import read_csv_table
@@ -119,19 +110,11 @@ def _renamed(rankings: Any, path: Path) -> Any:
 
 
 def _print(table: Any, model: Any, title: str) -> None:
-    columns = ["rank", "item", "log worth", "± error", "95 % interval", "worth", "ranks", "tier"]
-    rows = []
-    for row in table.to_pylist():
-        if row["log_worth"] is None:
-            rows.append(["", row["item"], "–", "", "", "", "", row["note"]])
-            continue
-        interval = f"{row['lower']:.3f} to {row['upper']:.3f}"
-        ranks = f"{row['rank_lower']}–{row['rank_upper']}"
-        figures = [f"{row['log_worth']:.4f}", f"{row['standard_error']:.4f}", interval, f"{row['worth']:.4f}"]
-        rows.append([row["rank"], row["item"], *figures, ranks, row["tier"]])
-    show_table(title, columns, rows, numeric=2)
+    from luce.report.aggregation import worths_table
+
+    show_page_table(worths_table(table.to_pylist()), title)
     ties = "".join(f", {name} {value:.4f}" for name, value in model.tie_parameters_.items())
     fit = f"log-likelihood {model.log_likelihood_:.4f}, AIC {model.aic_:.2f}, BIC {model.bic_:.2f}{ties}"
     say(fit, style="dim")
     low, high = model.quasi_standard_errors().worst
-    say(f"Quasi standard errors misstate no difference by more than {low:+.1%} or {high:+.1%}.", style="dim")
+    say(f"Differences by quasi standard errors are off by {low:+.1%} to {high:+.1%} at most.", style="dim")

@@ -8,10 +8,9 @@ import typer
 
 from luce.cli.compare_folds import folds_of
 from luce.cli.compare_methods import methods_of
-from luce.cli.compare_output import is_results, print_comparison, summary_of, write_results
-from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Threads, empty_value
-from luce.cli.output import beside, check_written, command_line, progress, say, show_json
-from luce.cli.rankers import Settings
+from luce.cli.compare_output import is_results, print_comparison, summary_of, write_comparison, write_results
+from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Settings, Threads, empty_value
+from luce.cli.output import beside, check_written, progress, say, show_json
 from luce.errors import DataError, OptionError, load_package
 from luce.files import alone
 
@@ -108,7 +107,7 @@ def compare(
     methods = methods_of(models, objectives, presets, peers, setting, threads)
     results = results or beside(report.with_suffix(""), ".parquet", "comparison")
     _check(methods, baseline, results)
-    check_written([report, results], [path for path in (*data, validation, test) if path is not None])
+    check_written([report, results], [*data, validation, test])
     splits, description = folds_of(data, validation, test, folds, seed, read)
     scale: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "n_jobs": threads}
     cache = beside(report.with_suffix(""), ".cache", "comparison")
@@ -127,7 +126,7 @@ def compare(
             raise
         title = f"{description}, {found.test_data.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
         write_results(found.table, results)
-        page = _write(report, title, found, methods)
+        page = write_comparison(report, title, found, methods)
     if json:
         show_json(summary_of(found) | {"report": str(page), "results_file": str(results), "cache": str(cache)})
     else:
@@ -164,50 +163,3 @@ class _Progress:
         left = "" if isnan(progress.seconds_left) else f"about {duration(progress.seconds_left)} left, "
         message = f"fit {progress.done + 1} of {progress.total}, {left}{progress.ranker}"
         self.bar(progress.done / progress.total, message)
-
-
-def _write(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
-    from luce.metrics import metric as metric_of
-    from luce.report import write_report
-
-    first = next(iter(found.tests or next(iter(found.results.values())).means))
-    value = metric_of(first).best(result.means[first] for result in found.results.values())
-    best = next(name for name, result in found.results.items() if result.means[first] == value)
-    failed = f" {', '.join(found.failures)} failed." if found.failures else ""
-    metrics = {ranker.metric for ranker in methods.values()}
-    return write_report(
-        path,
-        title=f"Rankers compared: {title}",
-        summary=f"Over {title}, {best} has the best {first}: {value:.4f}.{_certainty(found.tests.get(first))}{failed}",
-        command=command_line(),
-        dataset=found.test_data,
-        results=found.results,
-        comparisons=found.tests,
-        costs=found.costs,
-        histories=found.histories,
-        validation_metric=metrics.pop() if len(metrics) == 1 else "validation metric",
-        scores=found.scores,
-        importances=found.importances,
-        settings={name: repr(ranker) for name, ranker in methods.items()} | _packages(methods),
-    )
-
-
-def _packages(methods: dict[str, Any]) -> dict[str, str]:
-    """The versions of what the methods are built on beside Luce: their processes imported it, not this one."""
-    from luce.experiments.cache import version_of
-    from luce.experiments.fits import packages_of
-
-    packages = dict.fromkeys(package for method in methods.values() for package in packages_of(method))
-    versions = ", ".join(f"{package} {version_of(package)}" for package in packages)
-    return {"packages of the methods": versions} if versions else {}
-
-
-def _certainty(tests: Any) -> str:
-    """What the paired tests allow to say, in a sentence."""
-    if not tests:
-        return ""
-    sure = [test.name for test in tests if test.randomization_holm < 0.05]
-    chance = f"{tests[0].baseline} by more than chance would (5 %, randomization test, Holm)."
-    if not sure:
-        return f" None differs from {chance}"
-    return f" {', '.join(sure)} {'differs' if len(sure) == 1 else 'differ'} from {chance}"

@@ -1,4 +1,4 @@
-"""The output of `luce compare`: the table, the tests, JSON, and the file of all values."""
+"""The output of `luce compare`: the table, the tests, JSON, the page, and the file of all values."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from luce.cli.output import say, show_table
+from luce.cli.output import command_line, say, show_table
 
 LEVEL = 0.05
 WIDE = 104
@@ -112,3 +112,49 @@ def write_results(table: Any, path: Path) -> None:
             pyarrow.parquet.write_table(table, partial)
         else:
             partial.write_text(json.dumps(table.to_pylist()), encoding="utf-8")
+
+
+def write_comparison(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
+    """The page of a comparison."""
+    from luce.metrics import metric as metric_of
+    from luce.report import write_report
+
+    first = next(iter(found.tests or next(iter(found.results.values())).means))
+    value = metric_of(first).best(result.means[first] for result in found.results.values())
+    best = next(name for name, result in found.results.items() if result.means[first] == value)
+    failed = f" {', '.join(found.failures)} failed." if found.failures else ""
+    metrics = {ranker.metric for ranker in methods.values()}
+    return write_report(
+        path,
+        title=f"Rankers compared: {title}",
+        summary=f"Over {title}, {best} has the best {first}: {value:.4f}.{_certainty(found.tests.get(first))}{failed}",
+        command=command_line(),
+        dataset=found.test_data,
+        results=found.results,
+        comparisons=found.tests,
+        costs=found.costs,
+        histories=found.histories,
+        validation_metric=metrics.pop() if len(metrics) == 1 else "validation metric",
+        scores=found.scores,
+        importances=found.importances,
+        settings={name: repr(ranker) for name, ranker in methods.items()} | _packages(methods),
+    )
+
+
+def _packages(methods: dict[str, Any]) -> dict[str, str]:
+    """The versions of what the methods are built on beside Luce: their processes imported it, not this one."""
+    from luce.experiments.cache import version_of
+    from luce.experiments.fits import packages_of
+
+    packages = dict.fromkeys(package for method in methods.values() for package in packages_of(method))
+    versions = ", ".join(f"{package} {version_of(package)}" for package in packages)
+    return {"packages of the methods": versions} if versions else {}
+
+
+def _certainty(tests: Any) -> str:
+    """The outcome of the paired tests, in a sentence."""
+    if not tests:
+        return ""
+    names = ", ".join(test.name for test in tests if test.randomization_holm < LEVEL) or "None"
+    verb = "differ" if ", " in names else "differs"
+    return f" {names} {verb} significantly from {tests[0].baseline} (5 %, randomization test, Holm)."

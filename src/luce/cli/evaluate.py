@@ -55,7 +55,7 @@ def evaluate(
     if len(files) < 2:
         raise OptionError("luce evaluate needs a model or a run file, and then the data.")
     *sources, data = files
-    check_written([path for path in (report, per_list) if path is not None], files)
+    check_written([report, per_list], files)
     settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
     results: dict[str, Any] = {}
     shown: dict[str, Any] = {}

@@ -1,30 +1,20 @@
-"""`luce explain`: what features are worth to a model, and what put the items of one list where they are."""
+"""`luce explain`: the importance of features to a model, and their contributions to the scores of one list."""
 
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from luce.cli.options import Data, Json, ModelFile, Page, Reading, Seed, Threads
-from luce.cli.output import (
-    check_written,
-    command_line,
-    optional_page,
-    progress,
-    say,
-    show_json,
-    show_table,
-    write_csv,
-)
+from luce.cli.options import Csv, Data, Json, ModelFile, Page, Reading, Seed, Threads
+from luce.cli.output import check_written, progress, show_json, show_page_table, write_csv, write_optional_page
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
 
 Number = Annotated[int | None, typer.Option("--list", help="Explain this list, by number from 0; --query takes an id.")]
 Query = Annotated[str | None, typer.Option(help="Explain the list of this query instead, by its id.")]
 Top = Annotated[int | None, typer.Option(min=1, help="How many to show. (default: 10 items, 20 features)")]
-Chosen = Annotated[str, typer.Option("--metric", help="Metric that features are worth; `luce metrics` lists them.")]
+Chosen = Annotated[str, typer.Option("--metric", help="Metric of the importance; `luce metrics` lists them.")]
 Repeats = Annotated[int, typer.Option(min=1, help="How often the values of each feature are shuffled.")]
-Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to, every feature in it.")]
 
 COLUMNS = 5
 """Features that get a column in the terminal."""
@@ -36,9 +26,10 @@ class Answer(NamedTuple):
     found: Any
     rows: list[dict[str, Any]]
     facts: dict[str, Any]
-    table: tuple[str | None, list[str], list[list[str]], int]
+    table: Any
     summary: str
     settings: dict[str, str]
+    title: str | None = None
 
 
 def explain(
@@ -56,11 +47,11 @@ def explain(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Show what each feature is worth, or with --list what put the items of one list there: a table and a page.
+    """Show how important each feature is, or with --list why the items of one list are where they are.
 
-    A feature is worth what the metric loses when its values are shuffled; of trees the gain and number of its splits
-    are shown too. In a list, each feature adds something to how far an item is above or below the mean score; that is
-    known of trees and linear models.
+    The importance of a feature is what the metric loses when its values are shuffled; for trees the gain and number of
+    its splits are shown too. In a list, the contributions of the features add up to the distance of an item from the
+    mean score; they are known for trees and linear models.
 
     Example: luce explain model.luce test.txt
 
@@ -71,7 +62,7 @@ def explain(
 
     if list_number is not None and query is not None:
         raise OptionError("--list and --query both name a list: give one of them.")
-    check_written([path for path in (report, csv) if path is not None], [model, data])
+    check_written([report, csv], [model, data])
     ranker = load(model)
     if not isinstance(ranker, Ranker):
         raise OptionError(f"{model} ranks the labels of rows; luce explain is about rankings of lists.")
@@ -82,22 +73,13 @@ def explain(
         answer = _importance(ranker, dataset, metric, repeats, seed, top or 20)
     else:
         answer = _contributions(ranker, dataset, _number(dataset, list_number, query, data), top or 10)
-    if csv is not None:
-        write_csv(answer.rows, csv)
+    write_csv(answer.rows, csv)
     if json:
         show_json(answer.facts)
     else:
-        show_table(*answer.table)
-    with optional_page():
-        page = write_explanation(
-            report,
-            answer.found,
-            title=f"ExplainedItem: {model.name} on {data.name}",
-            summary=answer.summary,
-            command=command_line(),
-            settings=answer.settings,
-        )
-        say(page, "Report")
+        show_page_table(answer.table, answer.title)
+    about = {"title": f"Explained: {model.name} on {data.name}", "summary": answer.summary, "settings": answer.settings}
+    write_optional_page(write_explanation, report, answer.found, **about)
 
 
 def _number(dataset: Any, number: int | None, query: str | None, data: Path) -> int:
@@ -118,34 +100,20 @@ def _number(dataset: Any, number: int | None, query: str | None, data: Path) -> 
 def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int, top: int) -> Answer:
     from luce.rankers import TreeRanker
     from luce.rankers.importance import permutation_importance
-    from luce.report.explanation import importance_rows
+    from luce.report.explanation import importance_rows, importance_table
 
     with progress("Shuffling features") as report_progress:
         lost = permutation_importance(ranker, dataset, metric, repeats=repeats, seed=seed, callback=report_progress)
-    trees = isinstance(ranker, TreeRanker)
-    found = [lost, *map(ranker.importance, ("gain", "split"))] if trees else [lost]
+    splits = map(ranker.importance, ("gain", "split")) if isinstance(ranker, TreeRanker) else ()
+    found = [lost, *splits]
     rows, best = importance_rows(found), lost.order[0]
-    summary = f"No feature is missed when its values are shuffled, by {lost.measure}."
+    summary = f"Shuffling the values of a feature lowers {lost.measure} for none of them."
     if lost.values[best] > 0:
-        loss = f"{lost.measure} gets worse by {lost.values[best]:.4f} without {lost.names[best]}"
-        summary = f"{loss}: of {len(lost.names):,} features the one that is missed most."
+        loss = f"{lost.measure} is worse by {lost.values[best]:.4f} when {lost.names[best]} is shuffled"
+        summary = f"{loss}: the most important of {len(lost.names):,} features."
     settings = {"metric": lost.measure, "repeats": str(repeats), "seed": str(seed)}
     facts = {"metric": lost.measure, "repeats": repeats, "features": rows}
-    return Answer(found, rows, facts, _importance_table(rows[:top], lost.measure, trees), summary, settings)
-
-
-def _importance_table(rows: list[dict[str, Any]], metric: str, trees: bool) -> Any:
-    from luce.report.formatting import decimal, number
-
-    heads = ["feature", f"{metric} lost", "± error"]
-    columns: dict[str, Any] = {metric: decimal, f"{metric} error": decimal}
-    if trees:
-        heads, columns = [*heads, "gain", "splits"], {**columns, "gain": number, "split": number}
-    cells = [
-        [row["feature"], *("–" if row[name] is None else word(row[name]) for name, word in columns.items())]
-        for row in rows
-    ]
-    return None, heads, cells, 1
+    return Answer(found, rows, facts, importance_table(found, top), summary, settings)
 
 
 def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Answer:
@@ -155,7 +123,7 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
     if not isinstance(ranker, Explainable):
         raise OptionError(
             f"A {ranker.kind} model cannot be explained item by item; trees and linear models can. "
-            "Without --list, luce explain shows what its features are worth."
+            "Without --list, luce explain shows the importance of its features."
         )
     found = explained_list(ranker, dataset, list_number, top)
     items = [(item._asdict(), item.contributions) for item in found.items]
@@ -172,19 +140,19 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
     words = " and ".join(f"{each.feature} ({each.contribution:+.4f})" for each in reasons)
     summary = f"{first.document} is the first of {found.size:,} items of query {found.query}"
     summary += f", mostly by {words}." if words else "; no feature sets it apart."
-    return Answer(found, rows, found._asdict() | {"items": listed}, _list_table(found), summary, {})
+    title = f"Query {found.query} (list {found.number}), {found.size:,} items, mean score {found.mean:.4f}"
+    return Answer(found, rows, found._asdict() | {"items": listed}, _list_table(found), summary, {}, title)
 
 
 def _list_table(found: Any) -> Any:
     """Items down, the features that move them most across."""
     from luce.report.formatting import decimal, number, short
+    from luce.report.layout import Table
 
     columns = found.by_feature(COLUMNS)
-    heads = ["rank", "item", "score", "grade", *(short(name) for name, _ in columns)]
-    cells = [
-        [str(item.rank), item.document, decimal(item.score), number(item.label)]
+    rows = [
+        [f"{item.rank}. {item.document}", decimal(item.score), number(item.label)]
         + [decimal(contributions[place].contribution) for _, contributions in columns]
         for place, item in enumerate(found.items)
     ]
-    title = f"Query {found.query} (list {found.number}), {found.size:,} items, mean score {decimal(found.mean)}"
-    return title, heads, cells, 2
+    return Table("Items", ["item", "score", "grade", *(short(name) for name, _ in columns)], rows)

@@ -25,6 +25,23 @@ Threads = Annotated[int | None, typer.Option(help="Number of threads; all cores 
 Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to.")]
+Validation = Annotated[Path | None, typer.Option(help="Judged lists for early stopping.")]
+Objective = Annotated[
+    str | None,
+    typer.Option(help="`luce objectives` lists them. (default: listmle; of trees and labels pl-partition)"),
+]
+ObjectiveOptions = Annotated[
+    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective, e.g. depth=10.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Setting of the ranker, e.g. reg_lambda=10, hidden_layer_sizes=64,32, num_leaves=63.",
+    ),
+]
 
 
 def pairs(given: list[str] | None, option: str, texts: Collection[str] = ()) -> dict[str, Any]:

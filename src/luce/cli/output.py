@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -71,14 +71,25 @@ def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequenc
     console.print(table)
 
 
+def show_page_table(table: Any, title: str | None = None) -> None:
+    """A table of a page on standard output, the small print of a cell after its text."""
+    plain = str.maketrans("−", "-", "\u2068\u2069")  # numbers as programs read them, names without isolation marks
+    heads, *rows = (
+        [f"{cell.text} {cell.small}".strip().translate(plain) for cell in row] for row in (table.columns, *table.rows)
+    )
+    show_table(title, heads, rows)
+
+
 def _cell(value: Any) -> Text:
     return value if isinstance(value, Text) else Text(visible(value))
 
 
-def write_csv(table: Any, path: str | os.PathLike[str]) -> None:
-    """A CSV file of an Arrow table, or of rows that all have the same columns."""
+def write_csv(table: Any, path: str | os.PathLike[str] | None) -> None:
+    """A CSV file, where one is wanted, of an Arrow table or of rows that all have the same columns."""
     import pyarrow as pa
 
+    if path is None:
+        return
     with replacing(path) as partial, open(partial, "wb") as file:
         csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(list(table)), file)
 
@@ -103,10 +114,10 @@ def csv_to(table: Any, file: Any) -> None:
     csv.write_csv(table, file)
 
 
-def check_written(written: Iterable[Path], given: Iterable[Path]) -> None:
+def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) -> None:
     """An error, before the work, for a file that cannot be written, is written twice, or holds what is read."""
-    taken = {path.resolve() for path in given}
-    for path in written:
+    taken = {path.resolve() for path in given if path is not None}
+    for path in filter(None, written):
         check_target(path)
         if path.resolve() in taken and not is_stream(path):
             raise OptionError(f"{path} is the name of the data, or of another file to write: give it another name.")
@@ -127,11 +138,10 @@ def command_line() -> str:
     return shlex.join(["luce", *sys.argv[1:]])
 
 
-@contextmanager
-def optional_page() -> Iterator[None]:
-    """A page beside what was printed: where the packages for it are missing, that is said and the command ends well."""
+def write_optional_page(write: Callable[..., Path], path: Path, *contents: Any, **about: Any) -> None:
+    """Write a page beside what was printed; where the packages for it are missing, only say so."""
     try:
-        yield
+        say(write(path, *contents, command=command_line(), **about), "Report")
     except MissingPackageError as error:
         say(f"The page was not written. {error}", "Note")
 

@@ -55,7 +55,7 @@ def rank(
         raise OptionError("--temperature is of rankings that are drawn: say how many with --sample.")
     if sample is not None and kind == "run":
         raise OptionError("A TREC run has one ranking a query, by score: write drawn ones as csv, parquet or jsonl.")
-    check_written([] if output is None else [output], [model, data])
+    check_written([output], [model, data])
     ranker = load(model)
     dataset = read_for(ranker, data, read, judged=False)
     if sample is None:

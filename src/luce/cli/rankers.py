@@ -2,22 +2,11 @@
 
 from collections.abc import Mapping
 from inspect import signature
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from luce.cli.options import pairs
 from luce.cli.output import progress
 from luce.errors import OptionError
-
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Setting of the ranker, e.g. reg_lambda=10, hidden_layer_sizes=64,32, num_leaves=63.",
-    ),
-]
 
 
 def make_ranker(

@@ -1,24 +1,23 @@
-"""`luce tradeoff`: what fairness costs in relevance, from policies trained along the mix of both."""
+"""`luce tradeoff`: what fairness costs in relevance, by policies trained for weighted sums of both."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Gain, Json, Page, Reading, Seed, Threads
-from luce.cli.output import command_line, optional_page, progress, say, show_json, show_table, write_csv
-from luce.cli.rankers import Settings, make_ranker, settings_of
+from luce.cli.options import Csv, Data, Gain, Json, Page, Reading, Seed, Settings, Threads
+from luce.cli.output import progress, show_json, show_page_table, write_csv, write_optional_page
+from luce.cli.rankers import make_ranker, settings_of
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
 
-Steps = Annotated[int, typer.Option(min=2, help="How many mixes, from relevance alone to fairness alone.")]
+Steps = Annotated[int, typer.Option(min=2, help="How many weights, from relevance alone to fairness alone.")]
 Relevance = Annotated[
-    str, typer.Option(help="What is to be high: dcg, ndcg, precision or recall, with a cutoff or not.")
+    str, typer.Option(help="Metric to maximize: dcg, ndcg, precision or recall, with or without a cutoff.")
 ]
-Fairness = Annotated[str, typer.Option(help="What is to be low: disparity, parity-gap or merit-gap.")]
+Fairness = Annotated[str, typer.Option(help="Metric to minimize: disparity, parity-gap or merit-gap.")]
 Model = Annotated[str, typer.Option(help="Kind of ranker: neural or linear.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Trainings of each mix, from different first weights and draws.")]
-Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the frontier to.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Trainings of each policy, each with its own random numbers.")]
 
 TRAINING: dict[str, dict[str, Any]] = {
     "neural": {"epochs": 30, "learning_rate": 0.01},
@@ -45,10 +44,10 @@ def tradeoff(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Train policies along the mix of relevance and fairness, and draw the frontier on held-out lists.
+    """Train policies for weighted sums of relevance and fairness, and draw the frontier on held-out lists.
 
-    Fairness is weighed in units of what the policy of relevance alone has of it, so that half and half means that.
-    Three lists in ten are held out.
+    Fairness is measured in units of the unfairness of the policy trained for relevance alone. Three lists in ten are
+    held out.
 
     Example: luce tradeoff judged.txt --steps 9
 
@@ -56,6 +55,7 @@ def tradeoff(
     """
     from luce.data import split
     from luce.rankers import RANKERS
+    from luce.report.tradeoff import frontier_table, write_tradeoff
 
     _check(relevance, fairness, model)
     settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
@@ -78,15 +78,20 @@ def tradeoff(
             values.append([sum(each) / seeds for each in zip(*found, strict=True)])
     points = _points(mixes, formulas, values)
     rows = [point._asdict() for point in points]
-    if csv is not None:
-        write_csv(rows, csv)
+    write_csv(rows, csv)
     title = f"{data.name}: {train.n_lists:,} lists trained on, {held_out.n_lists:,} held out"
     if json:
         show_json({"relevance": relevance, "fairness": fairness, "unit": unit, "points": rows})
     else:
-        _print(points, relevance, fairness, title)
-    with optional_page():
-        _write(report, points, relevance, fairness, data, {"ranker": repr(ranker), "unit of fairness": f"{unit:.6g}"})
+        show_page_table(frontier_table(points, relevance, fairness), title)
+    first, last = points[0], points[-1]
+    about = {
+        "title": f"The cost of fairness: {data.name}",
+        "summary": f"From relevance alone to fairness alone, {fairness} goes from {first.unfairness:.4g} to "
+        f"{last.unfairness:.4g}, and expected {relevance} from {first.relevance:.4f} to {last.relevance:.4f}.",
+        "settings": {"ranker": repr(ranker), "unit of fairness": f"{unit:.6g}"},
+    }
+    write_optional_page(write_tradeoff, report, points, relevance, fairness, **about)
 
 
 def formula_of(mix: float, unit: float, relevance: str, fairness: str) -> str:
@@ -115,7 +120,7 @@ def _check(relevance: str, fairness: str, model: str) -> None:
         raise unknown_name("measure of fairness", fairness, known)
     if metric(relevance).is_stochastic or not metric(relevance).higher_is_better:
         raise OptionError(
-            f"--relevance must be dcg, ndcg, precision or recall, which are to be high. Got {relevance!r}."
+            f"--relevance must be dcg, ndcg, precision or recall, which are maximized. Got {relevance!r}."
         )
 
 
@@ -170,29 +175,3 @@ def _points(mixes: list[float], formulas: list[str], values: list[Any]) -> list[
         spread = within.std(axis=1) * np.sqrt(len(mixes) / (len(mixes) - 1))
         columns += [table.mean(axis=1), spread / np.sqrt(max(table.shape[1] - 1, 1))]
     return [Point(*row) for row in zip(mixes, formulas, *(column.tolist() for column in columns), strict=True)]
-
-
-def _print(points: list[Any], relevance: str, fairness: str, title: str) -> None:
-    columns = ["share of fairness", f"expected {relevance}", "± error", f"{fairness} (lower is better)", "± error"]
-    rows = [[f"{p.mix:.1%}", *(f"{value:.4f}" for value in p[2:])] for p in points]
-    show_table(title, columns, rows, numeric=0)
-
-
-def _write(
-    report: Path, points: list[Any], relevance: str, fairness: str, data: Path, settings: dict[str, str]
-) -> None:
-    from luce.report.tradeoff import write_tradeoff
-
-    first, last = points[0], points[-1]
-    page = write_tradeoff(
-        report,
-        points,
-        relevance,
-        fairness,
-        title=f"What fairness costs: {data.name}",
-        summary=f"From relevance alone to fairness alone, {fairness} goes from {first.unfairness:.4g} to "
-        f"{last.unfairness:.4g}, and expected {relevance} from {first.relevance:.4f} to {last.relevance:.4f}.",
-        command=command_line(),
-        settings=settings,
-    )
-    say(page, "Report")

@@ -6,9 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Json, Reading, Seed, Threads, pairs
+from luce.cli.options import (
+    Data,
+    Json,
+    Objective,
+    ObjectiveOptions,
+    Reading,
+    Seed,
+    Settings,
+    Threads,
+    Validation,
+    pairs,
+)
 from luce.cli.output import beside, check_written, say, show_json
-from luce.cli.rankers import Settings, fit, make_preset, make_ranker
+from luce.cli.rankers import fit, make_preset, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 from luce.files import alone
@@ -19,18 +30,7 @@ Output = Annotated[
         "--output", "-o", metavar="MODEL", help="Model file to write. (default: model.luce; of rank 1, 2, … none)"
     ),
 ]
-Validation = Annotated[Path | None, typer.Option(help="Judged lists for early stopping.")]
 Model = Annotated[str | None, typer.Option(help="Kind of ranker: linear (default), neural, trees or labels.")]
-Objective = Annotated[
-    str | None,
-    typer.Option(
-        "--objective",
-        help="Objective; `luce objectives` lists them. (default: listmle; of trees and labels pl-partition)",
-    ),
-]
-Options = Annotated[
-    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective, e.g. depth=10.")
-]
 Presets = Annotated[
     str | None,
     typer.Option(
@@ -61,7 +61,7 @@ def train(
     validation: Validation = None,
     model: Model = None,
     objective: Objective = None,
-    option: Options = None,
+    option: ObjectiveOptions = None,
     preset: Presets = None,
     setting: Settings = None,
     init: InitModel = None,
@@ -99,7 +99,7 @@ def train(
     ranker = _ranker(model, objective, option, preset, setting, seed, threads)
     together, is_first = _machines(ranker, machines, rank, timeout), not rank
     output = output or (Path("model.luce") if is_first else None)
-    check_written([output] if output else [], [data] if validation is None else [data, validation])
+    check_written([output], [data, validation])
     checkpoint_path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
     checkpoint = Checkpoint(checkpoint_path, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
     with nullcontext() if output is None else alone(output):

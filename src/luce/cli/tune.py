@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Json, Page, Reading, Seed, Threads, pairs
-from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_table
+from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Page, Reading, Seed, Threads, pairs
+from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_page_table
 from luce.cli.rankers import defaults, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError, load_package
@@ -19,14 +19,6 @@ Validation = Annotated[
 ]
 Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each scores a fit on the others.")]
 Model = Annotated[str, typer.Option(help="Kind of ranker: linear, neural, trees or labels.")]
-Objective = Annotated[
-    str | None,
-    typer.Option("--objective", help="Objective; `luce objectives` lists them. By default that of `luce train`."),
-]
-Options = Annotated[
-    list[str] | None,
-    typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective to keep fixed, e.g. depth=10."),
-]
 Fixed = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker to keep fixed, e.g. n_estimators=500."),
@@ -56,7 +48,7 @@ def tune(
     folds: Folds = 3,
     model: Model = "trees",
     objective: Objective = None,
-    option: Options = None,
+    option: ObjectiveOptions = None,
     setting: Fixed = None,
     vary: Vary = None,
     metric: Metric = None,
@@ -96,7 +88,7 @@ def tune(
     ranges, study = _ranges(vary, ranker), storage or beside(output, ".study", "best.luce")
     space_of(ranker, ranges, stays)  # an error comes before any data is read
     load_package("jinja2", "report")
-    check_written([output, report, study], [data] if validation is None else [data, validation])
+    check_written([output, report, study], [data, validation])
     dataset = read_for(ranker, data, read)
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
     if study.exists():
@@ -152,8 +144,7 @@ def _sequence(value: Any) -> tuple[Any, ...]:
 
 
 def _print_result(found: Any, output: Path, study: Path, json: bool) -> None:
-    from luce.options import text_of
-    from luce.report.tuning import summary_of
+    from luce.report.tuning import summary_of, trials_table
 
     if json:
         summary = {"model": str(output), "storage": str(study), "metric": found.metric}
@@ -163,12 +154,7 @@ def _print_result(found: Any, output: Path, study: Path, json: bool) -> None:
         trials = [trial._asdict() for trial in found.trials]
         show_json({**summary, "best": best | rounds, "importance": found.importance, "trials": trials})
         return
-    names = list(found.importance) or list(found.space)
-    rows = [
-        [trial.number, f"{trial.value:.4f}", *(text_of(trial.params[name]) for name in names)]
-        for trial in found.ranked[:SHOWN]
-    ]
-    show_table("The best trials", ["trial", found.metric, *names], rows, numeric=0)
+    show_page_table(trials_table(found, SHOWN), "The best trials")
     say(f"{output}: {summary_of(found)}")
 
 

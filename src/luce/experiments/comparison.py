@@ -6,7 +6,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from luce.experiments.cache import ResultCache, StoredFold, cache_key, shared_fo
 from luce.experiments.comparison_result import RankerComparison, summarize
 from luce.experiments.cost import peak_bytes
 from luce.experiments.fits import FitResult
-from luce.experiments.workers import FitJob, run_isolated, run_jobs
+from luce.experiments.workers import FitError, FitJob, run_isolated, run_jobs
 from luce.metrics import evaluate, parse_metrics
 from luce.options import is_integer
 from luce.rankers.estimator import Estimator
@@ -113,7 +113,7 @@ def compare_rankers(
 
 
 class _Run:
-    """The fits of all rankers: their jobs, results and times."""
+    """The fits of all rankers: their jobs and results by fold and seed, and their times."""
 
     def __init__(
         self,
@@ -125,57 +125,60 @@ class _Run:
         callback: Callable[[ComparisonProgress], None] | None,
     ) -> None:
         self.rankers, self.n_rows, self.cache, self.callback = rankers, n_rows, ResultCache(folder), callback
-        self.places = [(fold, seed) for seed in seeds for fold in range(len(folds))]
         self.jobs = {
-            name: [FitJob(folds[fold], seed, cache_key(ranker, folds[fold], seed)) for fold, seed in self.places]
+            name: {
+                (fold, seed): FitJob(folds[fold], seed, cache_key(ranker, folds[fold], seed))
+                for seed in seeds
+                for fold in range(len(folds))
+            }
             for name, ranker in rankers.items()
         }
         self.results: dict[str, dict[tuple[int, int], FitResult]] = {name: {} for name in rankers}
         self.seconds: dict[str, list[float]] = {name: [] for name in rankers}
-        self.totals = {name: len(self.places) for name in rankers}
+        self.totals = {name: len(jobs) for name, jobs in self.jobs.items()}
         self.start = time.monotonic()
 
     def all(self, isolate: bool) -> tuple[dict[str, dict[tuple[int, int], FitResult]], dict[str, str]]:
         """The results of each ranker by fold and seed, and why some have none."""
         measured = isolate and not math.isnan(peak_bytes())
-        left = {name: self._look_up(name, measured) for name in self.rankers}
-        failures = {name: self._fit(name, numbers, isolate) for name, numbers in left.items() if numbers}
-        failures = {name: failure for name, failure in failures.items() if failure}
+        failures = {}
+        for name in self.rankers:
+            self._look_up(name, measured)
+        for name in self.rankers:
+            try:
+                self._fit(name, isolate)
+            except FitError as error:
+                failures[name] = str(error)
+                self.totals[name] = len(self.seconds[name])
         return {name: found for name, found in self.results.items() if name not in failures}, failures
 
-    def _look_up(self, name: str, measured: bool) -> list[int]:
-        """Take results from the cache, `measured`: those with their memory; the numbers of the jobs that are left."""
-        for number, job in enumerate(self.jobs[name]):
-            found = self.cache.find(name, job.key, self.n_rows[self.places[number][0]])
+    def _look_up(self, name: str, measured: bool) -> None:
+        """Take results from the cache; `measured`: those with their memory."""
+        for place, job in self.jobs[name].items():
+            found = self.cache.find(name, job.key, self.n_rows[place[0]])
             if found is not None and not (measured and math.isnan(found.cost.peak_bytes)):
-                self.results[name][self.places[number]] = found
+                self.results[name][place] = found
                 self.seconds[name].append(found.cost.fit_seconds + found.cost.predict_seconds)
-        return [number for number, place in enumerate(self.places) if place not in self.results[name]]
 
-    def _fit(self, name: str, numbers: list[int], isolate: bool) -> str:
-        """Run jobs of a ranker; why it failed, empty where it did not."""
-        shown: set[str] = set()
-        jobs = [self.jobs[name][number] for number in numbers]
-
-        def on_result(number: int, messages: list[str]) -> None:
-            place = self.places[numbers[number]]
-            self.results[name][place] = self.cache.load(jobs[number].key, self.n_rows[place[0]])
-            self.seconds[name].append(time.monotonic() - self.start)
-            self.start = time.monotonic()
-            for message in messages:
-                if message not in shown:
-                    warnings.warn(f"{name}: {message}", LuceWarning, stacklevel=2)
-            shown.update(messages)
-
+    def _fit(self, name: str, isolate: bool) -> None:
+        """Run the jobs of a ranker that are left."""
+        left = {place: job for place, job in self.jobs[name].items() if place not in self.results[name]}
+        places, shown = iter(left), set[str]()
         self.start = time.monotonic()
         self._report(name)
-        if isolate:
-            failure = run_isolated(self.rankers[name], jobs, self.cache, on_result, lambda: self._report(name))
-        else:
-            failure = run_jobs(self.rankers[name], jobs, self.cache, on_result, isolated=False)
-        if failure:
-            self.totals[name] = len(self.seconds[name])
-        return failure
+        run = run_isolated if isolate else run_jobs
+        with closing(run(self.rankers[name], list(left.values()), self.cache)) as finished:
+            for messages in finished if left else ():
+                if messages is not None:
+                    place = next(places)
+                    self.results[name][place] = self.cache.load(left[place].key, self.n_rows[place[0]])
+                    self.seconds[name].append(time.monotonic() - self.start)
+                    self.start = time.monotonic()
+                    for message in dict.fromkeys(messages):
+                        if message not in shown:
+                            warnings.warn(f"{name}: {message}", LuceWarning, stacklevel=2)
+                    shown.update(messages)
+                self._report(name)
 
     def _report(self, name: str) -> None:
         if self.callback is not None and len(self.seconds[name]) < self.totals[name]:  # else its process is ending

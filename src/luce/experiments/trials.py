@@ -51,7 +51,7 @@ class Trial(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Tuned:
+class TuningResult:
     """The result of `luce.tune`.
 
     Attributes
@@ -107,7 +107,7 @@ class Tuned:
         states = [trial.state for trial in self.trials]
         counted = ", ".join(f"{states.count(s)} {s}" for s in STATES.values() if s in states)
         found = ", ".join(f"{name}={text_of(value)}" for name, value in self.best.params.items())
-        return f"Tuned({len(self.trials)} trials, {counted}; {self.metric} {self.best.value:.4f} with {found})"
+        return f"TuningResult({len(self.trials)} trials, {counted}; {self.metric} {self.best.value:.4f} with {found})"
 
 
 def finished_trials(study: Any, space: Mapping[str, Range | Choice]) -> list[Trial]:

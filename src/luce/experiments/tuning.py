@@ -17,7 +17,7 @@ from luce.errors import DataError, LuceError, LuceWarning, OptionError, load_pac
 from luce.experiments.cross_validation import CrossValidation
 from luce.experiments.fingerprint import fingerprint
 from luce.experiments.study import errors_of, importances, open_study, sampler
-from luce.experiments.trials import Trial, Tuned, finished_trials
+from luce.experiments.trials import Trial, TuningResult, finished_trials
 from luce.experiments.tuning_space import own_values, space_of, suggest
 from luce.options import Choice, Range, is_integer, is_number, text_of
 from luce.rankers.ranker import Ranker
@@ -55,7 +55,7 @@ def tune(
     storage: str | os.PathLike[str] | None = None,
     seed: int = 0,
     callback: Callable[[TuningProgress], None] | None = None,
-) -> Tuned:
+) -> TuningResult:
     """Search parameters of a ranker and options of its objective by its `metric` on held-out lists; refit the best.
 
     Each trial fits the ranker on all folds but one, in turn, stopped early by that one, or on all of the data, stopped
@@ -95,7 +95,7 @@ def tune(
 
     Returns
     -------
-    Tuned
+    TuningResult
         The best ranker, fitted, and all trials.
 
     Raises
@@ -127,7 +127,7 @@ def tune(
             raise OptionError(f"No trial was complete: {len(search.finished)} finished. Give more trials or minutes.")
         fitted = scorer.refit(best.params, best.mean_iteration, search.report_refit)
         found = tuple(search.finished)
-        return Tuned(fitted, best, found, space, ranker.metric, better, importances(study), interrupted)
+        return TuningResult(fitted, best, found, space, ranker.metric, better, importances(study), interrupted)
 
 
 class _Search:

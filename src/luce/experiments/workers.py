@@ -5,7 +5,7 @@ import pickle
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
@@ -28,31 +28,30 @@ class FitJob(NamedTuple):
     key: dict[str, Any]
 
 
-OnResult = Callable[[int, list[str]], None]
-"""Called with the number of each finished job and the warnings it gave."""
+class FitError(Exception):
+    """Why the fits of a ranker ended early."""
 
 
-def run_jobs(estimator: Any, jobs: Sequence[FitJob], cache: ResultCache, on_result: OnResult, isolated: bool) -> str:
-    """Run the jobs and cache their results; what went wrong, empty where nothing did."""
-    for number, job in enumerate(jobs):
+def run_jobs(
+    estimator: Any, jobs: Sequence[FitJob], cache: ResultCache, isolated: bool = False
+) -> Iterator[list[str] | None]:
+    """Run the jobs and cache their results; yields the warnings of each."""
+    for job in jobs:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             try:
                 cache.save(job.key, run_fit(estimator, job.fold.read(), job.seed, isolated=isolated))
-            except MemoryError:
-                return "There was not enough memory."
+            except MemoryError as error:
+                raise FitError("There was not enough memory.") from error
             except LuceError as error:
-                return str(error)
+                raise FitError(str(error)) from error
             except Exception as error:  # whatever one ranker does, the others go on
-                return f"{type(error).__name__}: {error}"
-        on_result(number, [str(warning.message) for warning in caught])
-    return ""
+                raise FitError(f"{type(error).__name__}: {error}") from error
+        yield [str(warning.message) for warning in caught]
 
 
-def run_isolated(
-    estimator: Any, jobs: Sequence[FitJob], cache: ResultCache, on_result: OnResult, on_wait: Callable[[], None]
-) -> str:
-    """Run the jobs in a process of their own, with `on_wait` called now and then; what went wrong, if anything."""
+def run_isolated(estimator: Any, jobs: Sequence[FitJob], cache: ResultCache) -> Iterator[list[str] | None]:
+    """The same in a process of its own; also yields None now and then while it waits."""
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(sender, estimator, jobs, cache), daemon=True)
@@ -60,24 +59,22 @@ def run_isolated(
         with _interrupts_blocked():
             process.start()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        return f"It cannot be sent to a process of its own: {error}"
+        raise FitError(f"It cannot be sent to a process of its own: {error}") from error
     sender.close()
+    message: list[str] | str | None = None
     try:
-        while True:
-            on_wait()
-            try:
-                message = receiver.recv() if receiver.poll(POLL_SECONDS) else None
-            except (EOFError, OSError):  # it ended early, perhaps in the middle of a message
-                process.join()
-                return _describe_exit(process.exitcode or 0)
-            if isinstance(message, str):
-                return message
-            if message is not None:
-                on_result(*message)
+        while not isinstance(message, str):
+            yield message
+            message = receiver.recv() if receiver.poll(POLL_SECONDS) else None
+    except (EOFError, OSError):  # it ended early, perhaps in the middle of a message
+        process.join()
+        message = _describe_exit(process.exitcode or 0)
     finally:
         if process.is_alive():
             process.kill()
         process.join()
+    if message:
+        raise FitError(message)
 
 
 @contextmanager
@@ -108,7 +105,12 @@ def _child(sender: Connection, estimator: Any, jobs: Sequence[FitJob], cache: Re
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    sender.send(run_jobs(estimator, jobs, cache, lambda *message: sender.send(message), isolated=True))
+    try:
+        for messages in run_jobs(estimator, jobs, cache, isolated=True):
+            sender.send(messages)
+        sender.send("")
+    except FitError as error:
+        sender.send(str(error))
 
 
 def _exit_with_parent() -> None:

@@ -1,6 +1,6 @@
 """One self-contained HTML page that shows what was measured, on which data, and how to do it again."""
 
 from luce.report.contents import Cost, Report
-from luce.report.page import SECTIONS, render, write_report
+from luce.report.page import SECTIONS, write_report
 
-__all__ = ["SECTIONS", "Cost", "Report", "render", "write_report"]
+__all__ = ["SECTIONS", "Cost", "Report", "write_report"]

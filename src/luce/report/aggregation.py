@@ -1,33 +1,50 @@
-"""The page of a rank aggregation: worths with their uncertainty, who beats whom, and what holds the data together."""
+"""The page of a rank aggregation: worths with their uncertainty, who beats whom, and how the data are connected."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luce.report.formatting import decimal, plain
-from luce.report.layout import page_of, repeat_section, write_page
+from luce.report.layout import Facts, Pictures, Section, Table, Text, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
 SHOWN = 20
 """Items of the win matrix, the best ones."""
+INTERVALS = (
+    "Two items whose lines do not overlap differ significantly; the best tier is in color. A dot without a line: the "
+    "item has no comparison interval."
+)
+WINS = "The larger the dot, the likelier the row's item is ranked above the column's; in color from one half."
 
 
-def write_aggregation(
-    path: str | os.PathLike[str], model: Any, *, title: str, summary: str, command: str, settings: Mapping[str, Any]
-) -> Path:
-    """Write one self-contained HTML page about a fitted `PlackettLuce` and give back its path."""
+def write_aggregation(path: str | os.PathLike[str], model: Any, **about: Any) -> Path:
+    """Write a page about a fitted `PlackettLuce`; `about` is as for `write_page`."""
     table = model.summary().to_pylist()
     rated = [row for row in table if row["log_worth"] is not None]
+    rankings = [*(Text(line) for line in str(model.connectivity_).splitlines()), Facts(_facts(model))]
     sections = {
-        "worths": {"rows": table, "pictures": [worths_picture(rated, model)]},
-        "wins": {"pictures": [wins_picture(model, [row["item"] for row in rated[:SHOWN]])]},
-        "connectivity": {"text": str(model.connectivity_), "facts": _facts(model)},
-        "repeat": repeat_section(command, settings),
+        "worths": Section("Worths", [Pictures([worths_picture(rated, model)]), note(INTERVALS), worths_table(table)]),
+        "wins": Section("Wins", [Pictures([wins_picture(model, [row["item"] for row in rated[:SHOWN]])]), note(WINS)]),
+        "connectivity": Section("The rankings", rankings),
     }
-    return write_page(path, page_of(title, summary, sections))
+    return write_page(path, sections, **about)
+
+
+def worths_table(rows: list[dict[str, Any]]) -> Table:
+    """A row for each item, of `PlackettLuce.summary`."""
+    columns = ["Item", "Rank", "Log worth", "Standard error", "95 % interval", "Worth", "Range of ranks", "Tier"]
+    cells = []
+    for row in rows:
+        if row["log_worth"] is None:
+            cells.append([str(row["item"]), "", row["note"], "", "", "", "", ""])
+            continue
+        worth, low, high = (f"{row[name]:.4f}".replace("-", "−") for name in ("log_worth", "lower", "upper"))
+        ranks = f"{row['rank_lower']}–{row['rank_upper']}"
+        errors = [decimal(row["standard_error"]), f"{low} to {high}", decimal(row["worth"])]
+        cells.append([str(row["item"]), str(row["rank"]), worth, *errors, ranks, str(row["tier"])])
+    return Table("Worths", columns, cells)
 
 
 def _facts(model: Any) -> dict[str, str]:
@@ -43,36 +60,27 @@ def worths_picture(rows: list[dict[str, Any]], model: Any) -> Picture:
     """A dot for each log worth and a line for its comparison interval, best first."""
     bounds = dict(zip(model.names_, model.comparison_intervals(), strict=True))
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         for place, row in enumerate(rows):
-            low, high = bounds[row["item"]]
-            axes.hlines(place, low, high, color=ACCENT if row["tier"] == 1 else MUTED, linewidth=1.6)
+            axes.hlines(place, *bounds[row["item"]], color=ACCENT if row["tier"] == 1 else MUTED, linewidth=1.6)
             axes.plot(row["log_worth"], place, "o", color=INK, markersize=3.5)
-        axes.set_yticks(range(len(rows)), [plain(str(row["item"]), 26) for row in rows], fontsize=9)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.grid(axis="x")
-        axes.set_xlabel("log worth, 95 % comparison intervals")
 
-    best = ", ".join(str(row["item"]) for row in rows[:3])
-    return picture("worths", f"Log worths, best first: {best} …", 60 + 14 * len(rows), draw)
+    description = f"Log worths, best first: {', '.join(str(row['item']) for row in rows[:3])} …"
+    names, xlabel = [plain(str(row["item"]), 26) for row in rows], "log worth, 95 % comparison intervals"
+    return picture("worths", description, 60 + 14 * len(rows), draw, xlabel=xlabel, grid="x", rows=names)
 
 
 def wins_picture(model: Any, items: list[Any]) -> Picture:
-    """The probability that the item of the row is placed above that of the column."""
+    """The probability that the item of the row is ranked above that of the column."""
     probabilities = model.win_matrix(items)
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         for i, j in np.argwhere(np.isfinite(probabilities)):
             # Area shows the probability too, so that color is not needed to read it.
             value = probabilities[i, j]
             axes.scatter(j, i, s=90 * value, color=ACCENT if value >= 0.5 else MUTED, linewidths=0)
         axes.set_xticks(range(len(items)), [plain(str(item), 12) for item in items], rotation=90, fontsize=8)
-        axes.set_yticks(range(len(items)), [plain(str(item), 18) for item in items], fontsize=8)
-        axes.set_ylim(len(items) - 0.5, -0.5)
-        axes.set_title("Who is placed above whom", weight="bold")
 
-    return picture(
-        "wins", "The probability that the row's item is placed above the column's.", 110 + 16 * len(items), draw
-    )
+    description = "The probability that the row's item is ranked above the column's."
+    looks: Any = {"title": "Who is ranked above whom", "grid": "", "rows": [plain(str(item), 18) for item in items]}
+    return picture("wins", description, 110 + 16 * len(items), draw, **looks)

@@ -1,4 +1,4 @@
-"""The section on calibration: are the chances that the scores stand for the chances that are seen."""
+"""The section on calibration: whether the probabilities that the scores stand for agree with what is observed."""
 
 from typing import Any, NamedTuple
 
@@ -8,20 +8,33 @@ from scipy.optimize import brentq
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.data.ragged import Dataset
 from luce.report.contents import Report
-from luce.report.curves import HEIGHT, small
+from luce.report.curves import HEIGHT
 from luce.report.formatting import number, plain, share
+from luce.report.layout import Pictures, Section, Table, Text, note, sortable
 from luce.report.results import scored
-from luce.report.svg import ACCENT, MUTED, SMALL, Picture, picture
+from luce.report.svg import ACCENT, MUTED, Picture, picture
 
 BINS = 8
-"""Each of equally much chance."""
+"""Each of equal total probability."""
+
+INTRODUCTION = (
+    "In the Plackett-Luce model scores stand for probabilities: an item is placed first with probability exp(score) / "
+    "Σ exp(score). Of the items with a probability of 30 %, are 30 % the best of their list? Then the dots lie on the "
+    "dashed line. Where they rise more steeply the ranker is underconfident, less steeply overconfident."
+)
+EXPLANATION = (
+    "Across: the probability to be placed first; up: how often an item is the best of its list, shared among ties; "
+    "lines are two standard errors each way. Items are binned by probability, with equal total probability in each "
+    "dot. The calibration error is the share of all probability that is in the wrong dot; with few lists it is never "
+    "0. Scores divided by the best temperature fit best: above 1 they are overconfident, below 1 underconfident; it "
+    "is 0 where a best item always has the highest score, ∞ where a random order fits better. Lists whose grades are "
+    "all the same are left out. A loss that is not a likelihood is not meant to be calibrated."
+)
 
 
 class Bin(NamedTuple):
-    """Items with like chances: the mean chance to be placed first, how often they are the best, its standard error.
-
-    error: NaN where they are of one list.
-    """
+    """Items of similar probability to be placed first: its mean, how often they are the best, its standard error, which
+    is NaN where they are all of one list."""
 
     chance: float
     seen: float
@@ -29,17 +42,9 @@ class Bin(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """How well chances fit what is seen, over the lists whose grades differ.
-
-    Attributes:
-        bins: from the smallest chance up.
-        error: the share of all chance that is in the wrong bin: 0 is perfect, 1 as wrong as can be.
-        temperature: what the scores should be divided by to fit best; above 1 the scores are too sure of themselves.
-            0 where they are never wrong, ∞ where a random order fits better, NaN where nothing can be said.
-        best_first: the chance that a best item is placed first, mean over lists.
-        by_chance: the same of a random order.
-        n_lists: the lists that count.
-    """
+    """How well probabilities fit what is observed: bins, the share of probability in the wrong bin, what the scores
+    should be divided by (0: they are never wrong, ∞: a random order is better, NaN: unknown), the mean probability that
+    a best item is placed first, by the scores and in a random order, and the number of lists that count."""
 
     bins: list[Bin]
     error: float
@@ -49,7 +54,7 @@ class Calibration(NamedTuple):
     n_lists: int
 
 
-def calibration(report: Report) -> dict[str, Any] | None:
+def calibration(report: Report) -> Section | None:
     """A small picture and a row of numbers for each ranker that has scores."""
     found = {name: calibrated(*scored(report, name)) for name in report.scores}
     rows = {name: each for name, each in found.items() if each is not None}
@@ -57,7 +62,23 @@ def calibration(report: Report) -> dict[str, Any] | None:
         return None
     reach = max(max(each.chance, each.seen) for row in rows.values() for each in row.bins)
     pictures = [_picture(f"calibration-{i}", name, row, reach) for i, (name, row) in enumerate(rows.items())]
-    return {"rows": rows, "pictures": pictures, "small": True}
+    table = Table(
+        "Calibration",
+        ["Ranker", "Calibration error", "Best temperature", "Best item first", "in random order", "Lists"],
+        [
+            [
+                name,
+                sortable(row.error, share),
+                sortable(row.temperature, number),
+                sortable(row.best_first, share),
+                sortable(row.by_chance, share),
+                sortable(row.n_lists, number),
+            ]
+            for name, row in rows.items()
+        ],
+        sortable=True,
+    )
+    return Section("Calibration", [Text(INTRODUCTION), Pictures(pictures, small=True), table, note(EXPLANATION)])
 
 
 def calibrated(dataset: Dataset, scores: Floats) -> Calibration | None:
@@ -71,7 +92,7 @@ def calibrated(dataset: Dataset, scores: Floats) -> Calibration | None:
     >>> found.best_first, found.by_chance, found.bins[0].chance, found.bins[0].seen
     (0.25, 0.25, 0.25, 0.25)
     """
-    rows, offsets = _telling(dataset, scores)
+    rows, offsets = _ranked_rows(dataset, scores)
     if len(offsets) < 2:
         return None
     scores, lists = scores[rows], list_of_row(offsets)
@@ -88,7 +109,7 @@ def calibrated(dataset: Dataset, scores: Floats) -> Calibration | None:
     )
 
 
-def _telling(dataset: Dataset, scores: Floats) -> tuple[Integers, Integers]:
+def _ranked_rows(dataset: Dataset, scores: Floats) -> tuple[Integers, Integers]:
     """The rows with a grade of lists whose grades differ and that can be ranked, and the offsets of those lists."""
     rows = np.flatnonzero(~np.isnan(dataset.labels))
     lists = list_of_row(dataset.offsets)[rows]
@@ -167,18 +188,17 @@ def _picture(name: str, ranker: str, row: Calibration, reach: float) -> Picture:
     chances, seen = (np.array([getattr(each, field) for each in row.bins]) for field in ("chance", "seen"))
     spread = 2 * np.array([each.error for each in row.bins])
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         axes.plot([0, reach], [0, reach], color=MUTED, linewidth=0.9, linestyle=(0, (3, 3)))
         axes.vlines(chances, np.maximum(seen - spread, 0), seen + spread, color=ACCENT, linewidth=1.2, alpha=0.6)
         axes.plot(chances, seen, "o-", color=ACCENT, linewidth=1.2, markersize=3.8)
         axes.set_xlim(0, 1.05 * reach)
         axes.set_ylim(0, 1.1 * reach)
-        axes.locator_params(axis="x", nbins=4)
+        axes.locator_params(nbins=4)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-        small(axes, ranker)
 
     spoken = "; ".join(f"{share(each.chance)} seen {share(each.seen)}" for each in row.bins)
-    caption = f"{plain(ranker, 80)}: chance to be placed first against how often best: {spoken}"
-    return picture(name, f"{caption}. Temperature {number(row.temperature)}.", HEIGHT + 12, draw, SMALL)
+    caption = f"{plain(ranker, 80)}: probability to be placed first against how often best: {spoken}"
+    caption += f". Temperature {number(row.temperature)}."
+    return picture(name, caption, HEIGHT + 12, draw, title=ranker, small=True)

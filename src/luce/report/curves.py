@@ -9,12 +9,13 @@ from luce.arrays import Floats
 from luce.errors import DataError, OptionError
 from luce.metrics import evaluate
 from luce.report.contents import Report
-from luce.report.formatting import decimal, plain, short
+from luce.report.formatting import decimal, number, short
+from luce.report.layout import Pictures, Section, Text
 from luce.report.results import family, higher_is_better, leading, scored
-from luce.report.svg import ACCENT, INK, LINE, MUTED, SERIES, SMALL, Picture, picture
+from luce.report.svg import ACCENT, INK, LINE, MUTED, SERIES, Picture, picture
 
-HEIGHT, LETTERS, POINTS = 132, 22, 200
-"""Units down a small picture, letters of its title, points of its line."""
+HEIGHT, POINTS = 132, 200
+"""Units down a small picture, points of its line."""
 DEEPEST = 20
 """The picture by depth ends here, or with the longest list."""
 
@@ -31,19 +32,24 @@ class RankerCurve(NamedTuple):
     best: int
 
 
-def learning(report: Report) -> dict[str, Any] | None:
+def learning(report: Report) -> Section | None:
     """The curve that each ranker was stopped by; where there is one ranker, its loss too."""
     found = [learning_curve(name, steps, report.validation_metric) for name, steps in report.histories.items()]
     rows = [row for row in found if row is not None]
     if not rows:
         return None
     metrics = {row.metric for row in rows}
-    drawn = rows
-    if len(rows) == 1 and "loss" not in metrics:
-        losses = _column(report.histories[rows[0].ranker], "loss")
-        drawn = [*rows, rows[0]._replace(metric="loss", values=losses)] if np.isfinite(losses).any() else rows
-    metric = metrics.pop() if len(metrics) == 1 else ""
-    return {"rows": rows, "metric": metric, "pictures": curves("learning", drawn), "small": True}
+    drawn, one = rows, rows[0]
+    if len(rows) == 1:
+        losses = _column(report.histories[one.ranker], "loss")
+        if one.metric != "loss" and np.isfinite(losses).any():
+            drawn = [one, one._replace(metric="loss", values=losses)]
+        last, best, value = number(one.iterations[-1]), number(one.iterations[one.best]), decimal(one.values[one.best])
+        text = f"Training ran to iteration {last}; {one.metric} was best at iteration {best}: {value}."
+    else:
+        what = f"{metrics.pop()} of the validation lists" if len(metrics) == 1 else "The criterion of early stopping"
+        text = f"{what}, by iteration; a dot and a dashed line mark the best."
+    return Section("Learning curves", [Text(text), Pictures(curves("learning", drawn), small=True)])
 
 
 def learning_curve(ranker: str, history: Sequence[Mapping[str, float]], metric: str) -> RankerCurve | None:
@@ -65,22 +71,32 @@ def _column(history: Sequence[Mapping[str, float]], name: str) -> Floats:
     return np.array([entry.get(name, np.nan) for entry in history], dtype=np.float64)
 
 
-def depth(report: Report) -> dict[str, Any] | None:
-    """Means at depth 1, 2, … of each ranker that has scores."""
+def depth(report: Report) -> Section | None:
+    """A picture of the means at depth 1, 2, … of each ranker that has scores."""
+    found = means_by_depth(report)
+    if found is None:
+        return None
+    metric, ranks, means = found
+    pictures = lines("depth", f"{metric} by depth", "depth", ranks, means)
+    text = "How good the ranking is for a reader who looks at the first item only, at the first two, and so on"
+    several = len(pictures) > 1
+    blocks = [Text(f"{text}{'; the other rankers in gray' if several else ''}."), Pictures(pictures, small=several)]
+    return Section(f"{metric} by depth", blocks)
+
+
+def means_by_depth(report: Report) -> tuple[str, Floats, dict[str, Floats]] | None:
+    """The metric, the depths, and the means of each ranker that has scores; None where there is nothing to draw."""
     leader = leading(report)
     if leader is None:
         return None
     try:
         name = family(leader.metric)
-        places = np.arange(1.0, min(DEEPEST, int(report.dataset.sizes.max(initial=0))) + 1)
-        means = {ranker: _means(report, ranker, name, places) for ranker in report.scores if ranker in report.results}
-    except (DataError, OptionError):  # a measure of the user's own, or grades whose gains no number holds
+        ranks = np.arange(1.0, min(DEEPEST, int(report.dataset.sizes.max(initial=0))) + 1)
+        means = {ranker: _means(report, ranker, name, ranks) for ranker in report.scores if ranker in report.results}
+    except (DataError, OptionError):  # a metric of the user's own, or grades whose gains overflow
         return None
     means = {ranker: values for ranker, values in means.items() if np.isfinite(values).any()}
-    if not means or len(places) < 2:
-        return None
-    pictures = lines("depth", f"{name} by depth", "first places that count", places, means)
-    return {"metric": name, "pictures": pictures, "small": len(pictures) > 1, "means": means}
+    return (name, ranks, means) if means and len(ranks) > 1 else None
 
 
 def _means(report: Report, ranker: str, name: str, places: Floats) -> Floats:
@@ -112,30 +128,22 @@ def scale(rows: Sequence[RankerCurve]) -> tuple[float, float] | None:
 def _curve(name: str, row: RankerCurve, limits: tuple[float, float] | None) -> Picture:
     finite = np.flatnonzero(np.isfinite(row.values))
     shown = np.union1d(finite[:: -(-len(finite) // POINTS)], [row.best, finite[-1]])
+    best, value = row.iterations[row.best], row.values[row.best]
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        axes.axvline(row.iterations[row.best], color=MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
+    def draw(axes: Any) -> None:
+        axes.axvline(best, color=MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
         axes.plot(row.iterations[shown], row.values[shown], "-", color=ACCENT, linewidth=1.5)
-        axes.plot(row.iterations[row.best], row.values[row.best], "o", color=INK, markersize=4.5)
+        axes.plot(best, value, "o", color=INK, markersize=4.5)
         if limits is not None:
             axes.set_ylim(*limits)
         if len(shown) == 1:
-            axes.set_xlim(row.iterations[row.best] - 1, row.iterations[row.best] + 1)
+            axes.set_xlim(best - 1, best + 1)
         axes.xaxis.get_major_locator().set_params(integer=True, nbins=4)
-        small(axes, row.ranker if row.metric != "loss" else f"{row.ranker}: loss")
 
-    best = f"{row.metric} {decimal(row.values[row.best])} at iteration {row.iterations[row.best]:g}"
-    text = f"{row.ranker}: best {best}, the last of {len(row.values)} is {decimal(row.values[finite[-1]])}."
-    return picture(name, text, HEIGHT, draw, SMALL)
-
-
-def small(axes: Any, title: str) -> None:
-    """The looks of a small picture."""
-    axes.set_title(short(title, LETTERS), weight="bold", fontsize=10.5, pad=5)
-    axes.tick_params(labelsize=9.5)
-    axes.locator_params(axis="y", nbins=4)
-    axes.grid(axis="y")
+    text = f"{row.ranker}: best {row.metric} {decimal(value)} at iteration {best:g}"
+    text += f", the last of {len(row.values)} is {decimal(row.values[finite[-1]])}."
+    title = row.ranker if row.metric != "loss" else f"{row.ranker}: loss"
+    return picture(name, text, HEIGHT, draw, title=title, small=True)
 
 
 def lines(name: str, title: str, along: str, places: Floats, series: Mapping[str, Floats]) -> list[Picture]:
@@ -143,33 +151,27 @@ def lines(name: str, title: str, along: str, places: Floats, series: Mapping[str
     if len(series) > len(_STYLES):
         return [_before_others(f"{name}-{i}", one, along, places, series) for i, one in enumerate(series)]
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        for (ranker, values), (colour, marker, dashes) in zip(series.items(), _STYLES, strict=False):
-            looks = {"color": colour, "marker": marker, "linestyle": dashes, "label": short(ranker, 44)}
+    def draw(axes: Any) -> None:
+        for (ranker, values), (color, marker, dashes) in zip(series.items(), _STYLES, strict=False):
+            looks = {"color": color, "marker": marker, "linestyle": dashes, "label": short(ranker, 44)}
             axes.plot(places, values, **looks, linewidth=1.6, markersize=4)
-        axes.set_title(plain(title), weight="bold")
-        axes.set_xlabel(along)
         axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.grid(axis="y")
-        axes.locator_params(axis="y", nbins=6)
         if len(series) > 1:
-            canvas.legend(loc="outside lower left", frameon=False, fontsize=10, handlelength=3)
+            axes.figure.legend(loc="outside lower left", frameon=False, fontsize=10, handlelength=3)
 
-    return [picture(name, f"{title}: {'; '.join(_ends(*one, places) for one in series.items())}.", 280, draw)]
+    description = f"{title}: {'; '.join(_ends(*one, places) for one in series.items())}."
+    return [picture(name, description, 280, draw, title=title, xlabel=along)]
 
 
 def _before_others(name: str, ranker: str, along: str, places: Floats, series: Mapping[str, Floats]) -> Picture:
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         for values in series.values():
             axes.plot(places, values, "-", color=LINE, linewidth=1.2)
         axes.plot(places, series[ranker], "-", color=ACCENT, linewidth=1.8)
         axes.xaxis.get_major_locator().set_params(integer=True, nbins=4)
-        axes.set_xlabel(along, fontsize=9.5)
-        small(axes, ranker)
 
-    return picture(name, f"{_ends(ranker, series[ranker], places)}.", HEIGHT + 14, draw, SMALL)
+    description = f"{_ends(ranker, series[ranker], places)}."
+    return picture(name, description, HEIGHT + 14, draw, title=ranker, xlabel=along, small=True)
 
 
 def _ends(ranker: str, values: Floats, places: Floats) -> str:

@@ -9,6 +9,7 @@ from luce.arrays import Floats, Integers
 from luce.data.ragged import BLOCK, Dataset
 from luce.report.contents import Report
 from luce.report.formatting import count, number, plain, share
+from luce.report.layout import Facts, Pictures, Section
 from luce.report.svg import ACCENT, MUTED, Picture, picture
 
 FEW = 10
@@ -17,7 +18,7 @@ FEW = 10
 BINS = 24
 
 
-def data_card(report: Report) -> dict[str, Any]:
+def data_card(report: Report) -> Section:
     """Facts by name, and a picture of the grades and of the list lengths where there are any."""
     dataset = report.dataset
     observed = dataset.labels[~np.isnan(dataset.labels)]
@@ -32,7 +33,7 @@ def data_card(report: Report) -> dict[str, Any]:
     }
     grades = _distribution("grades", "Rows by grade", observed, "grade")
     lengths = _distribution("list-lengths", "Lists by length", dataset.sizes, "rows in the list")
-    return {"heading": "Data", "facts": facts, "pictures": [*grades, *lengths]}
+    return Section("Data", [Facts(facts), Pictures([*grades, *lengths])])
 
 
 def missing_values(dataset: Dataset) -> int:
@@ -88,38 +89,28 @@ def _distribution(name: str, title: str, values: Floats | Integers, along: str) 
 
 def bars(name: str, title: str, labels: Sequence[str], counts: Integers, along: str) -> Picture:
     """One bar for each of a few values, its share written above it."""
-    shares = counts / counts.sum()
+    shares, places = counts / counts.sum(), np.arange(len(counts))
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        drawn = axes.bar(np.arange(len(counts)), counts, width=0.72, color=ACCENT)
-        axes.bar_label(
-            drawn, [share(value) for value in shares], padding=2, color=MUTED, fontsize=10 if len(counts) < 8 else 8
-        )
-        axes.set_xticks(np.arange(len(counts)), [plain(label, 8) for label in labels])
-        axes.set_title(plain(title), weight="bold")
-        axes.set_xlabel(along)
+    def draw(axes: Any) -> None:
+        drawn = axes.bar(places, counts, width=0.72, color=ACCENT)
+        axes.bar_label(drawn, list(map(share, shares)), padding=2, color=MUTED, fontsize=10 if len(counts) < 8 else 8)
+        axes.set_xticks(places, [plain(label, 8) for label in labels])
         axes.margins(x=0.05 if len(counts) > 2 else 0.5, y=0.15)
         axes.set_yticks([])
         axes.spines.left.set_visible(False)
 
     spoken = ", ".join(f"{label} {share(value)}" for label, value in zip(labels, shares, strict=True))
-    return picture(name, f"{title}: {spoken}.", 190, draw)
+    return picture(name, f"{title}: {spoken}.", 190, draw, title=title, xlabel=along, grid="")
 
 
 def histogram(name: str, title: str, edges: Floats, counts: Integers, along: str) -> Picture:
     """Counts between edges."""
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         axes.bar(edges[:-1], counts, width=np.diff(edges) * 0.92, align="edge", color=ACCENT)
-        axes.set_title(plain(title), weight="bold")
-        axes.set_xlabel(along)
-        axes.grid(axis="y")
-        axes.locator_params(axis="y", nbins=4)
         axes.locator_params(axis="x", nbins=6)
 
     fullest = int(np.argmax(counts))
     spoken = f"from {number(edges[0])} to {number(edges[-1])}"
     most = f"most often {number(edges[fullest])} to {number(edges[fullest + 1])}"
-    return picture(name, f"{title}: {spoken}, {most}.", 190, draw)
+    return picture(name, f"{title}: {spoken}, {most}.", 190, draw, title=title, xlabel=along)

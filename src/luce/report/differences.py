@@ -6,7 +6,8 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.report.contents import Report
-from luce.report.formatting import count, decimal, short
+from luce.report.formatting import count, decimal, isolated, number, plain, short, signed
+from luce.report.layout import Pictures, Section, Table, Text, note, sortable
 from luce.report.results import Leader, goodness, higher_is_better, leading
 from luce.report.svg import ACCENT, INK, LOSS, MUTED, Picture, picture
 
@@ -29,7 +30,7 @@ class Tally(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A list to look at: its number, why, its query, its items, and what the leader and the rival reach in it."""
+    """A list to look at: its number, why it was chosen, its query and size, its value and that of the rival."""
 
     number: int
     kind: str
@@ -37,26 +38,44 @@ class Chosen(NamedTuple):
     size: int
     value: float
     before: float
-    change: float
 
 
-def differences(report: Report) -> dict[str, Any] | None:
-    """The tally of every ranker against the rival, a picture of the leader's, and the lists that changed most."""
+def differences(report: Report) -> Section | None:
+    """The tally of every ranker against the rival, and a picture of the leader's."""
     leader = leading(report)
     if leader is None or leader.rival is None:
         return None
     change = changes(report, leader.metric, leader.name, leader.rival)
     if np.isnan(change).all():
         return None
-    others = [name for name, each in report.results.items() if leader.metric in each.values and name != leader.rival]
-    return {
-        "leader": leader,
-        "tallies": [tally(name, changes(report, leader.metric, name, leader.rival)) for name in others],
-        "lists": chosen_lists(report, leader),
-        "linked": leader.name in report.scores,
-        "lower": not higher_is_better(leader.metric),
-        "pictures": [differences_picture(leader, change)],
-    }
+    name, metric, rival = isolated(leader.name), plain(leader.metric, 40), isolated(leader.rival)
+    rows = [
+        [
+            row.name,
+            sortable(row.better, number, signed(row.gained) if row.better else ""),
+            sortable(row.worse, number, signed(row.lost) if row.worse else ""),
+            sortable(row.same, number),
+        ]
+        for row in tallies(report, leader)
+    ]
+    heading = f"{'Every ranker a' if len(rows) > 1 else 'A'}gainst {rival}"
+    lower = "" if higher_is_better(leader.metric) else "; lower is better"
+    return Section(
+        "Wins and losses, list by list",
+        [
+            Text(f"In which lists {name}, the best by {metric}, does better than {rival}, and in which worse."),
+            Pictures([differences_picture(leader, change)]),
+            Table("Wins and losses", ["Ranker", "Better", "Worse", "Same"], rows, heading, sortable=True),
+            note(f"Numbers of lists; below them the mean improvement or loss of {metric} in those lists{lower}."),
+        ],
+    )
+
+
+def tallies(report: Report, leader: Leader) -> list[Tally]:
+    """Every other ranker against the rival of the leader."""
+    rival = str(leader.rival)
+    others = [name for name, each in report.results.items() if leader.metric in each.values and name != rival]
+    return [tally(name, changes(report, leader.metric, name, rival)) for name in others]
 
 
 def changes(report: Report, metric: str, ranker: str, rival: str) -> Floats:
@@ -107,7 +126,7 @@ def _chosen(report: Report, leader: Leader, place: int, kind: str) -> Chosen:
         before = report.results[leader.rival].values[leader.metric][place]
     query = str(report.dataset.query_ids[place].as_py())
     size = int(report.dataset.sizes[place])
-    return Chosen(place, kind, query, size, float(value), float(before), float(value - before))
+    return Chosen(place, kind, query, size, float(value), float(before))
 
 
 def differences_picture(leader: Leader, change: Floats) -> Picture:
@@ -117,20 +136,19 @@ def differences_picture(leader: Leader, change: Floats) -> Picture:
     edges = np.append(at, len(ordered))
     counts = tally(leader.name, ordered)
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        for colour, part in ((LOSS, np.minimum(ordered[at], 0)), (ACCENT, np.maximum(ordered[at], 0))):
-            axes.stairs(part, edges, fill=True, color=colour)
+    def draw(axes: Any) -> None:
+        for color, part in ((LOSS, np.minimum(ordered[at], 0)), (ACCENT, np.maximum(ordered[at], 0))):
+            axes.stairs(part, edges, fill=True, color=color)
         axes.axhline(0, color=INK, linewidth=0.8)
         axes.set_xlim(0, len(ordered))
         looks = {"transform": axes.transAxes, "color": MUTED}
         axes.text(0.98, 0.04, f"worse in {count(counts.worse, 'list')}", ha="right", va="bottom", **looks)
         axes.text(0.02, 0.96, f"better in {count(counts.better, 'list')}", ha="left", va="top", **looks)
         axes.set_xticks([])
-        axes.set_xlabel("lists, from the greatest loss to the greatest win")
-        axes.set_title(f"{short(leader.metric)}, better or worse in each list", weight="bold")
-        axes.grid(axis="y")
 
     spoken = f"better in {counts.better}, worse in {counts.worse}, the same in {counts.same} lists"
     ends = f"by {decimal(float(ordered[0]))} at worst and {decimal(float(ordered[-1]))} at best"
-    return picture("differences", f"{leader.metric} of {leader.name}: {spoken}, {ends}.", 230, draw)
+    title = f"{short(leader.metric)}, better or worse in each list"
+    xlabel = "lists, from the greatest loss to the greatest gain"
+    description = f"{leader.metric} of {leader.name}: {spoken}, {ends}."
+    return picture("differences", description, 230, draw, title=title, xlabel=xlabel)

@@ -1,7 +1,7 @@
-"""Why a ranker ranks as it does: what features are worth, what put the items of one list there; pictures and a page."""
+"""Why a ranker ranks as it does: feature importance, and contributions to the scores of one list; a page of either."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,8 +11,8 @@ from luce.arrays import Floats
 from luce.data.ragged import Dataset
 from luce.metrics import METRICS
 from luce.report.contents import Report
-from luce.report.formatting import LETTERS, decimal, number, plain, short
-from luce.report.layout import page_of, repeat_section, write_page
+from luce.report.formatting import LETTERS, count, decimal, isolated, number, plain, plus_minus, short
+from luce.report.layout import Cell, Pictures, Section, Table, Text, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
 if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
@@ -104,28 +104,74 @@ def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, to
 
 
 def write_explanation(
-    path: str | os.PathLike[str],
-    found: ExplainedList | Sequence["Importance"],
-    *,
-    title: str,
-    summary: str,
-    command: str,
-    settings: Mapping[str, Any],
+    path: str | os.PathLike[str], found: ExplainedList | Sequence["Importance"], **about: Any
 ) -> Path:
-    """Write one self-contained HTML page about a list or about the worth of features, and give back its path."""
-    sections: dict[str, Any] = {"repeat": repeat_section(command, settings)}
+    """Write a page about one list or the importance of features; `about` is as for `write_page`."""
     if isinstance(found, ExplainedList):
-        reach = max((abs(each.contribution) for item in found.items for each in item.shown()), default=0.0)
-        pictures = [item_picture(item, reach) for item in found.items]
-        sections = {
-            "contributions": {"list": found, "rows": found.by_feature(FEATURES), "pictures": pictures},
-            **sections,
-        }
-    else:
-        pictures = [importance_picture(each) for each in found]
-        table = {"rows": importance_rows(found), "measures": [each.measure for each in found]}
-        sections = {"importance": {**table, "pictures": pictures}, **sections}
-    return write_page(path, page_of(title, summary, sections))
+        return write_page(path, {"contributions": _list_section(found)}, **about)
+    return write_page(path, {"importance": _importance_section(found)}, **about)
+
+
+def _list_section(found: ExplainedList) -> Section:
+    reach = max((abs(each.contribution) for item in found.items for each in item.shown()), default=0.0)
+    top = f"the top {len(found.items)} of " if len(found.items) < found.size else ""
+    rows = [
+        [plain(name, 60)]
+        + [Cell(decimal(c.contribution), "" if np.isnan(c.value) else f"at {number(c.value)}") for c in contributions]
+        for name, contributions in found.by_feature(FEATURES)
+    ]
+    foot = [
+        ["Score", *(decimal(item.score) for item in found.items)],
+        ["Grade", *(number(item.label) for item in found.items)],
+    ]
+    columns = ["Feature", *(f"{item.rank}. {isolated(plain(item.document, 20))}" for item in found.items)]
+    heading = "Why these items are ranked here"
+    return Section(
+        heading,
+        [
+            Text(
+                f"Query {isolated(found.query)} (list {found.number}): {top}its {count(found.size, 'item')}. Their "
+                f"mean score is {decimal(found.mean)}; a bar shows what a feature adds to it (right) or subtracts "
+                "(left)."
+            ),
+            Pictures([item_picture(item, reach) for item in found.items]),
+            Table(heading, columns, rows, "In numbers", foot),
+            note(
+                "The mean score and the contributions of a column add up to the score. What a feature adds to all "
+                "items of the list alike does not change their order and is left out. Small: the value of the feature."
+            ),
+        ],
+    )
+
+
+def _importance_section(found: Sequence["Importance"]) -> Section:
+    measures = [each.measure for each in found]
+    text = (
+        "The loss when the values of a feature are shuffled over all rows, ± its standard error over lists; the lines "
+        "in the picture are two of them each way. A feature whose information others share loses little."
+    )
+    text += " Gain and splits show what the trees learned from." if "gain" in measures else ""
+    pictures = Pictures([importance_picture(each) for each in found])
+    heading = "Feature importance"
+    return Section(heading, [pictures, importance_table(found), note(text)])
+
+
+def importance_table(found: Sequence["Importance"], most: int | None = None) -> Table:
+    """A row for each of the most important features, a column for each measure."""
+    measures = [each.measure for each in found]
+    titles = [{"gain": "Gain", "split": "Splits"}.get(measure, f"{measure} lost") for measure in measures]
+    rows = [
+        [plain(row["feature"], 40), *(_importance_cell(row[each], row.get(f"{each} error"), each) for each in measures)]
+        for row in importance_rows(found)[:most]
+    ]
+    return Table("Feature importance", ["Feature", *titles], rows, "In numbers")
+
+
+def _importance_cell(value: float | None, error: float | None, measure: str) -> Cell:
+    if value is None:
+        return Cell("–")
+    form = number if measure in ("gain", "split") else decimal
+    return Cell(form(value), "" if error is None else plus_minus(error))
 
 
 def importance_rows(found: Sequence["Importance"]) -> list[dict[str, Any]]:
@@ -160,18 +206,15 @@ def importance_picture(
     title = measure if heading is None else heading
     below = note if heading is None else plain(measure, 50)
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         axes.barh(np.arange(len(values)), values, height=0.62, color=ACCENT)
         axes.hlines(np.arange(len(values)), values - spread, values + spread, color=INK, linewidth=1.2)
         axes.axvline(0, color=MUTED, linewidth=0.8)
-        _features_down(axes, names)
-        axes.set_title(plain(title, 40), weight="bold")
-        axes.set_xlabel(below)
 
     spoken = "; ".join(f"{name} {decimal(value)}" for name, value in zip(names, values, strict=True))
     description = f"{title if heading is None else f'{title}, {measure}'}, most important first: {spoken}."
-    return picture(name or f"importance-{found.measure}", description, 84 + 17 * len(names), draw)
+    looks: Any = {"title": plain(title, 40), "xlabel": below, "grid": "x", "rows": names}
+    return picture(name or f"importance-{found.measure}", description, 84 + 17 * len(names), draw, **looks)
 
 
 def measured(measure: str) -> str:
@@ -196,28 +239,18 @@ def item_picture(item: ExplainedItem, reach: float) -> Picture:
     title = f"{item.rank}. {item.document}"
     caption = f"score {decimal(item.score)}, grade {number(item.label)}"
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        colours = [ACCENT if value > 0 else MUTED for value in values]
-        axes.barh(np.arange(len(values)), values, height=0.62, color=colours)
+    def draw(axes: Any) -> None:
+        colors = [ACCENT if value > 0 else MUTED for value in values]
+        axes.barh(np.arange(len(values)), values, height=0.62, color=colors)
         axes.axvline(0, color=INK, linewidth=0.8)
         axes.set_xlim(-1.05 * reach or -1.0, 1.05 * reach or 1.0)
-        _features_down(axes, names)
-        axes.set_title(plain(title, 40), weight="bold")
-        axes.set_xlabel(caption)
 
     spoken = "; ".join(f"{name}: {decimal(value)}" for name, value in zip(names, values, strict=True))
-    return picture(f"item-{item.rank}", f"{title}, {caption}. {spoken}.", 78 + 17 * len(names), draw)
+    looks: Any = {"title": plain(title, 40), "xlabel": caption, "grid": "x", "rows": names}
+    return picture(f"item-{item.rank}", f"{title}, {caption}. {spoken}.", 78 + 17 * len(names), draw, **looks)
 
 
-def _features_down(axes: Any, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), names, fontsize=9)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.grid(axis="x")
-    axes.locator_params(axis="x", nbins=5)
-
-
-def features(report: Report) -> dict[str, Any] | None:
+def features(report: Report) -> Section | None:
     """A picture for each ranker, its most important features first."""
     known = {name: found for name, found in report.importances.items() if len(found.names)}
     if not known:
@@ -228,10 +261,12 @@ def features(report: Report) -> dict[str, Any] | None:
     ]
     measures = list(dict.fromkeys(found.measure for found in known.values()))
     lost = ", ".join(measure for measure in measures if measure.partition("@")[0] in METRICS)
-    notes = [] if not lost else [
-        f"What is lost of {plain(lost, 80)} when the values of a feature are shuffled and the others stay; a feature "
-        "that others can stand in for loses little."
-    ]  # fmt: skip
+    notes = []
+    if lost:
+        notes.append(
+            f"The loss of {plain(lost, 80)} when the values of a feature are shuffled; a feature whose information "
+            "others share loses little."
+        )
     if not {"gain", "split"}.isdisjoint(measures):
-        notes.append("Gain and splits tell what the trees learned from.")
-    return {"heading": "What the features are worth", "pictures": pictures, "note": " ".join(notes)}
+        notes.append("Gain and splits show what the trees learned from.")
+    return Section("Feature importance", [Pictures(pictures), *([note(" ".join(notes))] if notes else [])])

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,8 @@ from luce.errors import DataError
 from luce.metrics import Results
 from luce.metrics.exposure import exposures_of, merits_of
 from luce.report.contents import Report
-from luce.report.formatting import decimal, number, plain, share, short
-from luce.report.layout import page_of, repeat_section, write_page
+from luce.report.formatting import count, decimal, interval, isolated, number, plain, plus_minus, share, short
+from luce.report.layout import Cell, Facts, Pictures, Section, Table, Text, note, write_page
 from luce.report.results import leading, scored
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
@@ -120,103 +121,102 @@ def _shares(
         items, merit, seen = (float(weights @ part / weights.sum()) for part in parts)
         off = weights * (parts[2] - seen) / weights.sum()
         error = float(np.sqrt(off @ off * counted / (counted - 1))) if counted > 1 else np.nan
-        ratio, count = seen / merit if merit > 0 else np.nan, int(here.sum())
-        result.append(Share(name, count, items, merit, seen, error, ratio, float(columns[2][here].mean())))
+        ratio = seen / merit if merit > 0 else np.nan
+        result.append(Share(name, int(here.sum()), items, merit, seen, error, ratio, float(columns[2][here].mean())))
     return result
 
 
-def write_exposure(
-    path: str | os.PathLike[str],
-    found: Attention,
-    results: Results,
-    *,
-    title: str,
-    summary: str,
-    command: str,
-    settings: Mapping[str, Any],
-) -> Path:
-    """Write one self-contained HTML page about the attention that a policy gives, and give back its path."""
+def write_exposure(path: str | os.PathLike[str], found: Attention, results: Results, **about: Any) -> Path:
+    """Write a page about the attention that a policy gives; `about` is as for `write_page`."""
     level = f"{number(100 * results.confidence)} %"
-    measured = {
-        metric: f"{decimal(mean)} ({decimal(results.intervals[metric][0])} to {decimal(results.intervals[metric][1])})"
-        for metric, mean in results.means.items()
-    }
-    sections: dict[str, Any] = {
-        "attention": _section({"": found}),
-        "unfairness": {
-            "heading": "How unfair that is",
-            "facts": measured,
-            "note": f"0 is fair, lower is better. Means over lists and their {level} intervals.",
-        },
-        "repeat": repeat_section(command, settings),
-    }
-    return write_page(path, page_of(title, summary, sections))
+    measured = {name: f"{decimal(mean)} ({interval(*results.intervals[name])})" for name, mean in results.means.items()}
+    text = f"0 is fair, lower is better. Means over lists and their {level} intervals."
+    unfairness = Section("Unfairness", [Facts(measured), note(text)])
+    return write_page(path, {"attention": _section({"": found}), "unfairness": unfairness}, **about)
 
 
-def shares_picture(name: str, of: str, rows: Sequence[Share], heading: str | None = None) -> Picture:
+def shares_picture(name: str, by: str, rows: Sequence[Share], heading: str | None = None) -> Picture:
     """A ring for the share of merit, a dot for the share of attention with its error, a line between them."""
     legend = "attention (dot), merit (ring)"
-    title = f"By {of.lower()}: {legend}" if heading is None else short(heading, 40)
+    title = f"By {by}: {legend}" if heading is None else short(heading, 40)
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         for place, row in enumerate(rows):
+            spread = np.nan_to_num(2 * row.error)
+            ends = row.of_attention - spread, row.of_attention + spread
             axes.hlines(place, row.of_merit, row.of_attention, color=MUTED, linewidth=1.2)
-            spread = 2 * row.error if row.error == row.error else 0.0
-            axes.hlines(
-                place, row.of_attention - spread, row.of_attention + spread, color=ACCENT, linewidth=3.5, alpha=0.35
-            )
-            axes.plot(
-                row.of_merit, place, "o", markerfacecolor="none", markeredgecolor=INK, markersize=7, clip_on=False
-            )
+            axes.hlines(place, *ends, color=ACCENT, linewidth=3.5, alpha=0.35)
+            ring = {"markerfacecolor": "none", "markeredgecolor": INK, "markersize": 7, "clip_on": False}
+            axes.plot(row.of_merit, place, "o", **ring)
             axes.plot(row.of_attention, place, "o", color=ACCENT, markersize=6)
-        axes.set_yticks(range(len(rows)), [plain(row.name, 18) for row in rows])
-        axes.set_ylim(len(rows) - 0.5, -0.6)
         axes.set_xlim(left=0)
         axes.tick_params(axis="y", pad=8)
-        axes.grid(axis="x")
         axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-        axes.set_title(title, weight="bold")
-        axes.set_xlabel("share of the list, mean over lists" if heading is None else f"{legend}, by {of.lower()}")
 
+    xlabel = "share of the list, mean over lists" if heading is None else f"{legend}, by {by}"
     spoken = "; ".join(f"{row.name}: merit {share(row.of_merit)}, attention {share(row.of_attention)}" for row in rows)
-    return picture(
-        name, f"{'' if heading is None else f'{heading}. '}Shares by {of.lower()}: {spoken}.", 88 + 26 * len(rows), draw
-    )
+    description = f"{'' if heading is None else f'{heading}. '}Shares by {by}: {spoken}."
+    looks: Any = {"title": title, "xlabel": xlabel, "grid": "x", "rows": [plain(row.name, 18) for row in rows]}
+    return picture(name, description, 88 + 26 * len(rows), draw, **looks)
 
 
-def attention_section(report: Report) -> dict[str, Any] | None:
+def attention_section(report: Report) -> Section | None:
     """Shares by grade and by group under the leader's scores, and the rival's beside them."""
+    found, n_sampled = leaders_attention(report)
+    return _section(found, n_sampled if n_sampled < report.dataset.n_lists else None) if found else None
+
+
+def leaders_attention(report: Report) -> tuple[dict[str, Attention], int]:
+    """The attention that the leader and its rival give, where they have scores, and how many lists were sampled."""
     leader = leading(report)
     names = [name for name in (leader.name, leader.rival) if name in report.scores] if leader is not None else []
     samples = {str(name): _sample(*scored(report, str(name))) for name in names}
     try:
         found = {name: attention(*each, gain=report.results[name].gain) for name, each in samples.items()}
-    except DataError:  # no merit anywhere, or grades whose gains no number holds
-        return None
-    if not found:
-        return None
-    n_lists = next(iter(samples.values()))[1].n_lists
-    return _section(found) | {"sampled": n_lists if n_lists < report.dataset.n_lists else None}
+    except DataError:  # no merit anywhere, or grades whose gains overflow
+        return {}, 0
+    return found, next((each[1].n_lists for each in samples.values()), 0)
 
 
-def _section(found: Mapping[str, Attention]) -> dict[str, Any]:
+def _section(found: Mapping[str, Attention], n_sampled: int | None = None) -> Section:
     """Tables and pictures of the first ranker's shares, with the second's beside them where there is one."""
     (name, first), *others = found.items()
     pictures = [
-        shares_picture(f"shares-{of}-{place}", of, rows, ranker or None)
-        for of in ("grade", "group")
+        shares_picture(f"shares-{by}-{place}", by, rows, ranker or None)
+        for by in ("grade", "group")
         for place, (ranker, each) in enumerate(found.items())
-        if (rows := getattr(each, f"by_{of}"))
+        if (rows := getattr(each, f"by_{by}"))
     ]
-    tables = {}
-    for of in ("Grade", "Group"):
-        rows, rival = (getattr(each, f"by_{of.lower()}") for each in (first, others[0][1] if others else first))
-        known = {row.name: row.of_attention for row in rival} if others else {}
-        if rows:
-            tables[of] = [(row, known.get(row.name, np.nan)) for row in rows]
-    rival_name = others[0][0] if others else None
-    return {"name": name, "rival": rival_name, "n_lists": first.n_lists, "tables": tables, "pictures": pictures}
+    blocks: list[Any] = [Pictures(pictures)]
+    if name:
+        blocks.insert(0, Text(f"Attention in rankings sampled from the scores of {isolated(name)}, against merit."))
+    for by in ("grade", "group"):
+        if rows := getattr(first, f"by_{by}"):
+            rival = {row.name: row.of_attention for _, each in others for row in getattr(each, f"by_{by}")}
+            blocks.append(shares_table(by, rows, others[0][0] if others else None, rival))
+    sampled = "" if n_sampled is None else f" in a sample of {number(n_sampled)}"
+    text = (
+        f"Shares of each list, averaged over {count(first.n_lists, 'list')} with merit{sampled}, ± standard error. "
+        "Attention is the expected exposure in rankings sampled from the scores, 1 / log2(1 + rank) at each rank that "
+        "is seen; merit is the gain of the grade."
+    )
+    return Section("Exposure and merit", [*blocks, note(text)])
+
+
+def shares_table(
+    by: str, rows: Sequence[Share], rival: str | None = None, rival_shares: Mapping[str, float] = MappingProxyType({})
+) -> Table:
+    """A row for each share, with the attention that a rival gives beside it."""
+    columns = [by.capitalize(), "Items", "Share of items", "of merit", "of attention"]
+    columns += [] if rival is None else [f"with {isolated(plain(rival, 30))}"]
+    cells = []
+    for row in rows:
+        other = rival_shares.get(row.name)
+        beside = [] if rival is None else ["–" if other is None else share(other)]
+        attended = Cell(share(row.of_attention), plus_minus(row.error, share))
+        shares = share(row.of_items), share(row.of_merit), attended, *beside
+        cells.append([plain(row.name, 40), number(row.items), *shares, number(row.ratio), decimal(row.per_item)])
+    return Table(f"Attention by {by}", [*columns, "Attention / merit", "Exposure per item"], cells, f"By {by}")
 
 
 def _sample(dataset: Dataset, scores: Floats) -> tuple[Floats, Dataset]:

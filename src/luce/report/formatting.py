@@ -1,6 +1,7 @@
 """Numbers and names as the report writes them."""
 
 import math
+from collections.abc import Callable
 
 LETTERS = 24
 """Of a name in a picture."""
@@ -101,6 +102,34 @@ def plain(text: str, longest: int = 60) -> str:
     """
     line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def isolated(name: str) -> str:
+    """A name in a sentence, marked so that its direction of writing does not reach the rest."""
+    return f"\u2068{plain(name, 300)}\u2069"
+
+
+def interval(low: float, high: float) -> str:
+    """The ends of an interval; nothing where there is none.
+
+    >>> interval(0.25, 0.5), interval(math.nan, math.nan)
+    ('0.2500 to 0.5000', '')
+    """
+    return "" if math.isnan(low) else f"{decimal(low)} to {decimal(high)}"
+
+
+def plus_minus(error: float, form: Callable[[float], str] = decimal) -> str:
+    """A standard error beside a value; nothing where there is none."""
+    return "" if math.isnan(error) else f"± {form(error)}"
+
+
+def signed(value: float) -> str:
+    """A difference, with its sign.
+
+    >>> signed(0.25), signed(-0.25)
+    ('+0.2500', '−0.2500')
+    """
+    return f"{'+' if value > 0 else ''}{decimal(value)}"
 
 
 def short(name: str, longest: int = LETTERS) -> str:

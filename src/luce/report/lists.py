@@ -1,4 +1,4 @@
-"""The section that shows single lists: what was placed where, by whom, with labels, scores and telling features."""
+"""The section that shows single lists: what was placed where, by whom, with labels, scores and features."""
 
 from typing import Any, NamedTuple
 
@@ -8,6 +8,8 @@ from luce.arrays import Floats, Integers
 from luce.data.ragged import Dataset
 from luce.report.contents import Report
 from luce.report.differences import Chosen, chosen_lists
+from luce.report.formatting import isolated, plain
+from luce.report.layout import Section
 from luce.report.results import Leader, leading
 
 DEPTH, LOWER, FEATURES = 10, 5, 4
@@ -39,17 +41,42 @@ class ShownList(NamedTuple):
     features: list[str]
 
 
-def lists(report: Report) -> dict[str, Any] | None:
-    """The chosen lists; items of equal score keep the order of their rows."""
+def lists(report: Report) -> Section | None:
+    """The lists to look at, each with its items where the leader has scores."""
     leader = leading(report)
-    if leader is None or leader.name not in report.scores:
+    if leader is None or (leader.name not in report.scores and leader.rival is None):
         return None
-    shown = [_shown(report, leader, chosen) for chosen in chosen_lists(report, leader)]
-    versus = leader.rival if leader.rival in report.scores else None
-    return {"leader": leader, "versus": versus, "shown": shown, "important": leader.name in report.importances}
+    rival = leader.rival if leader.rival in report.scores and leader.name in report.scores else None
+    name, metric = isolated(leader.name), plain(leader.metric, 40)
+    intro = (
+        "The lists with the greatest losses and gains"
+        if leader.rival
+        else f"The lists with the lowest and highest {metric}"
+    )
+    intro += f", and a typical one: the top as {name} ranks it"
+    intro += f", with the rank that {isolated(rival)} gave each item." if rival else "."
+    important = leader.name in report.importances
+    columns = f"most important to {name}" if important else "most correlated with the score in that list"
+    last = f"{f'Was: the rank by {isolated(rival)}. ' if rival else ''}Last columns: the features {columns}."
+    data = {
+        "intro": intro,
+        "note": last,
+        "metric": metric,
+        "leader": leader,
+        "rival": rival,
+        "shown": shown_lists(report, leader),
+    }
+    return Section("Lists to look at", template="lists.html.j2", data=data)
+
+
+def shown_lists(report: Report, leader: Leader) -> list[ShownList]:
+    """The chosen lists; items of equal score keep the order of their rows."""
+    return [_shown(report, leader, chosen) for chosen in chosen_lists(report, leader)]
 
 
 def _shown(report: Report, leader: Leader, chosen: Chosen) -> ShownList:
+    if leader.name not in report.scores:
+        return ShownList(chosen, [], [], [])
     dataset, rows = report.dataset, report.dataset.rows(chosen.number)
     scores, labels = report.scores_of(leader.name)[rows], dataset.labels[rows]
     versus = report.scores.get(leader.rival or "", np.full(dataset.n_rows, np.nan))[rows]
@@ -91,15 +118,15 @@ def _columns(report: Report, leader: Leader, values: Any, scores: Floats) -> lis
         found = report.importances[leader.name]
         known = {report.dataset.feature_name(column): column for column in range(report.dataset.n_features)}
         return [known[found.names[i]] for i in found.order if found.names[i] in known][:FEATURES]
-    strength = together(values, scores)
+    strength = correlations(values, scores)
     order = np.argsort(-strength, kind="stable")[:FEATURES]
     return [int(column) for column in order if strength[column] > 0]
 
 
-def together(values: Any, scores: Floats) -> Floats:
-    """The size of each feature's correlation with the scores; 0 where one of them does not change.
+def correlations(values: Any, scores: Floats) -> Floats:
+    """The absolute correlation of each feature with the scores; 0 where one of them is constant.
 
-    >>> together(np.array([[1.0, 7.0], [3.0, 7.0]]), np.array([5.0, 4.0]))
+    >>> correlations(np.array([[1.0, 7.0], [3.0, 7.0]]), np.array([5.0, 4.0]))
     array([1., 0.])
     """
     finite = np.where(np.isfinite(scores), scores, np.nan)

@@ -1,9 +1,9 @@
-"""The page: a table of sections, each a function that gathers and a template that shows."""
+"""The report: a page of all sections that its contents allow."""
 
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from luce.report.calibration import calibration
 from luce.report.contents import Report
@@ -12,44 +12,28 @@ from luce.report.data_card import data_card
 from luce.report.differences import differences
 from luce.report.explanation import features
 from luce.report.exposure import attention_section
-from luce.report.layout import page_of, repeat_section, write_page
+from luce.report.layout import Section, write_page
 from luce.report.lists import lists
 from luce.report.results import results
 
-
-class Section(NamedTuple):
-    """Its line in the table of contents, and what gathers what it shows: None leaves it out."""
-
-    line: str
-    gather: Callable[[Report], dict[str, Any] | None]
-
-
-SECTIONS: dict[str, Section] = {
-    "results": Section("Results", results),
-    "learning": Section("Learning curves", learning),
-    "depth": Section("By depth", depth),
-    "differences": Section("Wins and losses", differences),
-    "lists": Section("Lists to look at", lists),
-    "calibration": Section("Calibration", calibration),
-    "attention": Section("Exposure and merit", attention_section),
-    "features": Section("Features", features),
-    "data": Section("Data", data_card),
-    "repeat": Section("To repeat it", lambda report: repeat_section(report.command, report.settings)),
+SECTIONS: dict[str, tuple[str, Callable[[Report], Section | None]]] = {
+    "results": ("Results", results),
+    "learning": ("Learning curves", learning),
+    "depth": ("By depth", depth),
+    "differences": ("Wins and losses", differences),
+    "lists": ("Lists to look at", lists),
+    "calibration": ("Calibration", calibration),
+    "attention": ("Exposure and merit", attention_section),
+    "features": ("Features", features),
+    "data": ("Data", data_card),
 }
-"""The sections in their order; each is shown by templates/NAME.html.j2."""
-
-
-def render(report: Report) -> str:
-    """The page of a report: one HTML text that asks for nothing from outside itself."""
-    gathered = {name: section.gather(report) for name, section in SECTIONS.items()}
-    sections = {name: found for name, found in gathered.items() if found is not None}
-    return page_of(report.title, report.summary, sections, {name: SECTIONS[name].line for name in sections})
+"""The sections in their order: the line in the table of contents, and the function that makes it, or None."""
 
 
 def write_report(path: str | os.PathLike[str], **contents: Any) -> Path:
-    """Write one self-contained HTML page and give back its path; the contents are the fields of `Report`.
+    """Write one self-contained HTML page and return its path; the contents are the fields of `Report`.
 
-    The same contents on the same machine give the same bytes; a file already there is replaced only by a whole one.
+    The same contents on the same machine give the same bytes; an existing file is replaced only by a complete one.
 
     >>> import tempfile
     >>> from luce.data.ragged import Dataset
@@ -60,4 +44,8 @@ def write_report(path: str | os.PathLike[str], **contents: Any) -> Path:
     ...     page.name, "First look" in page.read_text("utf-8")
     ('report.html', True)
     """
-    return write_page(path, render(Report(**contents)))
+    report = Report(**contents)
+    made = {name: section for name, (_, make) in SECTIONS.items() if (section := make(report)) is not None}
+    lines = {name: SECTIONS[name][0] for name in made} | {"repeat": "To repeat it"}
+    about = {"title": report.title, "summary": report.summary, "command": report.command, "settings": report.settings}
+    return write_page(path, made, **about, contents=lines)

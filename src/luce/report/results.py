@@ -1,7 +1,7 @@
 """The section of results, means with intervals and tests of differences; and the best ranker and its rival by them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +12,27 @@ from luce.errors import OptionError
 from luce.metrics import Comparison, Results
 from luce.metrics import metric as find_metric
 from luce.report.contents import Cost, Report
-from luce.report.formatting import count, decimal, number, plain, short
+from luce.report.formatting import (
+    amount,
+    count,
+    decimal,
+    duration,
+    interval,
+    isolated,
+    number,
+    p_value,
+    plain,
+    short,
+    signed,
+)
+from luce.report.layout import Cell, Folded, Pictures, Section, Table, Text, note, sortable
 from luce.report.svg import ACCENT, MUTED, Picture, picture
 
-SURE = 0.05
-"""A difference with a smaller p-value, after the correction, is more than chance."""
+SIGNIFICANT = 0.05
+"""A difference with a smaller p-value, after the correction, is significant."""
 
-COSTS = {"Fit": "fit_seconds", "Rank": "predict_seconds", "Memory": "peak_bytes"}
-"""The columns of what a ranker costs, each the field of `Cost` that it shows."""
+COSTS = (("Fit", "fit_seconds", duration), ("Rank", "predict_seconds", duration), ("Memory", "peak_bytes", amount))
+"""The columns of what a ranker costs, each with the field of `Cost` that it shows and its form."""
 
 
 class Whisker(NamedTuple):
@@ -32,31 +45,61 @@ class Whisker(NamedTuple):
     best: bool
 
 
-def results(report: Report) -> dict[str, Any] | None:
-    """A row of means for each ranker, the lists counted by each metric, a picture for each metric, the comparisons."""
+def results(report: Report) -> Section | None:
+    """A row of means for each ranker, a picture for each metric, and the tests against the baseline."""
     if not report.results:
         return None
     every = list(report.results.values())
     metrics = list(dict.fromkeys(name for result in every for name in result.means))
-    columns = {metric: _column(report, metric) for metric in metrics}
+    columns = {metric: whiskers_of(report, metric) for metric in metrics}
     level = f"{number(100 * every[0].confidence)} %"
+    pictures = [whiskers(f"metric-{place}", metric, columns[metric], level) for place, metric in enumerate(metrics)]
+    tests = [_tests(metric, rows) for metric, rows in report.comparisons.items() if rows]
+    blocks: list[Any] = [*_table(report, columns, level), Pictures(pictures[:4])]
+    if len(pictures) > 4:
+        blocks.append(Folded(plain(f"Pictures of {', '.join(metrics[4:])}", 80), [Pictures(pictures[4:])]))
+    if tests:
+        correction = "Holm's correction for the number of rankers in the table"
+        blocks += [tests[0], note(f"Two-sided p-values of tests paired by list, with {correction}.")]
+    if len(tests) > 1:
+        others = [metric for metric, rows in report.comparisons.items() if rows][1:]
+        blocks.append(Folded(plain(f"Differences in {', '.join(others)}", 80), tests[1:]))
+    return Section("Results", blocks)
+
+
+def _table(report: Report, columns: Mapping[str, Sequence[Whisker]], level: str) -> list[Table | Text]:
+    every = list(report.results.values())
     verdicts = {metric: _verdicts(metric, rows) for metric, rows in report.comparisons.items()}
-    return {
-        "names": metrics,
-        "metrics": {metric: higher_is_better(metric) for metric in metrics},
-        "verdicts": verdicts,
-        "marked": any(verdicts.get(metric) for metric in metrics),
-        "costs": {title: field for title, field in COSTS.items() if _known(report, field)},
-        "cost_of": {ranker: report.costs.get(ranker, Cost(math.nan)) for ranker in report.results},
-        "rows": {ranker: [columns[metric][place] for metric in metrics] for place, ranker in enumerate(report.results)},
-        "counted": [_counted(every, metric) for metric in metrics],
-        "level": level,
-        "notes": _notes(every[0]),
-        "pictures": [
-            whiskers(f"metric-{place}", metric, columns[metric], level) for place, metric in enumerate(metrics)
-        ],
-        "comparisons": {metric: rows for metric, rows in report.comparisons.items() if rows},
-    }
+    costs = [(title, field, form) for title, field, form in COSTS if _known(report, field)]
+    heads = [Cell(plain(metric, 40), "" if higher_is_better(metric) else "lower is better") for metric in columns]
+    rows = []
+    for place, ranker in enumerate(report.results):
+        cost = report.costs.get(ranker, Cost(math.nan))
+        row = [sortable(getattr(cost, field), form) for _, field, form in costs]
+        means = [
+            Cell(decimal(one.mean), interval(one.low, one.high), one.mean, one.best, marks.get(ranker, ""))
+            for one, marks in ((rows[place], verdicts.get(metric, {})) for metric, rows in columns.items())
+        ]
+        rows.append([Cell(ranker), *means, *row])
+    foot = ["Lists counted", *(_counted(every, metric) for metric in columns), *("" for _ in costs)]
+    titles = [title for title, _, _ in costs]
+    table = Table("Table of results", ["Ranker", *heads, *titles], rows, foot=[foot], sortable=True)
+    notes = [f"Means over the lists counted, with {level} intervals{'; the best in bold' if len(rows) > 1 else ''}."]
+    if any(verdicts.get(metric) for metric in columns):
+        notes.append("▲ better and ▼ worse than the baseline, significant at 5 % (randomization test, Holm).")
+    if titles:
+        notes.append(f"{', '.join(titles)}: cost of each ranker{', memory at its peak' if 'Memory' in titles else ''}.")
+    return [table, note(" ".join([*notes, *_notes(every[0])]))]
+
+
+def _tests(metric: str, tests: Sequence[Comparison]) -> Table:
+    rows = [
+        [t.name, signed(t.difference), p_value(t.randomization_holm), p_value(t.t_test_holm), number(t.n_lists)]
+        for t in tests
+    ]
+    columns = ["Ranker", "Difference", "p, randomization", "p, t-test", "Lists"]
+    heading = f"Differences in {plain(metric, 40)} from {isolated(tests[0].baseline)}"
+    return Table(f"Differences in {metric}", columns, rows, heading)
 
 
 def higher_is_better(metric: str) -> bool:
@@ -71,7 +114,8 @@ def higher_is_better(metric: str) -> bool:
         return True
 
 
-def _column(report: Report, metric: str) -> list[Whisker]:
+def whiskers_of(report: Report, metric: str) -> list[Whisker]:
+    """The mean and interval of each ranker."""
     means = [result.means.get(metric, math.nan) for result in report.results.values()]
     finite = [mean for mean in means if not math.isnan(mean)]
     best = (max if higher_is_better(metric) else min)(finite, default=math.nan) if len(means) > 1 else math.nan
@@ -82,12 +126,12 @@ def _column(report: Report, metric: str) -> list[Whisker]:
 
 
 def _verdicts(metric: str, tests: Sequence[Comparison]) -> dict[str, str]:
-    """Of each ranker that surely differs from the baseline whether it is better or worse."""
+    """Of each ranker that differs significantly from the baseline whether it is better or worse."""
     sign = 1 if higher_is_better(metric) else -1
     return {
         test.name: "better" if sign * test.difference > 0 else "worse"
         for test in tests
-        if test.randomization_holm < SURE
+        if test.randomization_holm < SIGNIFICANT
     }
 
 
@@ -123,26 +167,23 @@ def _notes(one: Results) -> list[str]:
 def whiskers(name: str, metric: str, rows: Sequence[Whisker], level: str) -> Picture:
     """A dot for each mean and a line for its interval of this level, the names above them."""
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         for place, row in enumerate(rows):
-            colour = ACCENT if row.best else MUTED
-            axes.hlines(place, row.low, row.high, color=colour, linewidth=2)
-            axes.plot(row.mean, place, "o", color=colour, markersize=7)
+            color = ACCENT if row.best else MUTED
+            axes.hlines(place, row.low, row.high, color=color, linewidth=2)
+            axes.plot(row.mean, place, "o", color=color, markersize=7)
             text = short(row.name, 44) if np.isfinite(row.mean) else f"{short(row.name, 34)}: no value"
             looks = {"va": "bottom", "weight": "bold" if row.best else "normal", "clip_on": False}
             axes.text(0, place - 0.22, text, transform=axes.get_yaxis_transform(), **looks)
         axes.set_ylim(len(rows) - 0.5, -1)
         axes.set_yticks([])
         axes.spines.left.set_visible(False)
-        axes.grid(axis="x")
-        axes.locator_params(axis="x", nbins=5)
         if not np.isfinite([row.mean for row in rows]).any():
             axes.set_xticks([])
-        axes.set_title(plain(metric), pad=4, weight="bold")
 
     spoken = "; ".join(f"{row.name} {decimal(row.mean)}, {decimal(row.low)} to {decimal(row.high)}" for row in rows)
-    return picture(name, f"{metric}, mean and {level} interval of each ranker: {spoken}.", 66 + 34 * len(rows), draw)
+    description = f"{metric}, mean and {level} interval of each ranker: {spoken}."
+    return picture(name, description, 66 + 34 * len(rows), draw, title=metric, grid="x")
 
 
 class Leader(NamedTuple):

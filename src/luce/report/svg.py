@@ -1,28 +1,23 @@
-"""A Matplotlib figure as SVG inside the page: real text, no ids that clash, colours that follow light and dark."""
+"""A Matplotlib figure as SVG inside the page: real text, no ids that clash, colors that follow light and dark."""
 
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from luce.errors import load_package
-from luce.report.formatting import plain
+from luce.report.formatting import plain, short
 
-# Matplotlib draws in stand-in colours; the page's style sheet owns the real ones, one set for light, one for dark.
+# Matplotlib draws in stand-in colors; the page's style sheet owns the real ones, one set for light, one for dark.
 INK, MUTED, LINE, ACCENT, LOSS = "#010101", "#010102", "#010103", "#010104", "#010105"
 SERIES = (ACCENT, LOSS, "#010106", "#010107")
-"""Colours for things side by side, distinct to people who do not see red, green or blue; markers differ as well."""
+"""Colors for things side by side, distinct to people who do not see red, green or blue; markers differ as well."""
 
-_VARIABLES = dict(
-    zip(
-        (INK, MUTED, LINE, *SERIES),
-        ("--ink", "--muted", "--line", "--accent", "--loss", "--third", "--fourth"),
-        strict=True,
-    )
-)
+_NAMES = "--ink", "--muted", "--line", "--accent", "--loss", "--third", "--fourth"
+_VARIABLES = dict(zip((INK, MUTED, LINE, *SERIES), _NAMES, strict=True))
 
 WIDTH, SMALL = 360, 172
 """Units across a picture, and across one of many: the pixels of a phone, or half, so that text there keeps its size."""
@@ -31,6 +26,7 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "luce",
     "text.parse_math": False,
+    "axes.formatter.useoffset": False,
     "font.size": 11,
     "axes.titlesize": 12,
     "axes.titlelocation": "left",
@@ -39,21 +35,14 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
-    "axes.formatter.useoffset": False,
+    "grid.linewidth": 0.8,
     "axes.facecolor": "none",
     "figure.facecolor": "none",
-    "grid.linewidth": 0.8,
     "xtick.major.size": 0,
     "ytick.major.size": 0,
-    "text.color": INK,
-    "axes.titlecolor": INK,
-    "axes.labelcolor": MUTED,
-    "axes.edgecolor": LINE,
-    "grid.color": LINE,
-    "xtick.color": LINE,
-    "ytick.color": LINE,
-    "xtick.labelcolor": MUTED,
-    "ytick.labelcolor": MUTED,
+    **dict.fromkeys(("text.color", "axes.titlecolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "grid.color", "xtick.color", "ytick.color"), LINE),
+    **dict.fromkeys(("axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), MUTED),
 }
 
 
@@ -64,14 +53,36 @@ class Picture(NamedTuple):
     description: str
 
 
-def picture(name: str, description: str, height: float, draw: Callable[[Any], None], width: float = WIDTH) -> Picture:
-    """What `draw` puts on an empty figure of so many units; `name` differs for each picture of a page."""
+def picture(
+    name: str,
+    description: str,
+    height: float,
+    draw: Callable[[Any], None],
+    *,
+    title: str = "",
+    xlabel: str = "",
+    grid: str = "y",
+    rows: Sequence[str] = (),
+    small: bool = False,
+) -> Picture:
+    """What `draw` puts on a pair of axes; `name` differs for each picture of a page, `rows` are names down the side."""
     description = plain(description, 5_000)
     Figure = load_package("matplotlib.figure", "report").Figure
     drawn = io.BytesIO()
     with _house_style():
-        figure = Figure(figsize=(width / 72, height / 72), layout="constrained")
-        draw(figure)
+        figure = Figure(figsize=((SMALL if small else WIDTH) / 72, height / 72), layout="constrained")
+        axes = figure.subplots()
+        if rows:
+            axes.set_yticks(range(len(rows)), rows, fontsize=9)
+            axes.set_ylim(len(rows) - 0.4, -0.6)
+        if grid:
+            axes.grid(axis=grid)
+            axes.locator_params(axis="y" if grid == "both" else grid, nbins=4 if small else 5)
+        looks = {"fontsize": 10.5, "pad": 5} if small else {}
+        axes.set_title(short(title, 22) if small else plain(title), weight="bold", **looks)
+        axes.set_xlabel(xlabel, fontsize=9.5 if small else None)
+        axes.tick_params(labelsize=9.5 if small else None)
+        draw(axes)
         figure.savefig(drawn, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     return Picture(_inline(drawn.getvalue(), name, description), description)
 
@@ -111,5 +122,5 @@ def _attribute(key: str, value: str, name: str) -> str:
         return value.replace("#", f"#{name}-")
     if key == "style":
         value = re.sub("'DejaVu Sans'[^;]*", "system-ui, sans-serif", value)
-        return re.sub(r"#[0-9a-f]{6}", lambda colour: f"var({_VARIABLES[colour[0]]})", value)
+        return re.sub(r"#[0-9a-f]{6}", lambda color: f"var({_VARIABLES[color[0]]})", value)
     return " ".join(value.replace("url(#", f"url(#{name}-").split())

@@ -1,14 +1,14 @@
 """The frontier between relevance and fairness: a picture, a table and a page."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.report.formatting import decimal, plain
-from luce.report.layout import page_of, repeat_section, write_page
+from luce.report.formatting import decimal, plain, plus_minus
+from luce.report.layout import Cell, Pictures, Section, Table, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
 
@@ -24,31 +24,39 @@ class Point(NamedTuple):
 
 
 def write_tradeoff(
-    path: str | os.PathLike[str],
-    points: Sequence[Point],
-    relevance: str,
-    fairness: str,
-    *,
-    title: str,
-    summary: str,
-    command: str,
-    settings: Mapping[str, Any],
+    path: str | os.PathLike[str], points: Sequence[Point], relevance: str, fairness: str, **about: Any
 ) -> Path:
-    """Write one self-contained HTML page about a frontier, and give back its path."""
-    section = {"points": points, "relevance": relevance, "fairness": fairness}
-    sections: dict[str, Any] = {
-        "frontier": {**section, "pictures": [frontier_picture(points, relevance, fairness)]},
-        "repeat": repeat_section(command, settings),
-    }
-    return write_page(path, page_of(title, summary, sections))
+    """Write a page about a frontier; `about` is as for `write_page`."""
+    text = (
+        "Means over held-out lists, in expectation over rankings sampled from each policy. All policies are measured "
+        "on the same lists, and the standard errors are those of differences between policies: the variation between "
+        "lists is removed."
+    )
+    pictures = Pictures([frontier_picture(points, relevance, fairness)])
+    section = Section("The frontier", [pictures, frontier_table(points, relevance, fairness), note(text)])
+    return write_page(path, {"frontier": section}, **about)
+
+
+def frontier_table(points: Sequence[Point], relevance: str, fairness: str) -> Table:
+    """A row for each weight of fairness."""
+    columns = ["Weight of fairness", f"Expected {relevance}", Cell(fairness, "lower is better"), "Objective"]
+    rows = [
+        [
+            f"{100 * point.mix:.3g} %",
+            Cell(decimal(point.relevance), plus_minus(point.relevance_error)),
+            Cell(decimal(point.unfairness), plus_minus(point.unfairness_error)),
+            point.objective,
+        ]
+        for point in points
+    ]
+    return Table("The frontier", columns, rows)
 
 
 def frontier_picture(points: Sequence[Point], relevance: str, fairness: str) -> Picture:
     """A dot for each mix with two standard errors both ways, from relevance alone to fairness alone."""
     x, y = (np.array([getattr(point, name) for point in points]) for name in ("unfairness", "relevance"))
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
+    def draw(axes: Any) -> None:
         axes.plot(x, y, "-", color=MUTED, linewidth=1)
         for point in points:
             spread = {"xerr": 2 * point.unfairness_error, "yerr": 2 * point.relevance_error}
@@ -58,11 +66,8 @@ def frontier_picture(points: Sequence[Point], relevance: str, fairness: str) -> 
             where = {"xytext": (0, 10 * way), "textcoords": "offset points", "ha": "center", "color": INK}
             axes.annotate(label, (x[at], y[at]), va="bottom" if way > 0 else "top", **where)
         axes.margins(0.18)
-        axes.grid()
-        axes.set_xlabel(f"{plain(fairness, 24)}, lower is fairer")
-        axes.set_title(f"Expected {plain(relevance, 24)}", weight="bold")
 
     spoken = "; ".join(f"{p.mix:.0%}: {decimal(p.relevance)} at {decimal(p.unfairness)}" for p in points)
-    return picture(
-        "frontier", f"Expected {relevance} at each {fairness}, by the share of fairness: {spoken}.", 300, draw
-    )
+    description = f"Expected {relevance} at each {fairness}, by the weight of fairness: {spoken}."
+    title, xlabel = f"Expected {plain(relevance, 24)}", f"{plain(fairness, 24)}, lower is fairer"
+    return picture("frontier", description, 300, draw, title=title, xlabel=xlabel, grid="both")

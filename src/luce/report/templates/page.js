@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  // The page is whole without this: it only sorts tables, opens the list that a link points at, and all before printing.
+  // The page is whole without this: it only sorts tables, and opens all lists before printing.
   const value = (row, column) => {
     const cell = row.cells[column];
     return "value" in cell.dataset ? Number(cell.dataset.value.replace("inf", "Infinity")) : cell.textContent.trim();
@@ -30,21 +30,10 @@
       head.append(button);
     });
   }
-  const open = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const list = target && target.closest("details");
-    if (!list) return;
-    list.open = true; // newer browsers have done so already
-    target.scrollIntoView();
-    target.focus({ preventScroll: true });
-  };
-  addEventListener("hashchange", open);
-  for (const link of document.querySelectorAll('a[href^="#list-"]')) link.addEventListener("click", () => setTimeout(open));
   let closed = [];
   addEventListener("beforeprint", () => {
     closed = [...document.querySelectorAll("details:not([open])")];
     for (const list of closed) list.open = true;
   });
   addEventListener("afterprint", () => { for (const list of closed) list.open = false; });
-  open();
 })();

@@ -10,12 +10,10 @@ from luce.arrays import Floats
 from luce.report.curves import lines
 from luce.report.svg import Picture
 from papers.datasets import DATASETS, DatasetSpec, SyntheticShape
-from papers.outcome import Outcome
-from papers.plots import Line, log_lines
-from papers.plrank_trees_2019.claims import claims
-from papers.plrank_trees_2019.contexts import context_compression
-from papers.plrank_trees_2019.published import TABLE_1, TABLE_3, TABLE_4
-from papers.plrank_trees_2019.results import (
+from papers.listmle_trees_2019.claims import claims
+from papers.listmle_trees_2019.contexts import context_compression
+from papers.listmle_trees_2019.published import TABLE_1, TABLE_3, TABLE_4
+from papers.listmle_trees_2019.results import (
     MSLR,
     SHORT,
     YAHOO,
@@ -25,7 +23,9 @@ from papers.plrank_trees_2019.results import (
     pool_folds,
     tables,
 )
-from papers.plrank_trees_2019.systems import fit, load_fold, round_seconds, synthetic_lists, tune
+from papers.listmle_trees_2019.systems import fit, load_fold, round_seconds, synthetic_lists, tune
+from papers.outcome import Outcome
+from papers.plots import Line, log_lines
 from papers.runner import Run
 
 LINEAR = ("l-ListMLE", "CA")
@@ -222,7 +222,7 @@ def _pictures(results: TreeResults) -> list[Picture]:
     for data, systems in results.main.items():
         series = {name: systems[name].by_depth for name in LINEAR}
         title = f"Figure 1: NDCG@k, {'synthetic ' if results.is_synthetic[data] else ''}{SHORT[data]}"
-        drawn += lines(f"plrank-1-{data}", title, "k", depths, series)
+        drawn += lines(f"listmle-trees-1-{data}", title, "k", depths, series)
     counts = sorted({count for count, _ in results.features})
     for metric in ("ndcg@1", "ndcg@10"):
         means = {
@@ -231,4 +231,4 @@ def _pictures(results: TreeResults) -> list[Picture]:
         name = f"plrank-2-{metric.removeprefix('ndcg@')}"
         drawn.append(log_lines(name, f"Figure 2: {metric.upper()}", "features", means, log_values=False))
     series = {name: one.by_depth for name, one in results.thirds.items()}
-    return [*drawn, *lines("plrank-3", "Figure 3: NDCG@k, trees, three folds", "k", depths, series)]
+    return [*drawn, *lines("listmle-trees-3", "Figure 3: NDCG@k, trees, three folds", "k", depths, series)]

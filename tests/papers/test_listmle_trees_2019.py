@@ -8,14 +8,13 @@ import pytest
 from luce.data.letor import write_letor
 from luce.data.synthetic import web_search
 from luce.objectives import objective
-from papers import datasets, plrank_trees_2019
+from papers import datasets, listmle_trees_2019
 from papers.datasets import DatasetSpec, PartSize, SyntheticShape
-from papers.paired_differences import Difference
-from papers.plrank_trees_2019 import FULL, TreeExperiment, best_of_grid, results
-from papers.plrank_trees_2019.claims import claims
-from papers.plrank_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4, TABLE_5
-from papers.plrank_trees_2019.results import MSLR, YAHOO, SystemScores, TreeResults, TunedSystem
-from papers.plrank_trees_2019.systems import (
+from papers.listmle_trees_2019 import FULL, TreeExperiment, best_of_grid, results
+from papers.listmle_trees_2019.claims import claims
+from papers.listmle_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4, TABLE_5
+from papers.listmle_trees_2019.results import MSLR, YAHOO, SystemScores, TreeResults, TunedSystem
+from papers.listmle_trees_2019.systems import (
     PRESET_OF,
     fit,
     load_fold,
@@ -25,6 +24,7 @@ from papers.plrank_trees_2019.systems import (
     system,
     tune,
 )
+from papers.paired_differences import Difference
 from papers.runner import Run
 
 TINY = SyntheticShape(12, 8, validation=6, test=10, documents=9)
@@ -164,13 +164,13 @@ def test_tables_show_published_values_beside_ours():
 
 
 def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
-    monkeypatch.setattr(plrank_trees_2019, "QUICK", TINY_EXPERIMENT)
-    outcome = plrank_trees_2019.run(Run("plrank-trees", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
+    monkeypatch.setattr(listmle_trees_2019, "QUICK", TINY_EXPERIMENT)
+    outcome = listmle_trees_2019.run(Run("listmle-trees", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
     assert "synthetic data in the shape of mslr-web30k" in outcome.data
     assert len(outcome.tables) == 7
     assert len(outcome.claims) == 14
     assert len(outcome.pictures()) == 5
-    again = plrank_trees_2019.run(Run("plrank-trees", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
+    again = listmle_trees_2019.run(Run("listmle-trees", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
     assert again.to_dict() == outcome.to_dict()
 
 
@@ -189,4 +189,4 @@ def test_the_public_files_are_read_as_distributed(monkeypatch, tmp_path):
     assert np.array_equal(fold.test.features, written["test"].features)
     one = fit(system_name="l-ListMLE", fold=0, trees=2, sweeps=1, count=3, dataset=dataset, n_jobs=1)
     assert len(one["lists"]["err"]) == 6
-    assert plrank_trees_2019._ratios(dataset, TINY_EXPERIMENT)[3] <= 1
+    assert listmle_trees_2019._ratios(dataset, TINY_EXPERIMENT)[3] <= 1

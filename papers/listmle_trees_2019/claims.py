@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from papers.listmle_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4
+from papers.listmle_trees_2019.results import MSLR, SHORT, YAHOO, TreeResults, data_name
 from papers.outcome import Claim
 from papers.paired_differences import Difference, all_above, describe, difference
-from papers.plrank_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4
-from papers.plrank_trees_2019.results import MSLR, SHORT, YAHOO, TreeResults, data_name
 
 POINT = 0.005
 """Half a percentage point: a significant difference in the paper, and our margin for a match."""

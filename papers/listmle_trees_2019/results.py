@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats
+from papers.listmle_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4, TABLE_5
 from papers.outcome import ResultTable
 from papers.paired_differences import Difference, difference
-from papers.plrank_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4, TABLE_5
 
 YAHOO, MSLR = TABLE_1
 SHORT = {YAHOO: "Yahoo", MSLR: "Microsoft"}
