@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from luce.arrays import list_of_row
 from luce.data.columns import (
     DOCUMENT,
-    GROUP,
+    ITEM_GROUP,
     LABEL,
     LIST_WEIGHT,
     QUERY,
@@ -57,11 +57,11 @@ def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) ->
             raise DataError(f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query.")
         at = table.schema.get_field_index(chosen.query)
         table = table.set_column(at, chosen.query, integer_ids(ids))
-        if chosen.group is not None:
-            groups = table.column(chosen.group).combine_chunks()
-            groups = pc.if_else(pc.equal(groups, ""), None, groups)
-            at = table.schema.get_field_index(chosen.group)
-            table = table.set_column(at, chosen.group, integer_ids(groups))
+        if chosen.item_group is not None:
+            item_groups = table.column(chosen.item_group).combine_chunks()
+            item_groups = pc.if_else(pc.equal(item_groups, ""), None, item_groups)
+            at = table.schema.get_field_index(chosen.item_group)
+            table = table.set_column(at, chosen.item_group, integer_ids(item_groups))
         return dataset_of(_with_rows(table_of(str(path), table)), chosen)
 
 
@@ -188,7 +188,9 @@ def _csv_table(
     from pyarrow import csv
 
     types = {name: pa.float64() for name in (chosen.label, chosen.weight, chosen.list_weight) if name is not None}
-    types |= {name: pa.large_string() for name in (chosen.query, chosen.document, chosen.group) if name is not None}
+    types |= {
+        name: pa.large_string() for name in (chosen.query, chosen.document, chosen.item_group) if name is not None
+    }
     types |= {name: schema.field(name).type for name in chosen.features}
     try:
         # Arrow's own stream: a thread of Arrow that still reads from Python when the process ends would abort it.
@@ -239,7 +241,7 @@ def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
 
 def _check_table(dataset: Dataset) -> None:
     """An error for a dataset that a table cannot hold."""
-    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *GROUP}
+    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *ITEM_GROUP}
     clash = next((name for name in dataset.feature_names or () if name in usual), None)
     if clash is not None:
         raise DataError(f"A feature is named {clash!r}, which a table keeps for something else. Give it another name.")
@@ -264,7 +266,7 @@ def _batches(dataset: Dataset) -> Iterator[pa.RecordBatch]:
             DOCUMENT[0]: None if dataset.document_ids is None else dataset.document_ids[rows],
             WEIGHT[0]: None if dataset.item_weights is None else pa.array(dataset.item_weights[rows]),
             LIST_WEIGHT[0]: None if weights is None else pa.array(weights[lists]),
-            GROUP[0]: None if dataset.groups is None else dataset.groups[rows],
+            ITEM_GROUP[0]: None if dataset.item_groups is None else dataset.item_groups[rows],
         }
         block = dataset.features[rows].toarray() if dataset.is_sparse else dataset.features[rows]
         columns |= dict(zip(names, map(_nullable, np.ascontiguousarray(block.T)), strict=True))

@@ -122,7 +122,7 @@ class Objective:
         draw: Draw | None = None,
         curvature: bool = False,
         n_jobs: int | None = None,
-        groups: ArrayLike | None = None,
+        item_groups: ArrayLike | None = None,
     ) -> Evaluation:
         """The loss of each list and its gradient in the scores.
 
@@ -142,7 +142,7 @@ class Objective:
             Also compute the diagonal of the second derivative.
         n_jobs : int, optional
             Threads; LUCE_THREADS, or all cores, by default.
-        groups : array-like of shape (N,), optional
+        item_groups : array-like of shape (N,), optional
             Integers that tell whose each item is, for fairness to groups.
 
         Returns
@@ -156,7 +156,7 @@ class Objective:
         array([0., 0.])
         """
         extra = list(self.nuisance.values()) if nuisance is None else nuisance
-        given: Any = scores, labels, offsets, item_weights, extra, draw or Draw(), curvature, n_jobs, groups
+        given: Any = scores, labels, offsets, item_weights, extra, draw or Draw(), curvature, n_jobs, item_groups
         lists = self.check(Lists(*given))
         evaluation = self.compute(lists, **self.options)
         if not all(values is None or _all_finite(values.ravel()) for values in evaluation):
@@ -182,7 +182,8 @@ class Objective:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = self._checked_weights(lists.item_weights, len(scores))
         nuisance = check_rows("nuisance", lists.nuisance, len(self.nuisance))
-        groups = None if lists.groups is None else check_rows("groups", lists.groups, len(scores)).astype(np.int64)
+        groups = lists.item_groups
+        groups = None if groups is None else check_rows("item_groups", groups, len(scores)).astype(np.int64)
         return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.curvature, lists.n_jobs, groups)
 
     def has_signal(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
