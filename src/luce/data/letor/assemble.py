@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,17 @@ from scipy import sparse
 from luce.arrays import Integers, offsets_of_sizes, rows_of_lists
 from luce.data.grouping import Grouping, integer_ids
 from luce.data.letor.parser import scatter
-from luce.data.letor.piece import BlockAllocator, ParsedPiece, SparseRows
+from luce.data.letor.piece import ParsedPiece, SparseRows
 from luce.data.streams import COMPRESSIONS, InputStream
 from luce.errors import DataError
 from luce.threads import in_parallel
 
 LIST_SIZE_SUFFIXES = (".query", ".group")
 """LightGBM keeps the sizes of lists, one a line, in a file of such a suffix beside rows without query ids."""
+
+
+Zeros = Callable[[tuple[int, ...], type], NDArray[Any]]
+"""Allocates an array of zeros of a shape and a type."""
 
 
 def group_pieces(pieces: Sequence[ParsedPiece], path: Path, sizes_path: str | os.PathLike[str] | None) -> Grouping:
@@ -73,7 +77,7 @@ def dense_features(
     position: Integers | None,
     shape: tuple[int, int],
     base: int,
-    allocator: BlockAllocator,
+    zeros: Zeros,
     threads: int,
 ) -> NDArray[np.float32]:
     """The features of all rows as a table whose first column has the index `base`; empties `pieces`.
@@ -81,10 +85,10 @@ def dense_features(
     A piece is dropped as soon as it is copied, so that the table grows as the pieces shrink.
     """
     try:
-        table = allocator.zeros(shape, np.float32)
-    except (MemoryError, OverflowError, OSError) as error:
+        table = zeros(shape, np.float32)
+    except MemoryError:
         size = f"{shape[0]:,} rows of {shape[1]:,} features"
-        raise DataError(f"There is no memory for {size}: read with sparse=True, which keeps no zeros.") from error
+        raise DataError(f"There is no memory for {size}: read with sparse=True, which keeps no zeros.") from None
     starts = offsets_of_sizes([len(piece.labels) for piece in pieces]).tolist()
     left = dict(enumerate(pieces))
     pieces.clear()
@@ -104,7 +108,7 @@ def dense_features(
 
 
 def sparse_features(
-    pieces: list[ParsedPiece], position: Integers | None, shape: tuple[int, int], base: int, allocator: BlockAllocator
+    pieces: list[ParsedPiece], position: Integers | None, shape: tuple[int, int], base: int, zeros: Zeros
 ) -> Any:
     """The features of all rows as a CSR array without zeros; empties `pieces`."""
     sizes = np.concatenate([_entry_counts(piece) for piece in pieces])
@@ -113,7 +117,8 @@ def sparse_features(
     # SciPy wants one type for both: 32 bits as long as they can count the entries.
     indptr = offsets_of_sizes(in_order)
     kind = np.int32 if indptr[-1] < 2**31 else np.int64
-    columns, values = allocator.zeros((indptr[-1],), kind), allocator.zeros((indptr[-1],), np.float32)
+    n_entries = (int(indptr[-1]),)
+    columns, values = zeros(n_entries, kind), zeros(n_entries, np.float32)
     row = entry = 0
     pieces.reverse()
     while pieces:

@@ -50,26 +50,27 @@ class BlockAllocator:
 
     def __init__(self, temp_folder: str | os.PathLike[str] | None = None) -> None:
         self._folder = temp_folder
+        self._size = 1 << 24
         self._free = memoryview(b"")
         self._lock = Lock()
 
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """An array of zeros; any thread may call this."""
-        size = math.prod(map(int, shape)) * np.dtype(dtype).itemsize
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         with self._lock:
             if size > len(self._free):
                 self._free = memoryview(self._block(size))
             memory, self._free = self._free[:size], self._free[-(-size // 64) * 64 :]
-        # Not a view of a larger array: SciPy would copy it.
-        return np.frombuffer(memory, dtype).reshape(shape)
+        return np.frombuffer(memory, dtype).reshape(shape)  # not a view of a larger array: SciPy would copy it
 
     def _block(self, size: int) -> mmap.mmap:
         if self._folder is None:
-            block = mmap.mmap(-1, max(size, 1 << 24), access=mmap.ACCESS_COPY)  # of this process alone
+            block = mmap.mmap(-1, max(size, self._size), access=mmap.ACCESS_COPY)  # of this process alone
             if hasattr(mmap, "MADV_HUGEPAGE"):  # memory is then touched many times faster
                 block.madvise(mmap.MADV_HUGEPAGE)
             return block
-        size = max(size, 1 << 28)  # a file stays open as long as it is used: few large ones
+        size = max(size, self._size)
+        self._size = min(2 * self._size, 1 << 30)  # a file stays open as long as it is used: few large ones
         try:
             with tempfile.TemporaryFile(dir=self._folder) as file:
                 if hasattr(os, "posix_fallocate"):  # else a full disk would end the process when the memory is used
@@ -195,7 +196,7 @@ def _sort(summary: ParseSummary, out: RowBuffers) -> list[LineError]:
 def _strings(kind: str, text: Bytes, places: Integers, allocator: BlockAllocator) -> tuple[pa.Array, list[LineError]]:
     """The words from places[i, 0] to places[i, 1] of the text, and an error for the first that is not UTF-8."""
     offsets = allocator.copy(offsets_of_sizes(places[:, 1] - places[:, 0]))
-    packed = allocator.zeros((offsets[-1],), np.uint8)
+    packed = allocator.zeros((int(offsets[-1]),), np.uint8)
     copy_tokens(text, places, packed)
     strings = pa.LargeStringArray.from_buffers(len(places), pa.py_buffer(offsets), pa.py_buffer(packed))
     if not len(packed) or (packed.min() > 0 and _is_utf8(strings)):

@@ -98,10 +98,11 @@ def read_letor(
     shape = scan.rows, scan.width(base, n_features, max_features)
     grouping = group_pieces(scan.pieces, scan.path, lists)
     labels, document_ids = _labels(scan.pieces, grouping), _document_ids(scan.pieces, grouping)
+    zeros = np.zeros if temp_folder is None else allocator.zeros
     if _is_sparse(sparse, shape, scan.entries):
-        features = sparse_features(scan.pieces, grouping.position, shape, base, allocator)
+        features = sparse_features(scan.pieces, grouping.position, shape, base, zeros)
     else:
-        features = dense_features(scan.pieces, grouping.position, shape, base, allocator, threads)
+        features = dense_features(scan.pieces, grouping.position, shape, base, zeros, threads)
     return Dataset.of_finite_features(
         features=features,
         labels=labels,
