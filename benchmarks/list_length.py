@@ -22,10 +22,10 @@ def milliseconds(name: str, length: int, equal: bool) -> float:
     """The shortest of several evaluations; NaN where the objective refuses such a list."""
     lists = make_lists(np.array([length]), name)
     scores = np.zeros_like(lists.scores) if equal else lists.scores
-    groups = np.arange(length) % 2  # fair-policy compares groups, the others ignore them
+    groups = {"item_groups": np.arange(length) % 2}  # fair-policy compares groups, the others ignore them
     try:
         return 1e3 * seconds(
-            lambda: OBJECTIVES[name].value_and_gradient(scores, lists.labels, lists.offsets, groups=groups, n_jobs=1),
+            lambda: OBJECTIVES[name].value_and_gradient(scores, lists.labels, lists.offsets, **groups, n_jobs=1),
             repeats=5,
         )
     except LuceError as error:

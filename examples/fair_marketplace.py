@@ -21,7 +21,7 @@ def market(n_lists: int, seed: int) -> luce.Dataset:
     labels = np.digitize(quality, [0.5, 1.5])
     features = np.stack([observed, large, rng.normal(size=len(large))], axis=1)
     sellers = np.where(large, "large", "small")
-    return luce.Dataset(features, labels, np.arange(n_lists + 1) * SIZE, groups=sellers)
+    return luce.Dataset(features, labels, np.arange(n_lists + 1) * SIZE, item_groups=sellers)
 
 
 def small_sellers(ranker: luce.NeuralRanker) -> tuple[float, float]:
@@ -48,7 +48,7 @@ for name, ranker in rankers.items():
     print(f"{name:16} {small_sellers(ranker)[1]:15.1%}  {relevance:15.4f}  {gap:11.4f}")
 
 # Three rankings for the same query: the first positions vary, and the exposure evens out over time.
-policy, sellers = luce.Policy.of(rankers["fair"], test), np.array(test.groups.to_pylist()[:SIZE])
+policy, sellers = luce.Policy.of(rankers["fair"], test), np.array(test.item_groups.to_pylist()[:SIZE])
 for ranking in policy.sample(3, depth=5, seed=1)[0]:
     print("The first query, first five:", ", ".join(sellers[ranking]))
 

@@ -34,7 +34,7 @@ def arrays_of(data: luce.Dataset) -> tuple[Any, ...]:
     features = data.features
     arrays = [data.labels, data.offsets, data.item_weights, data.list_weights]
     arrays += [features.data, features.indices, features.indptr] if data.is_sparse else [features]
-    ids = [None if each is None else each.to_pylist() for each in (data.query_ids, data.document_ids, data.groups)]
+    ids = [None if each is None else each.to_pylist() for each in (data.query_ids, data.document_ids, data.item_groups)]
     return [None if array is None else array.tobytes() for array in arrays], features.shape, ids, data.feature_names
 
 
@@ -124,7 +124,7 @@ def mapped_files() -> dict[str, bytes]:
     from scipy import sparse
 
     matrix = np.random.default_rng(0).integers(-8, 8, size=(5, 3)) / 8
-    ids: dict[str, Any] = {"query_ids": ["q1", "é"], "document_ids": list("abcde"), "groups": list("xxyyx")}
+    ids: dict[str, Any] = {"query_ids": ["q1", "é"], "document_ids": list("abcde"), "item_groups": list("xxyyx")}
     ids |= {"item_weights": [1, 2, 1, 1, 0.5], "list_weights": [1, 2], "feature_names": ("one", "two", "three")}
     samples = {}
     with tempfile.TemporaryDirectory() as folder:

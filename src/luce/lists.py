@@ -47,7 +47,7 @@ class Lists(NamedTuple):
     draw: Draw = Draw()
     curvature: bool = False
     n_jobs: int | None = None
-    groups: Integers | None = None
+    item_groups: Integers | None = None
 
     @property
     def weights(self) -> Floats:

@@ -65,6 +65,14 @@ def test_kinds_of_files(tmp_path, ending, write):
     assert rankings.ranker_names == ("x", "y")
 
 
+@pytest.mark.parametrize("codec", ["gzip", "bz2", "zstd"])
+def test_compressed_text(tmp_path, codec):
+    path = tmp_path / {"gzip": "votes.csv.gz", "bz2": "votes.csv.bz2", "zstd": "VOTES.CSV.ZST"}[codec]
+    with pa.CompressedOutputStream(str(path), codec) as file:
+        file.write(b"winner,loser\na,b\n")
+    assert orders(read_rankings(path)) == [[["a"], ["b"]]]
+
+
 def test_preflib_by_its_ending(tmp_path):
     lines = [
         "# DATA TYPE: soc",

@@ -30,7 +30,7 @@ def made(seed=0, n_lists=120, size=8, groups=True):
     features = rng.normal(size=(n_lists * size, 4))
     truth = features[:, 0] + 0.5 * features[:, 1] + 0.3 * rng.normal(size=len(features))
     labels, sellers = np.digitize(truth, [0.5, 1.5]), np.where(features[:, 2] > 0, "north", "<south>")
-    return luce.Dataset(features, labels, np.arange(n_lists + 1) * size, groups=sellers if groups else None)
+    return luce.Dataset(features, labels, np.arange(n_lists + 1) * size, item_groups=sellers if groups else None)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_exposure_shows_shares_of_attention_and_merit(place, tmp_path):
     totals = [np.add.reduceat(each, data.offsets[:-1]) for each in (merits, exposures)]
     kept = totals[0] > 0
     assert found["lists"] == kept.sum()
-    of = {"grade": data.labels, "group": np.array(data.groups.to_pylist())}
+    of = {"grade": data.labels, "group": np.array(data.item_groups.to_pylist())}
     for row in found["attention"]:
         here = of[row["by"]] == (float(row["name"]) if row["by"] == "grade" else row["name"])
         for key, values, total in zip(("of_merit", "of_attention"), (merits, exposures), totals, strict=True):
@@ -95,7 +95,7 @@ def test_exposure_without_groups(place, tmp_path):
 def test_many_grades_are_binned_and_small_groups_put_together():
     rng = np.random.default_rng(0)
     labels, groups = rng.random(600), rng.integers(0, 40, 600)
-    data = luce.Dataset(np.zeros((600, 1)), labels, np.arange(61) * 10, groups=groups)
+    data = luce.Dataset(np.zeros((600, 1)), labels, np.arange(61) * 10, item_groups=groups)
     found = attention(rng.normal(size=600), data)
     assert len(found.by_grade) == 5 and sum(row.items for row in found.by_grade) == 600
     assert len(found.by_group) == 21 and found.by_group[-1].name == "20 others"
@@ -158,7 +158,7 @@ def test_the_formula_of_a_mix():
     [
         (
             ["plain.txt", "--fairness", "merit-gap@10"],
-            r"merit-gap@10 needs the group of each item.*--read group=seller",
+            r"merit-gap@10 needs the group of each item.*--read item_group=seller",
         ),
         (["plain.txt", "--fairness", "disprity"], "no term of a utility 'disprity'. Did you mean 'disparity'"),
         (["plain.txt", "--fairness", "ndcg"], "There is no measure of fairness 'ndcg'"),
@@ -178,8 +178,8 @@ def test_exposure_refuses_with_reasons(place):
     luce.write(luce.Dataset(np.ones((4, 4)), [0] * 4, [0, 4]), place / "nothing.txt")
     found = call("exposure", place / "model.luce", place / "nothing.txt", fails=True)
     assert "no merit to hold attention against" in found
-    found = call("exposure", place / "model.luce", place / "market.parquet", "--read", "group=shop", fails=True)
-    assert "no column 'shop' for group=" in found
+    found = call("exposure", place / "model.luce", place / "market.parquet", "--read", "item_group=shop", fails=True)
+    assert "no column 'shop' for item_group=" in found
 
 
 def test_errors_of_tradeoff_points_add_up_to_the_error_of_their_difference():

@@ -11,33 +11,33 @@ TABLE = {"query": ["b", "a", "a", "b"], "label": [1, 0, 2, 0], "length": [1.0, 2
 
 
 def sellers(groups=("x", "y", "y", "é")):
-    return Dataset(np.eye(4), [1, 0, 2, 0], [0, 2, 4], ["q", "r"], groups=groups)
+    return Dataset(np.eye(4), [1, 0, 2, 0], [0, 2, 4], ["q", "r"], item_groups=groups)
 
 
 def test_groups_are_strings_or_integers():
-    assert sellers().groups.to_pylist() == ["x", "y", "y", "é"]
-    assert sellers().group_numbers().tolist() == [0, 1, 1, 2]
-    assert sellers(np.array([7, 3, 7, 7], dtype=np.int32)).groups.to_pylist() == [7, 3, 7, 7]
-    assert sellers(None).groups is None and sellers(None).group_numbers() is None
+    assert sellers().item_groups.to_pylist() == ["x", "y", "y", "é"]
+    assert sellers().item_group_numbers().tolist() == [0, 1, 1, 2]
+    assert sellers(np.array([7, 3, 7, 7], dtype=np.int32)).item_groups.to_pylist() == [7, 3, 7, 7]
+    assert sellers(None).item_groups is None and sellers(None).item_group_numbers() is None
 
 
 def test_groups_are_found_by_the_name_of_their_column():
     table = pa.table({**TABLE, "seller": [5, 6, 7, 8]})
-    data = from_table(table, group="seller")
-    assert data.groups.to_pylist() == [5, 8, 6, 7] and data.feature_names == ("length",)
-    assert from_table(pa.table({**TABLE, "item_group": list("stuv")})).groups.to_pylist() == ["s", "v", "t", "u"]
-    assert from_table(pa.table(TABLE)).groups is None
-    with pytest.raises(DataError, match=r"has no column 'sellr' for group=\. Did you mean 'seller'"):
-        from_table(table, group="sellr")
-    with pytest.raises(OptionError, match=r"'seller' cannot be a feature: it is already .* or group"):
-        from_table(table, group="seller", features=["length", "seller"])
+    data = from_table(table, item_group="seller")
+    assert data.item_groups.to_pylist() == [5, 8, 6, 7] and data.feature_names == ("length",)
+    assert from_table(pa.table({**TABLE, "item_group": list("stuv")})).item_groups.to_pylist() == ["s", "v", "t", "u"]
+    assert from_table(pa.table(TABLE)).item_groups is None
+    with pytest.raises(DataError, match=r"has no column 'sellr' for item_group=\. Did you mean 'seller'"):
+        from_table(table, item_group="sellr")
+    with pytest.raises(OptionError, match=r"'seller' cannot be a feature: it is already .* or item group"):
+        from_table(table, item_group="seller", features=["length", "seller"])
 
 
 def test_arrays():
-    data = from_arrays([[0.0], [1], [2]], [1, 0, 2], ["b", "a", "b"], groups=["x", "y", "z"])
-    assert data.groups.to_pylist() == ["x", "z", "y"]
-    with pytest.raises(DataError, match=r"X and groups must have the same number of rows. Got 3 and 2"):
-        from_arrays([[0.0], [1], [2]], [1, 0, 2], ["b", "a", "b"], groups=["x", "y"])
+    data = from_arrays([[0.0], [1], [2]], [1, 0, 2], ["b", "a", "b"], item_groups=["x", "y", "z"])
+    assert data.item_groups.to_pylist() == ["x", "z", "y"]
+    with pytest.raises(DataError, match=r"X and item_groups must have the same number of rows. Got 3 and 2"):
+        from_arrays([[0.0], [1], [2]], [1, 0, 2], ["b", "a", "b"], item_groups=["x", "y"])
 
 
 @pytest.mark.parametrize("name", ["data.luce-data", "data.parquet", "data.arrow", "data.csv", "data.tsv.gz"])
@@ -45,26 +45,26 @@ def test_arrays():
 def test_files_keep_them(tmp_path, name, groups):
     write(sellers(groups), tmp_path / name)
     back = read(tmp_path / name)
-    assert back.groups.to_pylist() == list(groups) and back.n_features == 4
-    assert back.take([1]).groups.to_pylist() == list(groups[2:])
+    assert back.item_groups.to_pylist() == list(groups) and back.n_features == 4
+    assert back.take([1]).item_groups.to_pylist() == list(groups[2:])
 
 
 def test_parts_and_sums_keep_them():
     data = sellers()
-    assert data.take([1, 0]).groups.to_pylist() == ["y", "é", "x", "y"]
+    assert data.take([1, 0]).item_groups.to_pylist() == ["y", "é", "x", "y"]
     halves = split(data, (0.5, 0.5))
-    assert sorted(group for half in halves for group in half.groups.to_pylist()) == ["x", "y", "y", "é"]
-    assert concatenate([data, data]).groups.to_pylist() == 2 * ["x", "y", "y", "é"]
-    assert concatenate([data, sellers(None)]).groups is None
-    assert data.with_features(np.zeros((4, 2))).groups.to_pylist() == ["x", "y", "y", "é"]
+    assert sorted(group for half in halves for group in half.item_groups.to_pylist()) == ["x", "y", "y", "é"]
+    assert concatenate([data, data]).item_groups.to_pylist() == 2 * ["x", "y", "y", "é"]
+    assert concatenate([data, sellers(None)]).item_groups is None
+    assert data.with_features(np.zeros((4, 2))).item_groups.to_pylist() == ["x", "y", "y", "é"]
 
 
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        (["x", None, "y", None], r"groups must be there for every row\. Missing at row 1 \(2 in all\).*'unknown'"),
-        (["x"], "groups must have 4 entries. Got 1"),
-        (["x", 1, 2, 3], "groups must be all integers or all strings"),
+        (["x", None, "y", None], r"item_groups must be there for every row\. Missing at row 1 \(2 in all\).*'unknown'"),
+        (["x"], "item_groups must have 4 entries. Got 1"),
+        (["x", 1, 2, 3], "item_groups must be all integers or all strings"),
     ],
 )
 def test_bad_groups_are_named(groups, words):
@@ -84,4 +84,4 @@ def test_a_group_that_is_missing_in_a_file_is_named_by_its_row(tmp_path, ending)
     with pytest.raises(
         DataError, match=r"column 'seller' must name the group of every row.*row 1.*1 in all.*'unknown'"
     ):
-        read(path, group="seller")
+        read(path, item_group="seller")

@@ -2,11 +2,14 @@
 
 import bz2
 import gzip
+import os
+import subprocess
+import sys
 
 import pyarrow as pa
 import pytest
 
-from luce.data import streams
+from luce.data import read, streams
 from luce.data.letor import read_letor
 from luce.errors import DataError
 
@@ -169,3 +172,38 @@ def test_list_sizes_are_refused_where_there_are_query_ids(file):
     assert read_letor(path).n_lists == 1
     with pytest.raises(DataError, match="has query ids; leave out lists="):
         read_letor(path, lists=file("1", "sizes"))
+
+
+CONVERT = """
+import resource, sys
+from pathlib import Path
+from luce.cli.convert import convert
+
+convert(Path("small.txt"), Path("small.luce-data"))  # everything is loaded and compiled now
+used = int(Path("/proc/self/status").read_text().partition("VmData:")[2].split()[0]) << 10
+resource.setrlimit(resource.RLIMIT_DATA, (used + int(sys.argv[1]), -1))
+convert(Path("large.txt"), Path("large.luce-data"))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits private memory")
+@pytest.mark.parametrize("sparse", [False, True])
+def test_converting_takes_less_memory_than_the_features(tmp_path, sparse):
+    entries = 4_000 if sparse else 400
+    row = " ".join(f"{number * (25 if sparse else 1)}:1" for number in range(1, entries + 1))
+    text = f"1 qid:7 {row}\n0 qid:7 {row}\n"
+    n_rows = (64 << 20) // ((8 if sparse else 4) * entries)
+    (tmp_path / "small.txt").write_text(text)
+    (tmp_path / "large.txt").write_text(text * (n_rows // 2))
+    settings = {"cwd": tmp_path, "env": {**os.environ, "LUCE_THREADS": "1"}, "text": True, "capture_output": True}
+    done = subprocess.run([sys.executable, "-c", CONVERT, str(52 << 20)], **settings)
+    assert done.returncode == 0, done.stderr
+    data = read(tmp_path / "large.luce-data")
+    assert data.is_sparse == sparse and data.n_rows == n_rows // 2 * 2
+    assert (data.features.data if sparse else data.features).max() == 1
+    assert not [path.name for path in tmp_path.iterdir() if path.suffix not in (".txt", ".luce-data")]
+
+
+def test_a_temporary_folder_that_is_not_there(file, tmp_path):
+    with pytest.raises(DataError, match=r"There is no room for .* bytes in .*nowhere"):
+        read_letor(file(TEXT), temp_folder=tmp_path / "nowhere")

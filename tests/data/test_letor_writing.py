@@ -89,7 +89,7 @@ def test_ids_that_cannot_be_written(tmp_path, ids, expected):
     [
         ({"item_weights": [1, 1, 1]}, "item weights"),
         ({"list_weights": [1, 1, 1]}, "list weights"),
-        ({"groups": ["x", "y", "y"]}, "groups of items"),
+        ({"item_groups": ["x", "y", "y"]}, "groups of items"),
         ({"feature_names": ["bm25"]}, "feature names"),
         ({}, "lists without rows"),
     ],

@@ -324,7 +324,7 @@ def test_a_fingerprint_sees_all_that_is_learned_from():
         "item_weights": [1, 1, 2],
         "list_weights": [1, 3],
         "feature_names": ["a", "b"],
-        "groups": [1, 2, 2],
+        "item_groups": [1, 2, 2],
     }
     others = {
         "features": [[0.5, 1], [0.1, 2], [0.3, 4]],
@@ -333,7 +333,7 @@ def test_a_fingerprint_sees_all_that_is_learned_from():
         "item_weights": [1, 1, 1],
         "list_weights": [3, 1],
         "feature_names": ["a", "c"],
-        "groups": [1, 2, 1],
+        "item_groups": [1, 2, 1],
     }
     marks = {fingerprint(Dataset(**full))} | {fingerprint(Dataset(**full | {k: v})) for k, v in others.items()}
     marks |= {fingerprint(Dataset(**{k: v for k, v in full.items() if k != name})) for name in list(others)[3:]}

@@ -103,7 +103,9 @@ def test_metrics_tend_to_what_exact_exposures_give(name, cutoff):
     wanted = FAIRNESS[name].exposure_function(exact, merits_of(labels), groups, np.array([0, 5]))[0]
     # Other labels of the same merit draw other rankings: many lists say how far off one may be.
     shifts = [np.where(labels == 0, -shift, labels) for shift in np.linspace(0, 1, 300)]
-    found = measure(np.tile(scores, 300), np.concatenate(shifts), np.arange(301) * 5, full, groups=np.tile(groups, 300))
+    found = measure(
+        np.tile(scores, 300), np.concatenate(shifts), np.arange(301) * 5, full, item_groups=np.tile(groups, 300)
+    )
     values = found[full]
     assert values.std() < 0.15 * wanted[0]
     assert abs(values.mean() - wanted[0]) < 4.5 * values.std() / np.sqrt(300) + 1e-12
@@ -136,7 +138,7 @@ def test_halves_are_independent():
 
 def everything(scores, labels, groups, offsets, **settings):
     names = [full for name in NAMES for full in (name, f"{name}@3")]
-    return measure(scores, labels, offsets, names, groups=groups, **settings)
+    return measure(scores, labels, offsets, names, item_groups=groups, **settings)
 
 
 def assert_same(found, expected):
@@ -164,10 +166,10 @@ def test_lists_with_nothing_to_measure(name):
     cases = [[], [np.nan], [2.0]] + ([[0.0, 0, 0], [-1.0, 0]] if FAIRNESS[name].needs_merit else [])
     labels, offsets = np.concatenate(cases), np.cumsum([0, *map(len, cases)])
     scores = np.ones(len(labels))
-    assert np.isnan(measure(scores, labels, offsets, name, groups=np.arange(len(labels)))[name]).all()
-    assert np.isnan(measure([-np.inf, -np.inf], [1, 0], [0, 2], name, groups=[0, 1])[name]).all()
-    if FAIRNESS[name].needs_groups:
-        assert np.isnan(measure([0.0, 1], [1, 0], [0, 2], name, groups=[4, 4])[name]).all()
+    assert np.isnan(measure(scores, labels, offsets, name, item_groups=np.arange(len(labels)))[name]).all()
+    assert np.isnan(measure([-np.inf, -np.inf], [1, 0], [0, 2], name, item_groups=[0, 1])[name]).all()
+    if FAIRNESS[name].needs_item_groups:
+        assert np.isnan(measure([0.0, 1], [1, 0], [0, 2], name, item_groups=[4, 4])[name]).all()
 
 
 @EVERY
@@ -176,24 +178,24 @@ def test_records_and_options(name):
     assert record.is_stochastic and not record.higher_is_better and record.takes_cutoff
     scores, labels, groups, offsets = lists_of(3)
     usual, linear = (
-        measure(scores, labels, offsets, name, groups=groups, gain=g)[name] for g in ("exponential", "linear")
+        measure(scores, labels, offsets, name, item_groups=groups, gain=g)[name] for g in ("exponential", "linear")
     )
     assert np.array_equal(usual, linear, equal_nan=True) == ("gain" not in record.options)
     assert np.nanmin(usual) > -1e-3 and np.nanmax(usual) <= record.bounds[1]
     fair, unfair = (
-        measure(sign * 30 * np.nan_to_num(labels), labels, offsets, name, groups=groups)[name] for sign in (0, -1)
+        measure(sign * 30 * np.nan_to_num(labels), labels, offsets, name, item_groups=groups)[name] for sign in (0, -1)
     )
     assert np.nanmean(fair) < np.nanmean(unfair)
 
 
 def test_evaluate_knows_the_groups_of_a_dataset():
     scores, labels, groups, offsets = lists_of(4)
-    data = Dataset(np.zeros((len(labels), 1)), labels, offsets, groups=[f"seller {g}" for g in groups])
+    data = Dataset(np.zeros((len(labels), 1)), labels, offsets, item_groups=[f"seller {g}" for g in groups])
     results = evaluate(scores, data, "merit-gap@5, disparity, ndcg@5", n_bootstrap=50)
-    expected = measure(scores, labels, offsets, "merit-gap@5", groups=groups)["merit-gap@5"]
+    expected = measure(scores, labels, offsets, "merit-gap@5", item_groups=groups)["merit-gap@5"]
     np.testing.assert_array_equal(results.values["merit-gap@5"], expected)
     assert results.intervals["disparity"][0] < results.means["disparity"] < results.intervals["disparity"][1]
-    with pytest.raises(DataError, match=r"parity-gap needs the group of each item.*group='seller'"):
+    with pytest.raises(DataError, match=r"parity-gap needs the group of each item.*item_group='seller'"):
         evaluate(scores, Dataset(np.zeros((len(labels), 1)), labels, offsets), "parity-gap")
 
 

@@ -50,7 +50,7 @@ def estimates(goal, **options):
     """Loss and gradient of the same list, drawn many times."""
     scores, labels, groups = (np.tile(each, COPIES) for each in (SCORES, LABELS, GROUPS))
     chosen = objective("fair-policy", utility=goal, **{"samples": 2, "exposure_samples": 4, **options})
-    found = chosen.value_and_gradient(scores, labels, np.arange(COPIES + 1) * 5, draw=Draw(1), groups=groups)
+    found = chosen.value_and_gradient(scores, labels, np.arange(COPIES + 1) * 5, draw=Draw(1), item_groups=groups)
     return found.loss, found.gradient.reshape(COPIES, 5)
 
 
@@ -119,7 +119,7 @@ def test_terms_add_up():
 
     def found(goal):
         chosen = objective("fair-policy", utility=goal, **settings)
-        return chosen.value_and_gradient(scores, labels, offsets, groups=groups, item_weights=weights)
+        return chosen.value_and_gradient(scores, labels, offsets, item_groups=groups, item_weights=weights)
 
     whole, alone = found(parts), {name: found({name: 1}) for name in parts}
     np.testing.assert_allclose(whole.gradient, sum(w * alone[name].gradient for name, w in parts.items()), atol=1e-12)
@@ -136,10 +136,12 @@ def test_relevance_has_the_sign_of_its_metric():
 
 def test_zero_merit_is_defined():
     for goal in ("-disparity", "ndcg - merit-gap"):
-        found = objective("fair-policy", utility=goal).value_and_gradient([1.0, 0, 2], [0, 0, -1], groups=[0, 1, 1])
+        found = objective("fair-policy", utility=goal).value_and_gradient(
+            [1.0, 0, 2], [0, 0, -1], item_groups=[0, 1, 1]
+        )
         assert found.loss[0] == 0 and not found.gradient.any()
     parity = objective("fair-policy", utility="-parity-gap").value_and_gradient(
-        [1.0, 0, 2], [0, 0, 0], groups=[0, 1, 1]
+        [1.0, 0, 2], [0, 0, 0], item_groups=[0, 1, 1]
     )
     assert parity.loss[0] > 0 and parity.gradient.any()
 
@@ -166,10 +168,10 @@ def test_bad_options_are_named(options, words):
 
 def test_bad_data_are_named():
     goal = objective("fair-policy", utility="ndcg - merit-gap")
-    with pytest.raises(DataError, match=r"merit-gap needs the group of each item.*groups= to Dataset"):
+    with pytest.raises(DataError, match=r"merit-gap needs the group of each item.*item_groups= to Dataset"):
         goal.value_and_gradient([1.0, 0], [1, 0])
-    with pytest.raises(DataError, match="groups must have 2 entries"):
-        goal.value_and_gradient([1.0, 0], [1, 0], groups=[1])
+    with pytest.raises(DataError, match="item_groups must have 2 entries"):
+        goal.value_and_gradient([1.0, 0], [1, 0], item_groups=[1])
     broken = objective("fair-policy", utility={lambda e, m, g: (np.nan, e): 1.0})
     with pytest.raises(OptionError, match=r"function .* must give a finite value"):
         broken.value_and_gradient([1.0, 0], [1, 0])
@@ -181,7 +183,7 @@ def made(seed, n_lists=200, size=8):
     features = rng.normal(size=(n_lists * size, 4))
     truth = features[:, 0] + 0.5 * features[:, 1] + 0.3 * rng.normal(size=len(features))
     labels, sellers = np.digitize(truth, [0.5, 1.5]), np.where(features[:, 2] > 0, "north", "south")
-    return luce.Dataset(features, labels, np.arange(n_lists + 1) * size, groups=sellers)
+    return luce.Dataset(features, labels, np.arange(n_lists + 1) * size, item_groups=sellers)
 
 
 @pytest.mark.parametrize("kind", ["linear", "neural"])

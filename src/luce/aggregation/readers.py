@@ -10,9 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from luce.aggregation.rankings import Rankings
-from luce.data.streams import check_utf8
-from luce.data.table_files import arrow_file, clear_errors
-from luce.data.tables import validated
+from luce.data.table_files import TABLE_SUFFIXES, read_table, table_format
 from luce.errors import DataError, OptionError, unknown_name
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
@@ -27,7 +25,8 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
     Parameters
     ----------
     path : path-like
-        A PrefLib file (.soc, .soi, .toc, .toi) or a table (.csv, .tsv, .parquet, .arrow, .feather).
+        A PrefLib file (.soc, .soi, .toc, .toi) or a table (.csv, .tsv, .parquet, .arrow, .feather); text may be
+        compressed (.gz, .bz2, .zst).
     format : {"preflib", "long", "pairs", "orders", "ranks"}, optional
         How the rankings are written, where neither the ending of the file nor its columns say so.
 
@@ -61,7 +60,10 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
         raise DataError(f"There is no file {file}.")
     if format == "preflib" or (format is None and file.suffix in PREFLIB):
         return Rankings.read_preflib(file, **columns)
-    table = _read_table(file)
+    if table_format(file) is None:
+        known = ", ".join([*PREFLIB, *TABLE_SUFFIXES])
+        raise DataError(f"Rankings are read from files that end in {known}. Got {file.name}.")
+    table = _named_columns(file)
     if format is None:
         format, found = _detect_format(file, table.column_names, columns)
         columns = found | columns
@@ -70,47 +72,13 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
     return FORMATS[format](table, **columns)
 
 
-def _read_table(path: Path) -> pa.Table:
+def _named_columns(path: Path) -> pa.Table:
     """The table in a file, without the column of row numbers that has no name."""
-    if path.suffix not in TABLES:
-        known = ", ".join([*PREFLIB, *TABLES])
-        raise DataError(f"Rankings are read from files that end in {known}. Got {path.name}.")
-    table = TABLES[path.suffix](path)
+    table = read_table(path)
     twice = next((name for name in table.column_names if name and table.column_names.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path} has more than one column named {twice!r}; names must differ.")
     return table.select([i for i, name in enumerate(table.column_names) if name])
-
-
-def read_csv_table(path: Path) -> pa.Table:
-    """The columns of a CSV file with a header, each of the type of its values."""
-    from pyarrow import csv
-
-    check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
-    with clear_errors(path, "CSV"):
-        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter="\t" if path.suffix == ".tsv" else ","))
-
-
-def _read_parquet_table(path: Path) -> pa.Table:
-    from pyarrow import parquet
-
-    with clear_errors(path, "Parquet"):
-        return validated(parquet.read_table(path))
-
-
-def _read_arrow_table(path: Path) -> pa.Table:
-    with clear_errors(path, "Arrow"):
-        return arrow_file(path)
-
-
-TABLES: dict[str, Callable[[Path], pa.Table]] = {
-    ".csv": read_csv_table,
-    ".tsv": read_csv_table,
-    ".parquet": _read_parquet_table,
-    ".arrow": _read_arrow_table,
-    ".feather": _read_arrow_table,
-}
-"""Reads the table in a file of each ending."""
 
 
 def _detect_format(path: Path, names: list[str], columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -100,9 +100,9 @@ def with_names(rankings: Any, path: Path) -> Any:
     """The rankings with the names that a CSV file gives their items."""
     from dataclasses import replace
 
-    from luce.aggregation.readers import read_csv_table
+    from luce.data.table_files import read_table
 
-    table = read_csv_table(path)
+    table = read_table(path, format="csv")
     if table.num_columns != 2:
         raise DataError(f"{path} must have two columns, item and name. Got {table.num_columns}.")
     shown = {str(item): name for item, name in zip(*(column.to_pylist() for column in table.columns), strict=True)}

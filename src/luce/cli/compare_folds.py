@@ -92,12 +92,12 @@ def _split_in(folder: Path, reading: list[str] | None) -> SplitFiles | None:
 def _files(folder: Path, reading: list[str] | None) -> list[Path]:
     """The data files of a folder: those whose ending means a format, or all where the format is named."""
     from luce.data import format_of
-    from luce.data.letor.list_sizes import SUFFIXES
+    from luce.data.letor.assemble import LIST_SIZE_SUFFIXES
 
     named = "format" in pairs(reading, "--read")
 
     def is_data(path: Path) -> bool:
-        if not path.is_file() or path.name.startswith(".") or path.suffix in SUFFIXES:
+        if not path.is_file() or path.name.startswith(".") or path.suffix in LIST_SIZE_SUFFIXES:
             return False
         if path.suffix == ".parquet" and is_results(path):  # of a comparison in the folder of its data
             return False

@@ -21,6 +21,7 @@ def convert(data: Data, out: Output, read: Reading = None) -> None:
 
     check_written([out], [data])
     target = format_of(out)
-    dataset = read_data(data, read)
+    # Mapped data may be larger than memory: what is read goes through files beside the new one.
+    dataset = read_data(data, read, temp_folder=out.parent if target.name == "mapped" else None)
     target.write(dataset, out)
     say(f"{out}: {dataset!r}")

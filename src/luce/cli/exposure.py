@@ -29,7 +29,7 @@ def exposure(
 
     The scores are read as a Plackett-Luce policy: rankings are drawn from them, and a place is seen 1 / log2(1 + rank).
 
-    Example: luce exposure model.luce test.parquet --read group=seller
+    Example: luce exposure model.luce test.parquet --read item_group=seller
 
     Example: luce exposure model.luce test.txt --places 5
     """
@@ -40,7 +40,7 @@ def exposure(
     ranker = ranker_of(model)
     scores, dataset, _ = scored(model, ranker, read_for(ranker, data, read))
     metrics = [f"disparity@{places}"]
-    if dataset.groups is not None:
+    if dataset.item_groups is not None:
         metrics += [f"parity-gap@{places}", f"merit-gap@{places}"]
     found = attention(scores, dataset, places, gain, threads)
     results = evaluate(scores, dataset, metrics, gain=gain, n_jobs=threads)

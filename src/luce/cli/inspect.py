@@ -45,7 +45,7 @@ def describe(dataset: Any) -> dict[str, Any]:
         "document_ids": dataset.document_ids is not None,
         "item_weights": dataset.item_weights is not None,
         "list_weights": dataset.list_weights is not None,
-        "groups": 0 if dataset.groups is None else len(dataset.groups.unique()),
+        "item_groups": 0 if dataset.item_groups is None else len(dataset.item_groups.unique()),
     }
 
 

@@ -51,8 +51,8 @@ def pairs(given: list[str] | None, option: str, texts: Collection[str] = ()) -> 
 
     >>> pairs(["depth=10", "label=clicks", "features=a,b", "sparse=true"], "--read")
     {'depth': 10, 'label': 'clicks', 'features': ['a', 'b'], 'sparse': True}
-    >>> pairs(["label=2024", "group=none"], "--read", texts=["label", "group"])
-    {'label': '2024', 'group': None}
+    >>> pairs(["label=2024", "item_group=none"], "--read", texts=["label", "item_group"])
+    {'label': '2024', 'item_group': None}
     """
     result = {}
     for word in given or []:

@@ -8,7 +8,7 @@ from typing import Any
 from luce.cli.options import pairs
 from luce.cli.output import progress
 
-COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "group")
+COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group")
 """The options that name columns of a table."""
 
 
@@ -41,6 +41,7 @@ def read_data(
     n_features: int | None = None,
     feature_names: Sequence[str] | None = None,
     judged: bool = True,
+    temp_folder: Path | None = None,
 ) -> Any:
     """The dataset in a file, read for the features of a model or of the training data, where they are known."""
     from luce.data import format_of
@@ -50,7 +51,7 @@ def read_data(
     if isinstance(options.get("features"), str):
         options["features"] = [options["features"]]
     chosen = format_of(path, options.pop("format", None))
-    wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names}
+    wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names, "temp_folder": temp_folder}
     if not judged:
         wanted["label"] = (*LABEL, None)
     if feature_names and feature_names[0] == "0":  # text files number their features, and this one starts at 0

@@ -51,7 +51,7 @@ def tradeoff(
 
     Example: luce tradeoff judged.txt --steps 9
 
-    Example: luce tradeoff judged.parquet --read group=seller --fairness merit-gap@10 --set epochs=60 --seeds 3
+    Example: luce tradeoff judged.parquet --read item_group=seller --fairness merit-gap@10 --set epochs=60 --seeds 3
     """
     from luce.data import split
     from luce.rankers import RANKERS
@@ -126,12 +126,12 @@ def _check(relevance: str, fairness: str, model: str) -> None:
 
 def _check_merit(train: Any, held_out: Any, fairness: str) -> None:
     from luce.metrics import metric
-    from luce.metrics.exposure import check_groups
+    from luce.metrics.exposure import check_item_groups
 
     for part, role in ((train, "training"), (held_out, "held-out")):
         if not (part.labels > 0).any():
             raise DataError(f"There is no merit in the {role} lists, {part!r}: no label is above 0.")
-    check_groups(metric(fairness), train.group_numbers())
+    check_item_groups(metric(fairness), train.item_group_numbers())
 
 
 def _measured(
@@ -146,7 +146,7 @@ def _measured(
     labels, offsets = dataset.labels, dataset.offsets
     expected = objective("pl-rank-3", metric=relevance, gain=gain, samples=SAMPLES)
     good = -expected.value_and_gradient(scores, labels, offsets, n_jobs=threads).loss
-    settings: dict[str, Any] = {"gain": gain, "groups": dataset.group_numbers(), "n_jobs": threads}
+    settings: dict[str, Any] = {"gain": gain, "item_groups": dataset.item_group_numbers(), "n_jobs": threads}
     (unfair,) = measure(scores, labels, offsets, fairness, **settings).values()
     return np.where(expected.has_signal(labels, offsets), good, np.nan), unfair
 

@@ -16,7 +16,7 @@ LABEL = ("label", "relevance", "grade")
 DOCUMENT = ("document", "docid", "document_id", "doc_id")
 WEIGHT = ("weight",)
 LIST_WEIGHT = ("list_weight",)
-GROUP = ("item_group",)
+ITEM_GROUP = ("item_group",)
 
 
 class Table(NamedTuple):
@@ -37,7 +37,7 @@ class Columns(NamedTuple):
     document: str | None
     weight: str | None
     list_weight: str | None
-    group: str | None
+    item_group: str | None
 
 
 def choose_columns(
@@ -48,7 +48,7 @@ def choose_columns(
     document: Choice = DOCUMENT,
     weight: Choice = WEIGHT,
     list_weight: Choice = LIST_WEIGHT,
-    group: Choice = GROUP,
+    item_group: Choice = ITEM_GROUP,
 ) -> Columns:
     """Which column of a table plays which part; a missing, doubled or unusable column is an error that names it."""
     names = table.schema.names
@@ -56,7 +56,7 @@ def choose_columns(
     if twice:
         raise DataError(f"{table.name} has more than one column named {twice[0]!r}; names must differ.")
     parts = {"query": query, "label": label, "document": document, "weight": weight}
-    parts |= {"list_weight": list_weight, "group": group}
+    parts |= {"list_weight": list_weight, "item_group": item_group}
     found = {part: _find(table, part, choice) for part, choice in parts.items()}
     if found["query"] is None:
         raise OptionError("query must name a column: it says which rows belong together. Got None.")
@@ -103,7 +103,7 @@ def feature_columns(table: Table, taken: list[str], features: Sequence[str] | No
             raise DataError(f"{table.name} has no column {name!r} for features=. {_columns_there(name, names)}")
         if name in taken:
             raise OptionError(
-                f"Column {name!r} cannot be a feature: it is already the query, label, document, weight or group."
+                f"Column {name!r} cannot be a feature: it is already the query, label, document, weight or item group."
             )
     chosen = [name for name in names if name not in taken] if features is None else list(features)
     wrong = [name for name in chosen if not is_number(table.schema.field(name).type)]

@@ -25,7 +25,7 @@ def from_arrays(
     item_weights: Any = None,
     list_weights: Any = None,
     feature_names: Sequence[str] | None = None,
-    groups: Any = None,
+    item_groups: Any = None,
 ) -> Dataset:
     """Make a dataset of arrays with one entry a row.
 
@@ -42,7 +42,7 @@ def from_arrays(
         `group_rows(qid).position` leads back to the given order.
     group : array-like of shape (Q,), optional
         The sizes of the lists, as LightGBM has them: positive integers whose sum is N.
-    document_ids, item_weights, groups : array-like of shape (N,), optional
+    document_ids, item_weights, item_groups : array-like of shape (N,), optional
         As in `Dataset`, in the order of the rows of `X`.
     list_weights : array-like of shape (Q,), optional
         The weight of each list.
@@ -71,10 +71,10 @@ def from_arrays(
         return values[grouping.order] if not isinstance(values, pa.Array) else values.take(pa.array(grouping.order))
 
     documents = None if document_ids is None else arrow_ids("document_ids", document_ids).cast(pa.large_string())
-    owners = None if groups is None else arrow_ids("groups", groups)
+    owners = None if item_groups is None else arrow_ids("item_groups", item_groups)
     labels = np.full(n_rows, np.nan) if y is None else numbers("y", _column(y))
     weights = None if item_weights is None else numbers("item_weights", item_weights)
-    given = {"y": labels, "document_ids": documents, "item_weights": weights, "groups": owners}
+    given = {"y": labels, "document_ids": documents, "item_weights": weights, "item_groups": owners}
     _same_length(n_rows, **{name: len(values) for name, values in given.items() if values is not None})
     return Dataset(
         features=by_list(features),
@@ -85,7 +85,7 @@ def from_arrays(
         item_weights=by_list(weights),
         list_weights=list_weights,
         feature_names=names if feature_names is None else tuple(feature_names),
-        groups=by_list(owners),
+        item_groups=by_list(owners),
     )
 
 

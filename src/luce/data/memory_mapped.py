@@ -1,17 +1,18 @@
 """The stored form of a dataset, an Arrow IPC file mapped into memory: it opens at once, whatever its size.
 
 One record batch has a row for each list: `query_id`, `list_weight`, and `items`, a list of structs of `label`,
-`features`, `document_id`, `item_weight` and `group`. Dense features are lists of fixed size, so that they are one
+`features`, `document_id`, `item_weight` and `item_group`. Dense features are lists of fixed size, so that they are one
 contiguous array; sparse ones are lists of (`column`, `value`).
 """
 
 import json
+import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property, partial
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,7 @@ from luce.threads import over_lists
 METADATA = b"luce-data"
 VERSION = 1
 LIST_COLUMNS = ("query_id", "list_weight", "items")
-ITEM_COLUMNS = ("label", "features", "document_id", "item_weight", "group")
+ITEM_COLUMNS = ("label", "features", "document_id", "item_weight", "item_group")
 NUMBERS = {"label": "labels", "item_weight": "item_weights", "list_weight": "list_weights"}
 
 
@@ -80,28 +81,34 @@ def read_mapped(path: str | os.PathLike[str]) -> Dataset:
     checked on first use where it could lead a computation out of its arrays: offsets, columns of entries, text.
     Numbers are trusted.
     """
-    open_to_read(path).close()  # a clear error where that is impossible
     dataset = object.__new__(MappedDataset)
-    try:
-        with pa.memory_map(str(path)) as file:
-            reader = pa.ipc.open_file(file)
-            about = json.loads((reader.schema.metadata or {})[METADATA])
-            if about["version"] != VERSION:
-                raise ValueError(f"expected version {VERSION} of the format; it is {about['version']}")
-            if reader.num_record_batches != 1:
-                raise ValueError(f"expected one record batch; it has {reader.num_record_batches}")
-            batch = reader.get_batch(0)
-        batch.validate()
-        columns, n_features = _columns(batch), about["n_features"]
-        names = _checked_names(n_features, about["feature_names"])
-        _check_columns(columns, n_features)
-        numbers = {name: _values(columns[name]) if name in columns else None for name in NUMBERS}
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise DataError(f"{os.fspath(path)} cannot be opened as .luce-data: {what}.") from error
+    with open_to_read(path) as file:
+        try:
+            batch, about = _record_batch(file)
+            columns, n_features = _columns(batch), about["n_features"]
+            names = _checked_names(n_features, about["feature_names"])
+            _check_columns(columns, n_features)
+            numbers = {name: _values(columns[name]) if name in columns else None for name in NUMBERS}
+        except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+            what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise DataError(f"{os.fspath(path)} cannot be opened as .luce-data: {what}.") from error
     dataset._set(feature_names=names, **{NUMBERS[name]: values for name, values in numbers.items()})
     dataset._set(_path=os.fspath(path), _columns=columns, _n_features=n_features)
     return dataset
+
+
+def _record_batch(file: IO[bytes]) -> tuple[pa.RecordBatch, dict[str, Any]]:
+    """The record batch of a file, mapped into memory, and what its metadata say."""
+    memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # pa.memory_map would read ahead
+    reader = pa.ipc.open_file(pa.py_buffer(memory))
+    about = json.loads((reader.schema.metadata or {})[METADATA])
+    if about["version"] != VERSION:
+        raise ValueError(f"expected version {VERSION} of the format; it is {about['version']}")
+    if reader.num_record_batches != 1:
+        raise ValueError(f"expected one record batch; it has {reader.num_record_batches}")
+    batch = reader.get_batch(0)
+    batch.validate()
+    return batch, about
 
 
 def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -128,7 +135,13 @@ def _check_columns(columns: dict[str, pa.Array], n_features: int) -> None:
     dense = (pa.list_(pa.float32(), n_features),) if n_features else ()
     kinds = ((pa.list_, pa.int32()), (pa.large_list, pa.int64()))
     entries = (kind(pa.struct([("column", index), ("value", pa.float32())])) for kind, index in kinds)
-    allowed = {"query_id": ids, "label": number, "features": (*dense, *entries), "document_id": ids[1:], "group": ids}
+    allowed = {
+        "query_id": ids,
+        "label": number,
+        "features": (*dense, *entries),
+        "document_id": ids[1:],
+        "item_group": ids,
+    }
     allowed |= {"item_weight": number, "list_weight": number, "items": (columns["items"].type,)}
     for name, types in allowed.items():
         if name not in columns and (name in ("query_id", "label") or (name == "features" and n_features)):
@@ -173,8 +186,8 @@ class MappedDataset(Dataset):
         return self._ids("document_ids", "document_id")
 
     @cached_property
-    def groups(self) -> Any:
-        return self._ids("groups", "group")
+    def item_groups(self) -> Any:
+        return self._ids("item_groups", "item_group")
 
     def _ids(self, name: str, column: str) -> pa.Array | None:
         ids = self._columns.get(column)
@@ -193,7 +206,7 @@ class MappedDataset(Dataset):
 
 def _values(column: pa.Array) -> NDArray[Any]:
     """The numbers of a column, which stay where they are in the file."""
-    values: NDArray[Any] = column.to_numpy(zero_copy_only=True)
+    values = np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype(), len(column))  # to_numpy loads pandas
     if not values.flags.aligned:
         raise ValueError("its arrays are not aligned")
     return values

@@ -52,7 +52,7 @@ class Dataset:
         Not negative, kept as float64.
     feature_names : sequence of str of length F, optional
         None where the features are numbered from 1.
-    groups : array-like of shape (N,), optional
+    item_groups : array-like of shape (N,), optional
         Integers or strings that say whose each item is, such as its seller, for fairness. Kept as an Arrow array.
 
     Attributes
@@ -81,7 +81,7 @@ class Dataset:
     item_weights: Any = None
     list_weights: Any = None
     feature_names: tuple[str, ...] | None = None
-    groups: Any = None
+    item_groups: Any = None
 
     def __post_init__(self) -> None:
         self._set(features=checked_features(self.features))
@@ -101,7 +101,7 @@ class Dataset:
             item_weights=_weights("item_weights", self.item_weights, len(labels)),
             list_weights=_weights("list_weights", self.list_weights, n_lists),
             feature_names=_names(self.feature_names, self.features.shape[1]),
-            groups=_ids("groups", self.groups, len(labels)),
+            item_groups=_ids("item_groups", self.item_groups, len(labels)),
         )
         if _look_like_ranks(labels, offsets):
             warnings.warn(
@@ -150,9 +150,13 @@ class Dataset:
     def is_sparse(self) -> bool:
         return sparse.issparse(self.features)
 
-    def group_numbers(self) -> Integers | None:
+    def item_group_numbers(self) -> Integers | None:
         """The group of each row as a number, from 0 in order of first appearance; None where there are no groups."""
-        return None if self.groups is None else self.groups.dictionary_encode().indices.to_numpy().astype(np.int64)
+        return (
+            None
+            if self.item_groups is None
+            else self.item_groups.dictionary_encode().indices.to_numpy().astype(np.int64)
+        )
 
     def rows(self, list_number: int) -> slice:
         """The rows of one list."""
@@ -209,7 +213,7 @@ class Dataset:
             item_weights=of(self.item_weights, rows),
             list_weights=of(self.list_weights, lists),
             feature_names=self.feature_names,
-            groups=None if self.groups is None else self.groups.take(pa.array(rows)),
+            item_groups=None if self.item_groups is None else self.item_groups.take(pa.array(rows)),
         )
 
     def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> "Dataset":
@@ -282,7 +286,7 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
         feature_names=first.feature_names,
         **{
             name: joined(name)
-            for name in ("labels", "query_ids", "document_ids", "item_weights", "list_weights", "groups")
+            for name in ("labels", "query_ids", "document_ids", "item_weights", "list_weights", "item_groups")
         },
     )
 
@@ -340,10 +344,10 @@ def _ids(name: str, given: Any, length: int) -> pa.Array | None:
         raise DataError(f"{name} must have {length} entries. Got {len(ids)}.")
     if name == "query_ids" and ids.null_count:
         raise DataError(f"{name} must not be missing. Got {ids.null_count} null.")
-    if name == "groups" and ids.null_count:
+    if name == "item_groups" and ids.null_count:
         first = ids.is_null().index(True).as_py()
         raise DataError(
-            f"groups must be there for every row. Missing at row {first} ({ids.null_count} in all): "
+            f"item_groups must be there for every row. Missing at row {first} ({ids.null_count} in all): "
             "give those items a group of their own, such as 'unknown'."
         )
     return ids

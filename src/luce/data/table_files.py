@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from luce.arrays import list_of_row
 from luce.data.columns import (
     DOCUMENT,
-    GROUP,
+    ITEM_GROUP,
     LABEL,
     LIST_WEIGHT,
     QUERY,
@@ -36,6 +36,13 @@ from luce.files import replacing
 
 FilePath = str | os.PathLike[str]
 
+TABLE_SUFFIXES = {
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+}
+"""The formats of tables by suffix."""
+
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Arrow's names of the compressions."""
 
@@ -47,7 +54,7 @@ CELLS_LIMIT = 2**30
 def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) -> Dataset:
     """The dataset of a CSV file with a header; `columns` as in `from_table`; a .tsv file is separated by tabs."""
     delimiter = delimiter or _delimiter(path)
-    with clear_errors(path, "CSV"):
+    with clear_errors(path, "csv"):
         schema = _csv_schema(path, delimiter)
         chosen = choose_columns(Table(str(path), schema, 0, lambda names: ()), **columns)
         table = _csv_table(path, delimiter, schema, chosen)
@@ -57,11 +64,11 @@ def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) ->
             raise DataError(f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query.")
         at = table.schema.get_field_index(chosen.query)
         table = table.set_column(at, chosen.query, integer_ids(ids))
-        if chosen.group is not None:
-            groups = table.column(chosen.group).combine_chunks()
-            groups = pc.if_else(pc.equal(groups, ""), None, groups)
-            at = table.schema.get_field_index(chosen.group)
-            table = table.set_column(at, chosen.group, integer_ids(groups))
+        if chosen.item_group is not None:
+            item_groups = table.column(chosen.item_group).combine_chunks()
+            item_groups = pc.if_else(pc.equal(item_groups, ""), None, item_groups)
+            at = table.schema.get_field_index(chosen.item_group)
+            table = table.set_column(at, chosen.item_group, integer_ids(item_groups))
         return dataset_of(_with_rows(table_of(str(path), table)), chosen)
 
 
@@ -69,7 +76,7 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
     """The dataset of a Parquet file, read block by block; `columns` as in `from_table`."""
     from pyarrow import parquet
 
-    with clear_errors(path, "Parquet"), parquet.ParquetFile(path, memory_map=True) as file:
+    with clear_errors(path, "parquet"), parquet.ParquetFile(path, memory_map=True) as file:
         n_rows = file.metadata.num_rows
 
         def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -89,17 +96,53 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
 
 def read_arrow(path: FilePath, **columns: Any) -> Dataset:
     """The dataset of an Arrow IPC file, a Feather file or an Arrow stream; `columns` as in `from_table`."""
-    with clear_errors(path, "Arrow"):
-        table = _with_rows(table_of(str(path), arrow_file(path)))
+    table = _with_rows(table_of(str(path), read_table(path, format="arrow")))
+    with clear_errors(path, "arrow"):
         return dataset_of(table, choose_columns(table, **columns))
 
 
-def arrow_file(path: FilePath) -> pa.Table:
-    """The table of an Arrow IPC file or stream, mapped into memory and validated."""
-    with pa.memory_map(str(path)) as file:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        return validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
+def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
+    """Read the table in a CSV, Parquet or Arrow file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. Its suffix says its format, for CSV also before .gz, .bz2 or .zst.
+    format : {"csv", "parquet", "arrow"}, optional
+        The format where the suffix does not say it. Arrow is an IPC file, a Feather file or an IPC stream.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns, each of the type of its values, all text in them valid.
+
+    Raises
+    ------
+    DataError
+        The file is missing or not of its format.
+    """
+    format = format or table_format(path)
+    with clear_errors(path, format or ""):
+        match format:
+            case "csv":
+                check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
+                return _parse_csv(path, _delimiter(path))
+            case "parquet":
+                from pyarrow import parquet
+
+                return validated(parquet.read_table(path))
+            case "arrow":
+                with pa.memory_map(str(path)) as file:
+                    is_file = file.read(6) == b"ARROW1"
+                    file.seek(0)
+                    return validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
+    raise DataError(f"Tables are read from files that end in {', '.join(TABLE_SUFFIXES)}. Got {Path(path).name}.")
+
+
+def table_format(path: FilePath) -> str | None:
+    """The format of the table that the suffix of a path means."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in CODECS]
+    return TABLE_SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
 def write_csv(dataset: Dataset, path: FilePath) -> None:
@@ -134,14 +177,15 @@ def _write(dataset: Dataset, open_writer: Callable[[pa.Schema], Any]) -> None:
 
 
 @contextmanager
-def clear_errors(path: FilePath, kind: str) -> Iterator[None]:
+def clear_errors(path: FilePath, format: str) -> Iterator[None]:
     """What Arrow cannot read is a DataError."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        if kind == "CSV":
+        if format == "csv":
             check_utf8(path)
-        raise DataError(f"{path} cannot be read as {kind}: {error}") from error
+        name = {"csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}[format]
+        raise DataError(f"{path} cannot be read as {name}: {error}") from error
 
 
 def _with_rows(table: Table) -> Table:
@@ -188,17 +232,13 @@ def _csv_table(
     from pyarrow import csv
 
     types = {name: pa.float64() for name in (chosen.label, chosen.weight, chosen.list_weight) if name is not None}
-    types |= {name: pa.large_string() for name in (chosen.query, chosen.document, chosen.group) if name is not None}
+    types |= {
+        name: pa.large_string() for name in (chosen.query, chosen.document, chosen.item_group) if name is not None
+    }
     types |= {name: schema.field(name).type for name in chosen.features}
     try:
-        # Arrow's own stream: a thread of Arrow that still reads from Python when the process ends would abort it.
-        with pa.input_stream(str(path), compression=CODECS.get(Path(path).suffix.lower())) as stream:
-            return csv.read_csv(
-                stream,
-                read_options=csv.ReadOptions(use_threads=use_threads),
-                parse_options=csv.ParseOptions(delimiter=delimiter),
-                convert_options=csv.ConvertOptions(column_types=types, include_columns=list(types)),
-            )
+        options = csv.ConvertOptions(column_types=types, include_columns=list(types))
+        return _parse_csv(path, delimiter, use_threads, convert_options=options)
     except pa.ArrowInvalid as error:
         check_utf8(path)
         if use_threads:  # one thread knows the row
@@ -206,6 +246,19 @@ def _csv_table(
         text = re.sub(r"CSV column #(\d+)", lambda found: f"column {schema.names[int(found[1])]!r}", str(error))
         hint = "" if text == str(error) else _numbers_hint(path, delimiter, chosen)
         raise DataError(f"{path}: {text}{hint}. (Row 1 is the header.)") from error
+
+
+def _parse_csv(path: FilePath, delimiter: str, use_threads: bool = True, **options: Any) -> pa.Table:
+    from pyarrow import csv
+
+    # Arrow's own stream: a thread of Arrow that still reads from Python when the process ends would abort it.
+    with pa.input_stream(str(path), compression=CODECS.get(Path(path).suffix.lower())) as stream:
+        return csv.read_csv(
+            stream,
+            read_options=csv.ReadOptions(use_threads=use_threads),
+            parse_options=csv.ParseOptions(delimiter=delimiter),
+            **options,
+        )
 
 
 def _numbers_hint(path: FilePath, delimiter: str, chosen: Columns) -> str:
@@ -239,7 +292,7 @@ def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
 
 def _check_table(dataset: Dataset) -> None:
     """An error for a dataset that a table cannot hold."""
-    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *GROUP}
+    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *ITEM_GROUP}
     clash = next((name for name in dataset.feature_names or () if name in usual), None)
     if clash is not None:
         raise DataError(f"A feature is named {clash!r}, which a table keeps for something else. Give it another name.")
@@ -264,7 +317,7 @@ def _batches(dataset: Dataset) -> Iterator[pa.RecordBatch]:
             DOCUMENT[0]: None if dataset.document_ids is None else dataset.document_ids[rows],
             WEIGHT[0]: None if dataset.item_weights is None else pa.array(dataset.item_weights[rows]),
             LIST_WEIGHT[0]: None if weights is None else pa.array(weights[lists]),
-            GROUP[0]: None if dataset.groups is None else dataset.groups[rows],
+            ITEM_GROUP[0]: None if dataset.item_groups is None else dataset.item_groups[rows],
         }
         block = dataset.features[rows].toarray() if dataset.is_sparse else dataset.features[rows]
         columns |= dict(zip(names, map(_nullable, np.ascontiguousarray(block.T)), strict=True))

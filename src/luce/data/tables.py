@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from luce.arrays import Floats, Integers, numbers
 from luce.data.columns import (
     DOCUMENT,
-    GROUP,
+    ITEM_GROUP,
     LABEL,
     LIST_WEIGHT,
     QUERY,
@@ -38,7 +38,7 @@ def from_table(
     document: Choice = DOCUMENT,
     weight: Choice = WEIGHT,
     list_weight: Choice = LIST_WEIGHT,
-    group: Choice = GROUP,
+    item_group: Choice = ITEM_GROUP,
 ) -> Dataset:
     """Make a dataset of a table with one row an item.
 
@@ -58,7 +58,7 @@ def from_table(
         features.
     document, weight, list_weight : str, optional
         The columns of document ids, item weights and list weights.
-    group : str, optional
+    item_group : str, optional
         The column that says whose an item is, such as its seller, for fairness.
 
     Returns
@@ -73,7 +73,7 @@ def from_table(
     (Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2), [1.0, 2.0, 0.0], ('length',))
     """
     held = table_of("The table", arrow_table(table))
-    return dataset_of(held, choose_columns(held, query, label, features, document, weight, list_weight, group))
+    return dataset_of(held, choose_columns(held, query, label, features, document, weight, list_weight, item_group))
 
 
 def arrow_table(table: Any) -> pa.Table:
@@ -134,13 +134,13 @@ def dataset_of(table: Table, columns: Columns) -> Dataset:
         item_weights=values(columns.weight),
         list_weights=_one_a_list(columns.list_weight, values(columns.list_weight), grouping),
         feature_names=None if numbered else tuple(columns.features),
-        groups=None if columns.group is None else _groups(table, columns.group, grouping),
+        item_groups=None if columns.item_group is None else _groups(table, columns.item_group, grouping),
     )
 
 
 def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
     """Whose each item is; unlike a document id it must be there."""
-    groups = arrow_ids(f"group column {name!r}", _whole_column(table, name))
+    groups = arrow_ids(f"item group column {name!r}", _whole_column(table, name))
     if groups.null_count:
         raise DataError(
             f"{table.name}: column {name!r} must name the group of every row. It is missing at row "

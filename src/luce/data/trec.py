@@ -3,12 +3,14 @@
 import math
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers, check_rows, list_of_row
 from luce.data.grouping import group_rows, integer_ids
@@ -27,6 +29,10 @@ LINES = 65_536
 
 QRELS = "query 0 document grade"
 RUN = "query Q0 document rank score tag"
+RUN_LINE = "%s Q0 %s %d %r %s\n"
+LINE_SCHEMA = pa.schema(
+    {"query": pa.large_string(), "document": pa.large_string(), "value": pa.float64(), "line": pa.int64()}
+)
 
 
 def read_qrels(path: FilePath) -> Dataset:
@@ -34,28 +40,22 @@ def read_qrels(path: FilePath) -> Dataset:
 
     A grade below zero (TREC's junk) is kept; the metrics count it as 0, and it ranks below 0 where order is learned.
     """
-    queries, documents, grades, lines = _read_columns(path, QRELS)
-    grouping = group_rows(queries)
-    order = np.arange(len(grades)) if grouping.order is None else grouping.order
-    documents = documents.take(pa.array(order))
-    _refuse_twice(path, QRELS, list_of_row(grouping.offsets), _codes(documents), lines[order])
+    lines = _read_lines(path, QRELS)
+    grouping = group_rows(lines["query"])
+    if grouping.order is not None:
+        lines = lines.take(grouping.order)
     return Dataset(
-        features=np.empty((len(grades), 0), dtype=np.float32),
-        labels=grades[order],
+        features=np.empty((len(lines), 0), dtype=np.float32),
+        labels=lines["value"].to_numpy(),
         offsets=grouping.offsets,
         query_ids=integer_ids(grouping.query_ids),
-        document_ids=documents,
+        document_ids=lines["document"],
     )
 
 
 def write_qrels(dataset: Dataset, path: FilePath) -> None:
     """Write the labels as TREC judgments; items without a label are left out, and so are the features."""
-
-    def lines(queries: pa.Array, documents: pa.Array, rows: Integers) -> bytes:
-        columns = _words("query", queries), _words("document", documents), dataset.labels[rows].tolist()
-        return "".join(f"{query} 0 {item} {grade:.17g}\n" for query, item, grade in zip(*columns, strict=True)).encode()
-
-    _write_rows(dataset, path, np.flatnonzero(~np.isnan(dataset.labels)), lines)
+    _write_rows(dataset, path, np.flatnonzero(~np.isnan(dataset.labels)), "%s 0 %s %.17g\n", dataset.labels)
 
 
 def read_run(path: FilePath, judged: Dataset) -> tuple[Floats, Dataset]:
@@ -97,46 +97,35 @@ def read_run(path: FilePath, judged: Dataset) -> tuple[Floats, Dataset]:
         raise DataError("There are no judgments to match the run with.")
     if len(known.unique()) < len(known):
         raise DataError("A run is matched by query ids, and two judged lists have the same one.")
-    queries, documents, scores, lines = _read_columns(path, RUN)
-    lists = pc.index_in(queries, known)
-    is_judged = lists.is_valid().to_numpy(zero_copy_only=False)
-    if not is_judged.any():
-        raise DataError(f"{path}: none of its queries was judged. It has {queries[0]}, the judgments {known[0]}.")
-    if not is_judged.all():
-        count = len(queries.filter(lists.is_null()).unique())
+    lines = _read_lines(path, RUN)
+    lists = pc.index_in(lines["query"], known)
+    if lists.null_count == len(lists):
+        raise DataError(
+            f"{path}: none of its queries was judged. It has {lines['query'][0]}, the judgments {known[0]}."
+        )
+    if lists.null_count:
+        count = len(lines["query"].filter(lists.is_null()).unique())
         warnings.warn(f"{path}: queries that nobody judged are left out: {count}.", LuceWarning, stacklevel=2)
-    documents, numbers = documents.filter(pa.array(is_judged)), lists.drop_null().to_numpy().astype(np.int64)
-    codes = _codes(pa.concat_arrays([documents, judged.document_ids.cast(pa.large_string())]))
-    _refuse_twice(path, RUN, numbers, codes[: len(numbers)], lines[is_judged])
-    return _matched(judged, numbers, documents, scores[is_judged], codes)
+    return _matched(judged, lines.append_column("list", lists.cast(pa.int64())).filter(lists.is_valid()))
 
 
-def _matched(
-    judged: Dataset, numbers: Integers, documents: pa.Array, scores: Floats, codes: Integers
-) -> tuple[Floats, Dataset]:
-    """Retrieved and judged documents side by side; `codes` numbers the documents of both, retrieved first."""
-    width, retrieved = int(codes.max(initial=0)) + 1, len(numbers)
-    judged_lists = list_of_row(judged.offsets)
-    judged_keys = pa.array(judged_lists * width + codes[retrieved:])
-    if len(judged_keys.unique()) < judged.n_rows:
+def _matched(judged: Dataset, run: pa.Table) -> tuple[Floats, Dataset]:
+    """The scores and the dataset of the retrieved documents of each list and of the judged ones that are not."""
+    lists, documents = list_of_row(judged.offsets), judged.document_ids.cast(pa.large_string())
+    judgments = pa.table({"list": lists, "document": documents, "label": judged.labels, "row": np.arange(len(lists))})
+    if _first_duplicate(lists, documents):
         raise DataError("A run is matched by document ids, and a judged list has one of them twice.")
-    judgment = pc.index_in(pa.array(numbers * width + codes[:retrieved]), judged_keys)
-    rows = judgment.drop_null().to_numpy()
-    missed = np.setdiff1d(np.arange(judged.n_rows), rows)
-    labels = np.zeros(retrieved)
-    labels[judgment.is_valid().to_numpy(zero_copy_only=False)] = judged.labels[rows]
-    lists = np.concatenate([numbers, judged_lists[missed]])
-    order = np.argsort(lists, kind="stable")
-    ids = pa.concat_arrays([documents, judged.document_ids.cast(pa.large_string()).take(pa.array(missed))])
+    both = run.drop("query").join(judgments, ["list", "document"], join_type="full outer")
+    both = both.sort_by([("list", "ascending"), ("line", "ascending"), ("row", "ascending")])  # nulls are last
     dataset = Dataset(
-        features=np.empty((len(lists), 0), dtype=np.float32),
-        labels=np.concatenate([labels, judged.labels[missed]])[order],
-        offsets=np.searchsorted(lists[order], np.arange(judged.n_lists + 1)),
+        features=np.empty((len(both), 0), dtype=np.float32),
+        labels=both["label"].fill_null(0).to_numpy(),
+        offsets=np.searchsorted(both["list"].to_numpy(), np.arange(judged.n_lists + 1)),
         query_ids=judged.query_ids,
-        document_ids=ids.take(pa.array(order)),
+        document_ids=both["document"],
         list_weights=judged.list_weights,
     )
-    return np.concatenate([scores, np.full(len(missed), -np.inf)])[order], dataset
+    return both["value"].fill_null(-math.inf).to_numpy(), dataset
 
 
 def write_run(scores: Any, dataset: Dataset, path: FilePath, *, tag: str = "luce", top: int | None = None) -> None:
@@ -178,10 +167,8 @@ def write_run(scores: Any, dataset: Dataset, path: FilePath, *, tag: str = "luce
     ranks = np.empty(dataset.n_rows, np.int64)
     ranks[order] = np.arange(1, dataset.n_rows + 1) - dataset.offsets[lists]
 
-    def lines(queries: pa.Array, documents: pa.Array, rows: Integers) -> bytes:
-        return run_lines(queries, documents, pa.array(ranks[rows]), pa.array(values[rows]), tag)
-
-    _write_rows(dataset, path, order[(values[order] > -np.inf) & (ranks[order] <= (top or dataset.n_rows))], lines)
+    rows = order[(values[order] > -np.inf) & (ranks[order] <= (top or dataset.n_rows))]
+    _write_rows(dataset, path, rows, RUN_LINE, ranks, values, np.full(dataset.n_rows, tag, dtype=object))
 
 
 def run_lines(queries: pa.Array, documents: pa.Array, ranks: pa.Array, scores: pa.Array, tag: str = "luce") -> bytes:
@@ -190,15 +177,16 @@ def run_lines(queries: pa.Array, documents: pa.Array, ranks: pa.Array, scores: p
     >>> run_lines(pa.array([7]), pa.array(["a"]), pa.array([1]), pa.array([0.5]))
     b'7 Q0 a 1 0.5 luce\\n'
     """
-    columns = _words("query", queries), _words("document", documents), ranks.to_pylist(), scores.to_pylist()
-    rows = zip(*columns, strict=True)
-    return "".join(f"{query} Q0 {item} {rank} {score!r} {tag}\n" for query, item, rank, score in rows).encode()
+    return _lines(RUN_LINE, queries, documents, ranks.to_pylist(), scores.to_pylist(), repeat(tag))
 
 
-def _write_rows(
-    dataset: Dataset, path: FilePath, rows: Integers, lines: Callable[[pa.Array, pa.Array, Integers], bytes]
-) -> None:
-    """Write the lines of some rows, which are made of their query and document ids, block by block."""
+def _lines(form: str, queries: pa.Array, documents: pa.Array, *columns: Iterable[Any]) -> bytes:
+    words = _words("query", queries), _words("document", documents)
+    return "".join(map(form.__mod__, zip(*words, *columns))).encode()  # noqa: B905  (a column may repeat forever)
+
+
+def _write_rows(dataset: Dataset, path: FilePath, rows: Integers, form: str, *columns: NDArray[Any]) -> None:
+    """Write a line for each of these rows, block by block: its query, its document and its values in the columns."""
     if dataset.document_ids is None:
         raise DataError("A TREC file names documents, and the dataset has no document ids.")
     lists = list_of_row(dataset.offsets)
@@ -206,7 +194,7 @@ def _write_rows(
         for start in range(0, len(rows), LINES):
             block = rows[start : start + LINES]
             queries, documents = dataset.query_ids.take(pa.array(lists[block])), dataset.document_ids.take(block)
-            file.write(lines(queries, documents, block))
+            file.write(_lines(form, queries, documents, *(column[block].tolist() for column in columns)))
 
 
 def _words(name: str, ids: pa.Array) -> list[str]:
@@ -219,9 +207,9 @@ def _words(name: str, ids: pa.Array) -> list[str]:
     return words
 
 
-def _read_columns(path: FilePath, form: str) -> tuple[pa.Array, pa.Array, Floats, Integers]:
-    """Queries, documents, the value of each line, and the line numbers; blank lines are passed over."""
-    names, number, pieces = form.split(), 0, []
+def _read_lines(path: FilePath, form: str) -> pa.Table:
+    """The columns query, document, value and line (number) of a file; blank lines are passed over."""
+    names, number, tables = form.split(), 0, []
     with InputStream(path) as stream:
         for piece in text_pieces(stream):
             rows = []
@@ -234,13 +222,16 @@ def _read_columns(path: FilePath, form: str) -> tuple[pa.Array, pa.Array, Floats
                     shown = line[:80].decode(errors="replace").strip() + ("…" if len(line) > 80 else "")
                     raise DataError(f"{path}, line {number}: {error}. Got {shown!r}; expected `{form}`.") from None
             if rows:
-                queries, documents, values, lines = zip(*rows, strict=True)
-                ids = (pa.array(each, pa.large_string()) for each in (queries, documents))
-                pieces.append((*ids, np.array(values), np.array(lines)))
-    if not pieces:
+                tables.append(pa.table(list(zip(*rows, strict=True)), schema=LINE_SCHEMA))
+    if not tables:
         raise DataError(f"{path} is empty; lines `{form}` are expected.")
-    queries, documents, values, lines = zip(*pieces, strict=True)
-    return pa.concat_arrays(queries), pa.concat_arrays(documents), np.concatenate(values), np.concatenate(lines)
+    table = pa.concat_tables(tables).combine_chunks()
+    if duplicate := _first_duplicate(table["query"].chunk(0), table["document"].chunk(0)):
+        first, second = (table["line"][row] for row in duplicate)
+        raise DataError(
+            f"{path}, line {second}: the same query and document as in line {first}. Expected once: `{form}`."
+        )
+    return table
 
 
 def _fields(names: list[str], fields: list[bytes], length: int) -> tuple[str, str, float]:
@@ -250,7 +241,7 @@ def _fields(names: list[str], fields: list[bytes], length: int) -> tuple[str, st
     if len(fields) != len(names):
         raise ValueError(f"it has {len(fields)} fields, not {len(names)}")
     try:
-        words = [field.decode() for field in fields]
+        words = b" ".join(fields).decode().split(" ")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None
     at = 3 if names[3] == "grade" else 4
@@ -263,17 +254,12 @@ def _fields(names: list[str], fields: list[bytes], length: int) -> tuple[str, st
     return words[0], words[2], value
 
 
-def _codes(ids: pa.Array) -> Integers:
-    return ids.dictionary_encode().indices.to_numpy().astype(np.int64)
-
-
-def _refuse_twice(path: FilePath, form: str, lists: Integers, documents: Integers, lines: Integers) -> None:
-    """Refuse a document that stands twice under one query."""
-    order = np.lexsort((lines, documents, lists))
-    same = (np.diff(lists[order]) == 0) & (np.diff(documents[order]) == 0)
-    if same.any():
-        at = int(np.flatnonzero(same)[np.argmin(lines[order][1:][same])])
-        first, second = lines[order[at]], lines[order[at + 1]]
-        raise DataError(
-            f"{path}, line {second}: the same query and document as in line {first}. Expected once: `{form}`."
-        )
+def _first_duplicate(queries: Any, documents: Any) -> tuple[int, int] | None:
+    """The first row whose query and document another row has before it: (that row, this row)."""
+    codes = [pa.array(ids).dictionary_encode().indices.to_numpy() for ids in (queries, documents)]
+    order = np.lexsort(codes)  # stable: equal rows stay in their order
+    equal = np.flatnonzero(np.all([np.diff(code[order]) == 0 for code in codes], axis=0))
+    if not equal.size:
+        return None
+    at = equal[np.argmin(order[equal + 1])]
+    return int(order[at]), int(order[at + 1])

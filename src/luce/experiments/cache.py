@@ -71,7 +71,7 @@ def shared_folder(folder: Path) -> Iterator[None]:
 
 def _without_ids(data: Any) -> Dataset:
     """The dataset without the ids of its lists and items, which no ranker learns from."""
-    used = ("features", "labels", "offsets", "item_weights", "list_weights", "feature_names", "groups")
+    used = ("features", "labels", "offsets", "item_weights", "list_weights", "feature_names", "item_groups")
     numbers = pa.array(np.arange(data.n_lists))
     return Dataset.unchecked(query_ids=numbers, **{name: getattr(data, name) for name in used})
 

@@ -21,7 +21,7 @@ def fingerprint(data: Dataset | TaggedData) -> str:
     arrays: list[Any] = [data.features, data.labels]
     names = None
     if isinstance(data, Dataset):
-        arrays += [data.offsets, data.item_weights, data.list_weights, data.group_numbers()]
+        arrays += [data.offsets, data.item_weights, data.list_weights, data.item_group_numbers()]
         names = data.feature_names
     digest = hashlib.sha256(json.dumps(names).encode())
     for array in arrays:

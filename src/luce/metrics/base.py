@@ -12,7 +12,7 @@ from luce.metrics.reference import RankedLabels
 NOTHING_RELEVANT = "no label is above 0"
 
 ExposureFunction = Callable[[Floats, Floats, Integers | None, Integers], tuple[Floats, Floats]]
-"""(exposures (N,), merits (N,), groups (N,) or None, offsets (Q+1,)) → values (Q,), gradient (N,) in the exposures."""
+"""(exposures (N,), merits (N,), item_groups (N,) or None, offsets (Q+1,)) → values (Q,), gradient (N,) in exposures."""
 
 
 class PlaceSum(NamedTuple):
@@ -89,7 +89,7 @@ class Metric:
     reference: Callable[[RankedLabels], float] | None = None
     place_sum: PlaceSum | None = None
     exposure_function: ExposureFunction | None = None
-    needs_groups: bool = False
+    needs_item_groups: bool = False
     needs_merit: bool = False
     higher_is_better: bool = True
     takes_cutoff: bool = True

@@ -36,7 +36,7 @@ def measure(
     *,
     gain: str = "exponential",
     max_grade: float | None = None,
-    groups: ArrayLike | None = None,
+    item_groups: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, Floats]:
     """The value of each metric for each list; `evaluate` on plain arrays.
@@ -55,7 +55,7 @@ def measure(
         2^y − 1, or y. A label below 0 counts as 0.
     max_grade : float or None
         The highest grade of the scale, read by err; by default the largest label, and at least 1.
-    groups : array-like of int of shape (N,) or None
+    item_groups : array-like of int of shape (N,) or None
         The group of each item, for metrics of groups.
     n_jobs : int or None
         The number of threads.
@@ -77,14 +77,16 @@ def measure(
         raise DataError("labels must be finite, or NaN where not observed. Got an infinite one.")
     offsets = check_offsets(offsets, len(labels))
     scores = check_rows("scores", scores, len(labels))
-    members = None if groups is None else numbers("groups", groups, len(labels)).astype(np.int64)
+    members = None if item_groups is None else numbers("item_groups", item_groups, len(labels)).astype(np.int64)
     top = resolve_max_grade(wanted, labels, max_grade)
     longest = int(np.diff(offsets).max(initial=0))
     table = discounts(min(longest, _depth(wanted)))
     values = {str(one): np.empty(len(offsets) - 1) for one in wanted}
     for one in wanted:
         if one.is_stochastic:
-            values[str(one)] = measure_fairness(one, scores, labels, offsets, gain=gain, groups=members, n_jobs=n_jobs)
+            values[str(one)] = measure_fairness(
+                one, scores, labels, offsets, gain=gain, item_groups=members, n_jobs=n_jobs
+            )
     for lists in list_blocks(offsets):
         bounds = offsets[lists.start : lists.stop + 1]
         rows, bounds = slice(bounds[0], bounds[-1]), bounds - bounds[0]
@@ -154,9 +156,9 @@ def evaluate(
     _check_settings(empty, confidence, n_bootstrap)
     top = resolve_max_grade(wanted, dataset.labels, max_grade)
     names = [str(one) for one in wanted]
-    groups = dataset.group_numbers() if any(one.needs_groups for one in wanted) else None
+    item_groups = dataset.item_group_numbers() if any(one.needs_item_groups for one in wanted) else None
     found = measure(
-        scores, dataset.labels, dataset.offsets, names, gain=gain, max_grade=top, groups=groups, n_jobs=n_jobs
+        scores, dataset.labels, dataset.offsets, names, gain=gain, max_grade=top, item_groups=item_groups, n_jobs=n_jobs
     )
     values = np.stack(list(found.values()), axis=1)
     n_empty = np.isnan(values).sum(axis=0)

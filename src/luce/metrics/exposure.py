@@ -68,12 +68,12 @@ def merits_of(labels: Floats, gain: str = "exponential") -> Floats:
     return merits
 
 
-def check_groups(metric: Metric, groups: Integers | None) -> None:
+def check_item_groups(metric: Metric, item_groups: Integers | None) -> None:
     """An error where the metric needs groups and there are none."""
-    if metric.needs_groups and groups is None:
+    if metric.needs_item_groups and item_groups is None:
         raise DataError(
-            f"{metric} needs the group of each item, and the data have none: give groups= to Dataset or "
-            "from_arrays, or name their column when reading a table, group='seller' (--read group=seller)."
+            f"{metric} needs the group of each item, and the data have none: give item_groups= to Dataset or "
+            "from_arrays, or name their column when reading a table, item_group='seller' (--read item_group=seller)."
         )
 
 
@@ -84,15 +84,15 @@ def measure_fairness(
     offsets: Integers,
     *,
     gain: str = "exponential",
-    groups: Integers | None = None,
+    item_groups: Integers | None = None,
     n_jobs: int | None = None,
 ) -> Floats:
     """A metric of exposures for each list (Q,), from rankings that depend on the list alone; NaN where empty."""
     function = metric.exposure_function
     assert function is not None
-    check_groups(metric, groups)
+    check_item_groups(metric, item_groups)
     rows, bounds, drawn = _drawn(scores, labels, offsets, metric.cutoff, n_jobs)
-    merits, members = merits_of(labels[rows], gain), None if groups is None else groups[rows]
+    merits, members = merits_of(labels[rows], gain), None if item_groups is None else item_groups[rows]
     values = without_noise(lambda exposures: function(exposures, merits, members, bounds), drawn)[0]
     return np.where(_measurable(metric, drawn.mean, merits, members, bounds), values, np.nan)
 
@@ -138,11 +138,11 @@ def _alike(exposures: Floats, scores: Floats, labels: Floats, offsets: Integers)
 
 
 def _measurable(
-    metric: Metric, exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers
+    metric: Metric, exposures: Floats, merits: Floats, item_groups: Integers | None, offsets: Integers
 ) -> np.ndarray:
     """Which lists (Q,) have what it takes to be unfair: exposure, merit, two items or two groups."""
     lists, n_lists = list_of_row(offsets), len(offsets) - 1
-    parts = groups if metric.needs_groups and groups is not None else np.arange(len(lists))
+    parts = item_groups if metric.needs_item_groups and item_groups is not None else np.arange(len(lists))
     several = np.bincount(np.unique(np.stack([lists, parts]), axis=1)[0], minlength=n_lists) > 1
     deserved = np.bincount(lists, merits, n_lists) > 0 if metric.needs_merit else True
     return several & deserved & (np.bincount(lists, exposures, n_lists) > 0)

@@ -1,8 +1,8 @@
 """Metrics of fairness: how far the exposure of items is from what they deserve, with the gradient in the exposures.
 
-Each function is called as function(exposures (N,), merits (N,), groups (N,) or None, offsets (Q+1,)) and returns the
-value (Q,) of each list and its gradient (N,). 0 is fair. Where it is undefined for a list, such as shares of a merit
-that no item has, value and gradient are 0.
+Each function is called as function(exposures (N,), merits (N,), item_groups (N,) or None, offsets (Q+1,)) and returns
+the value (Q,) of each list and its gradient (N,). 0 is fair. Where it is undefined for a list, such as shares of a
+merit that no item has, value and gradient are 0.
 """
 
 import math
@@ -16,7 +16,7 @@ ValueAndGradient = tuple[Floats, Floats]
 EXPOSURE = "E_d = E[1 / log2(1 + r)] up to r = k, from 1,000 rankings drawn from the scores"
 
 
-def disparity(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
+def disparity(exposures: Floats, merits: Floats, item_groups: Integers | None, offsets: Integers) -> ValueAndGradient:
     """The mean of (E_d ρ_e − E_e ρ_d)² over the pairs of a list (Oosterhuis 2021, Eq. 29 and 30), in O(n).
 
     2/(n(n−1)) · (ΣE² Σρ² − (ΣEρ)²), as 2/(n(n−1)) · Σρ² Σ(E − cρ)², c = ΣEρ/Σρ², which loses no digits. The gradient
@@ -34,29 +34,29 @@ def disparity(exposures: Floats, merits: Floats, groups: Integers | None, offset
     return factors * sums(lists, off * off, len(sizes)), 2 * factors[lists] * off
 
 
-def parity_gap(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
+def parity_gap(exposures: Floats, merits: Floats, item_groups: Integers | None, offsets: Integers) -> ValueAndGradient:
     """Σ_g (share of the exposure − share of the items)² over the groups of a list: 0 is demographic parity.
 
     >>> parity_gap(np.array([1.0, 0.5, 0.5]), np.zeros(3), np.array([0, 1, 1]), np.array([0, 3]))[0].round(4)
     array([0.0556])
     """
-    return _gap(exposures, np.ones(len(exposures)), groups, offsets)
+    return _gap(exposures, np.ones(len(exposures)), item_groups, offsets)
 
 
-def merit_gap(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
+def merit_gap(exposures: Floats, merits: Floats, item_groups: Integers | None, offsets: Integers) -> ValueAndGradient:
     """Σ_g (share of the exposure − share of the merit)² over the groups of a list.
 
     >>> merit_gap(np.array([1.0, 0.5, 0.5]), np.array([1.0, 1.0, 0.0]), np.array([0, 1, 1]), np.array([0, 3]))
     (array([0.]), array([0., 0., 0.]))
     """
-    return _gap(exposures, merits, groups, offsets)
+    return _gap(exposures, merits, item_groups, offsets)
 
 
-def _gap(exposures: Floats, deserts: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
+def _gap(exposures: Floats, deserts: Floats, item_groups: Integers | None, offsets: Integers) -> ValueAndGradient:
     """Σ_g (x_g − t_g)², x and t the shares of exposure and of what is deserved, and its gradient."""
-    assert groups is not None
+    assert item_groups is not None
     lists, n_lists = list_of_row(offsets), len(offsets) - 1
-    cells, cell = np.unique(np.stack([lists, groups]), axis=1, return_inverse=True)
+    cells, cell = np.unique(np.stack([lists, item_groups]), axis=1, return_inverse=True)
     seen, deserved = sums(lists, exposures, n_lists), sums(lists, deserts, n_lists)
     counts = (seen > 0) & (deserved > 0)
     seen, deserved = np.where(counts, seen, 1.0), np.where(counts, deserved, 1.0)
@@ -91,7 +91,7 @@ RECORDS = (
         bounds=(0, 2),
         empty_when="there are not two groups",
         exposure_function=parity_gap,
-        needs_groups=True,
+        needs_item_groups=True,
         higher_is_better=False,
     ),
     Metric(
@@ -101,7 +101,7 @@ RECORDS = (
         bounds=(0, 2),
         empty_when="no label is above 0, or there are not two groups",
         exposure_function=merit_gap,
-        needs_groups=True,
+        needs_item_groups=True,
         needs_merit=True,
         higher_is_better=False,
         options=("gain",),

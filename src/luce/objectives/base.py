@@ -121,7 +121,7 @@ class Objective:
         draw: Draw | None = None,
         curvature: bool = False,
         n_jobs: int | None = None,
-        groups: ArrayLike | None = None,
+        item_groups: ArrayLike | None = None,
     ) -> Evaluation:
         """The loss of each list and its gradient in the scores.
 
@@ -141,7 +141,7 @@ class Objective:
             Also compute the diagonal of the second derivative.
         n_jobs : int, optional
             Threads; LUCE_THREADS, or all cores, by default.
-        groups : array-like of shape (N,), optional
+        item_groups : array-like of shape (N,), optional
             Integers that tell whose each item is, for fairness to groups.
 
         Returns
@@ -154,7 +154,7 @@ class Objective:
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
         """
-        given: Any = scores, labels, offsets, item_weights, nuisance, draw or Draw(), curvature, n_jobs, groups
+        given: Any = scores, labels, offsets, item_weights, nuisance, draw or Draw(), curvature, n_jobs, item_groups
         return self.evaluate(self.check(Lists(*given)))
 
     def evaluate(self, lists: Lists) -> Evaluation:
@@ -222,7 +222,8 @@ class Objective:
         weights = self._checked_weights(lists.item_weights, len(scores))
         start: Any = [*self.nuisance.values()] if lists.nuisance is None else lists.nuisance
         nuisance = check_rows("nuisance", start, len(self.nuisance))
-        groups = None if lists.groups is None else check_rows("groups", lists.groups, len(scores)).astype(np.int64)
+        groups = lists.item_groups
+        groups = None if groups is None else check_rows("item_groups", groups, len(scores)).astype(np.int64)
         return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.curvature, lists.n_jobs, groups)
 
     def has_signal(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:

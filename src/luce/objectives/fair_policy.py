@@ -10,7 +10,7 @@ from luce.errors import OptionError
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.lists import Evaluation, Lists
 from luce.metrics.base import Metric
-from luce.metrics.exposure import check_groups, draw_exposures, merits_of, without_noise
+from luce.metrics.exposure import check_item_groups, draw_exposures, merits_of, without_noise
 from luce.metrics.fairness import ValueAndGradient, sums
 from luce.metrics.gains import GAINS
 from luce.metrics.gains import discounts as logarithmic
@@ -33,7 +33,7 @@ class Items(NamedTuple):
     offsets: Integers
     merits: Floats
     weights: Floats | None
-    groups: Integers | None
+    item_groups: Integers | None
 
 
 class DiscountGroup(NamedTuple):
@@ -58,7 +58,7 @@ class DiscountGroup(NamedTuple):
             is_utility,
             "ndcg@10 - disparity@10",
             "what is to be high: dcg, ndcg, precision, recall, with a minus arp, disparity, parity-gap, merit-gap, and "
-            "functions (exposures, merits, groups) of one list → value and gradient in the exposures",
+            "functions (exposures, merits, item_groups) of one list → value and gradient in the exposures",
         ),
         "gain": one_of(
             *GAINS,
@@ -88,8 +88,8 @@ def fair_policy(
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
     labels, weights = lists.labels[order], None if lists.item_weights is None else lists.item_weights[order]
     merits = merits_of(labels, gain) * (1.0 if weights is None else weights)
-    groups = None if lists.groups is None else lists.groups[order]
-    items = Items(lists.scores[order], labels, offsets, merits, weights, groups)
+    item_groups = None if lists.item_groups is None else lists.item_groups[order]
+    items = Items(lists.scores[order], labels, offsets, merits, weights, item_groups)
     value, gradient = np.zeros(len(offsets) - 1), np.zeros(len(order))
     for group in _groups(parse_utility(utility), items, gain, discounts, lists.n_jobs):
         gains, exact = _linearized(group, items, exposure_samples, lists)
@@ -124,24 +124,28 @@ def _groups(
             cutoff = what.cutoff if isinstance(what, Metric) else None
             row = None if cutoff is not None or discounts is None else np.asarray(discounts, dtype=np.float64)
             seen = logarithmic(cutoff or longest) if row is None else row
-            gains, fairness = np.zeros(len(items.scores)), [(weight, _measure(what, items.groups))]
+            gains, fairness = np.zeros(len(items.scores)), [(weight, _measure(what, items.item_groups))]
         group = groups.setdefault(seen.tobytes(), DiscountGroup(seen, np.zeros(len(items.scores)), []))
         group.gains[:] += gains if items.weights is None else gains * items.weights
         group.fairness.extend(fairness)
     return list(groups.values())
 
 
-def _measure(what: Metric | Function, groups: Integers | None) -> Any:
-    """A function of flat exposures, merits, groups and offsets."""
+def _measure(what: Metric | Function, item_groups: Integers | None) -> Any:
+    """A function of flat exposures, merits, item_groups and offsets."""
     if isinstance(what, Metric):
-        check_groups(what, groups)
+        check_item_groups(what, item_groups)
         return what.exposure_function
 
-    def list_by_list(exposures: Floats, merits: Floats, groups: Integers | None, offsets: Integers) -> ValueAndGradient:
+    def list_by_list(
+        exposures: Floats, merits: Floats, item_groups: Integers | None, offsets: Integers
+    ) -> ValueAndGradient:
         value, gradient = np.zeros(len(offsets) - 1), np.zeros(len(exposures))
         for q, (a, b) in enumerate(pairwise(offsets)):
             if a < b:
-                value[q], gradient[a:b] = what(exposures[a:b], merits[a:b], None if groups is None else groups[a:b])
+                value[q], gradient[a:b] = what(
+                    exposures[a:b], merits[a:b], None if item_groups is None else item_groups[a:b]
+                )
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
             raise OptionError(f"The function {what!r} of a utility must give a finite value and a finite gradient.")
         return value, gradient
@@ -161,7 +165,7 @@ def _linearized(
         value = sums(list_of_row(items.offsets), group.gains * exposures, len(items.offsets) - 1)
         gradient = group.gains.copy()
         for weight, measure in group.fairness:
-            one, its_gradient = measure(exposures, items.merits, items.groups, items.offsets)
+            one, its_gradient = measure(exposures, items.merits, items.item_groups, items.offsets)
             value, gradient = value + weight * one, gradient + weight * its_gradient
         return value, gradient
 

@@ -10,8 +10,8 @@ from luce.metrics.base import Metric
 from luce.metrics.table import METRICS, metric
 
 Function = Callable[..., Any]
-"""A measure of one list: (exposures (n,), merits (n,), groups (n,) or None) → its value and its gradient (n,) in the
-exposures."""
+"""A measure of one list: (exposures (n,), merits (n,), item_groups (n,) or None) → its value and its gradient (n,) in
+the exposures."""
 
 EXAMPLE = "a sum such as '0.7*ndcg@10 - 0.3*disparity@10'"
 _TERM = re.compile(

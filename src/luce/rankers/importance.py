@@ -129,7 +129,7 @@ def _metric_of_lists(ranker: Ranker, dataset: Dataset, metric: str) -> Callable[
     """The metric of each list when the ranker sees these features, grades on one scale throughout."""
     name = str(metric_of(metric))
     top = max(ranker.max_grade_, highest_grade(dataset))
-    settings: dict[str, Any] = {"max_grade": top, "groups": dataset.group_numbers(), "n_jobs": ranker.n_jobs}
+    settings: dict[str, Any] = {"max_grade": top, "item_groups": dataset.item_group_numbers(), "n_jobs": ranker.n_jobs}
     return lambda shown: measure(ranker.predict(shown), shown.labels, shown.offsets, name, **settings)[name]
 
 

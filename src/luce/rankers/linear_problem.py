@@ -40,7 +40,7 @@ class LinearProblem:
         self.n_intercepts = grades if objective.one_output_per_grade or not objective.shift_invariant else 0
 
     def _set_lists(self, lists: Dataset) -> None:
-        self.dataset, self.groups = lists, lists.group_numbers()
+        self.dataset, self.item_groups = lists, lists.item_group_numbers()
         self.list_weights = np.ones(lists.n_lists) if lists.list_weights is None else lists.list_weights
         self.row_weights = None if lists.list_weights is None else lists.list_weights[list_of_row(lists.offsets)]
 
@@ -76,7 +76,7 @@ class LinearProblem:
             nuisance=given.nuisance,
             draw=self.draw,
             n_jobs=self.n_jobs,
-            groups=self.groups,
+            item_groups=self.item_groups,
         )
         score_gradients = evaluation.gradient.reshape(self.dataset.n_rows, -1).T
         if self.row_weights is not None:

@@ -250,8 +250,8 @@ class Ranker(Estimator):
         `total` adds up over machines, and `top` is the highest grade on any of them.
         """
         top = max(top, self.max_grade_, highest_grade(dataset))
-        groups = dataset.group_numbers() if self.get_metric().needs_groups else None
-        settings: dict[str, Any] = {"max_grade": top, "groups": groups, "n_jobs": self.n_jobs}
+        item_groups = dataset.item_group_numbers() if self.get_metric().needs_item_groups else None
+        settings: dict[str, Any] = {"max_grade": top, "item_groups": item_groups, "n_jobs": self.n_jobs}
         name = str(self.get_metric())
         values = measure(scores, dataset.labels, dataset.offsets, name, **settings)[name]
         weighted_sum, weight = total(weighted_sums(values, dataset.list_weights))

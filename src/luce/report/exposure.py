@@ -77,9 +77,11 @@ def attention(
     numbers = (np.cumsum(counted) - 1)[lists[rows]]
     weights = np.ones(int(counted.sum())) if dataset.list_weights is None else dataset.list_weights[counted]
     columns = np.ones(len(rows)), merits[rows], exposures[rows]
-    grades, groups = _grades(dataset.labels[rows]), None if dataset.groups is None else _groups(dataset, rows)
+    grades, item_groups = _grades(dataset.labels[rows]), None if dataset.item_groups is None else _groups(dataset, rows)
     by_grade = _shares(*grades, numbers, columns, weights)
-    return Attention(by_grade, [] if groups is None else _shares(*groups, numbers, columns, weights), len(weights))
+    return Attention(
+        by_grade, [] if item_groups is None else _shares(*item_groups, numbers, columns, weights), len(weights)
+    )
 
 
 def _grades(labels: Floats) -> tuple[Integers, list[str]]:
@@ -96,7 +98,7 @@ def _groups(dataset: Dataset, rows: Integers) -> tuple[Integers, list[str]]:
     """The same for groups, the largest first, the small ones together where there are many."""
     import pyarrow as pa
 
-    coded = dataset.groups.take(pa.array(rows)).dictionary_encode()
+    coded = dataset.item_groups.take(pa.array(rows)).dictionary_encode()
     which, names = coded.indices.to_numpy(), [str(name) for name in coded.dictionary.to_pylist()]
     by_size = np.argsort(-np.bincount(which, minlength=len(names)), kind="stable")
     places = np.empty(len(names), dtype=np.int64)

@@ -24,8 +24,7 @@ from luce.data.extreme.parser import (
 )
 from luce.data.extreme.tagged import MOST, TaggedData
 from luce.data.letor import parser as letor
-from luce.data.letor.entries import sort_rows
-from luce.data.letor.piece import LineError, token_at
+from luce.data.letor.piece import LineError, sort_rows, token_at
 from luce.data.streams import Bytes, InputStream, parse_pieces, text_pieces
 from luce.errors import DataError, OptionError
 from luce.threads import thread_count

@@ -1,77 +1,91 @@
 """The pieces of a LETOR file put together: rows of a query brought together, features dense or sparse."""
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, offsets_of_sizes, rows_of_lists
-from luce.data.grouping import integer_ids
-from luce.data.letor.entries import scatter
+from luce.arrays import Integers, offsets_of_sizes, rows_of_lists
+from luce.data.grouping import Grouping, integer_ids
+from luce.data.letor.parser import scatter
 from luce.data.letor.piece import ParsedPiece, SparseRows
+from luce.data.streams import COMPRESSIONS, InputStream
 from luce.errors import DataError
 from luce.threads import in_parallel
 
-
-class RowLayout(NamedTuple):
-    """Which rows belong together.
-
-    Attributes:
-        offsets: int64 (Q+1,).
-        query_ids: Arrow array of the Q ids, or None where the text has none.
-        position: for each row of the file its row in the dataset; None where the rows stay in their order.
-        order: for each row of the dataset its row in the file; None too.
-    """
-
-    offsets: Integers
-    query_ids: pa.Array | None
-    position: Integers | None = None
-    order: Integers | None = None
+LIST_SIZE_SUFFIXES = (".query", ".group")
+"""LightGBM keeps the sizes of lists, one a line, in a file of such a suffix beside rows without query ids."""
 
 
-def row_layout(pieces: Sequence[ParsedPiece]) -> RowLayout:
-    """The lists by query id, in order of first appearance; all rows in one list where the text has no ids."""
+Zeros = Callable[[tuple[int, ...], type], NDArray[Any]]
+"""Allocates an array of zeros of a shape and a type."""
+
+
+def group_pieces(pieces: Sequence[ParsedPiece], path: Path, sizes_path: str | os.PathLike[str] | None) -> Grouping:
+    """The lists by query id, in order of first appearance; where the text has no ids, by a file of list sizes."""
     encoded = pa.concat_arrays([piece.query_ids for piece in pieces]).dictionary_encode()
     lists, ids = encoded.indices.to_numpy(), encoded.dictionary
     sizes = np.concatenate([piece.run_sizes for piece in pieces])
+    if len(ids) == 1 and ids[0].as_py() == "":
+        return Grouping(None, offsets_of_sizes(_read_list_sizes(path, sizes_path, int(sizes.sum()))), None)
+    if sizes_path is not None:
+        raise DataError(f"{path} has query ids; leave out lists={os.fspath(sizes_path)!r}.")
     offsets = offsets_of_sizes(np.bincount(lists, weights=sizes))
-    query_ids = None if len(ids) == 1 and ids[0].as_py() == "" else integer_ids(ids)
     if np.all(lists[1:] >= lists[:-1]):
-        return RowLayout(offsets, query_ids)
-    runs = np.argsort(lists, kind="stable")
-    order = rows_of_lists(offsets_of_sizes(sizes), runs)
-    position = np.empty_like(order)
-    position[order] = np.arange(len(order))
-    return RowLayout(offsets, query_ids, position, order)
+        return Grouping(None, offsets, integer_ids(ids))
+    order = rows_of_lists(offsets_of_sizes(sizes), np.argsort(lists, kind="stable"))
+    return Grouping(order, offsets, integer_ids(ids))
 
 
-def all_labels(pieces: Sequence[ParsedPiece], layout: RowLayout) -> Floats:
-    """The labels of all rows."""
-    labels = np.concatenate([piece.labels for piece in pieces])
-    return labels if layout.order is None else labels[layout.order]
+def _read_list_sizes(path: Path, given: str | os.PathLike[str] | None, n_rows: int) -> Integers:
+    """The list sizes for the rows of `path`: from the file `given`, else from PATH.query or PATH.group beside it."""
+    place = _beside(path) if given is None else Path(given)
+    with InputStream(place) as stream:
+        lines = stream.readall().splitlines()
+    for number, line in enumerate(lines, 1):
+        if not re.fullmatch(rb"[0-9]{1,18}", line.strip()):
+            shown = line[:40].decode(errors="replace")
+            raise DataError(f"{place}, line {number:,}: expected the size of a list, at least 0. Got {shown!r}.")
+    sizes = [int(line) for line in lines]
+    if sum(sizes) != n_rows:
+        raise DataError(
+            f"The list sizes in {place} must add up to the {n_rows:,} rows of {path}. They make {sum(sizes):,}."
+        )
+    return np.array(sizes, dtype=np.int64)
 
 
-def all_document_ids(pieces: Sequence[ParsedPiece], layout: RowLayout) -> pa.Array | None:
-    """The document ids of all rows, None where there are none at all."""
-    if not any(piece.document_ids.buffers()[2].size for piece in pieces):
-        return None
-    ids = pa.concat_arrays([piece.document_ids for piece in pieces])
-    return ids if layout.order is None else ids.take(pa.array(layout.order))
+def _beside(path: Path) -> Path:
+    stems = [path, path.with_suffix("")] if path.suffix.lower() in COMPRESSIONS else [path]
+    for candidate in (Path(f"{stem}{suffix}") for stem in stems for suffix in LIST_SIZE_SUFFIXES):
+        if candidate.is_file():
+            return candidate
+    raise DataError(
+        f"{path} does not say which rows belong together. Either every line has qid:… after the label, "
+        f"or a file {path.name}.query beside it has the list sizes, one a line (lists=… where it is elsewhere)."
+    )
 
 
 def dense_features(
-    pieces: list[ParsedPiece], layout: RowLayout, shape: tuple[int, int], base: int, threads: int
+    pieces: list[ParsedPiece],
+    position: Integers | None,
+    shape: tuple[int, int],
+    base: int,
+    zeros: Zeros,
+    threads: int,
 ) -> NDArray[np.float32]:
     """The features of all rows as a table whose first column has the index `base`; empties `pieces`.
 
     A piece is dropped as soon as it is copied, so that the table grows as the pieces shrink.
     """
     try:
-        table = np.zeros(shape, np.float32)
+        table = zeros(shape, np.float32)
     except MemoryError:
         size = f"{shape[0]:,} rows of {shape[1]:,} features"
         raise DataError(f"There is no memory for {size}: read with sparse=True, which keeps no zeros.") from None
@@ -83,34 +97,38 @@ def dense_features(
         piece, rows = left.pop(number), slice(starts[number], starts[number + 1])
         shift = piece.base - base
         if isinstance(piece.features, SparseRows):
-            position = np.arange(rows.start, rows.stop) if layout.position is None else layout.position[rows]
-            scatter(*piece.features, position, shift, table)
+            where = np.arange(rows.start, rows.stop) if position is None else position[rows]
+            scatter(*piece.features, where, shift, table)
         else:
-            where = rows if layout.position is None else layout.position[rows]
+            where = rows if position is None else position[rows]
             table[where, shift : shift + piece.features.shape[1]] = piece.features
 
     in_parallel([partial(place, number) for number in left], threads)
     return table
 
 
-def sparse_features(pieces: list[ParsedPiece], layout: RowLayout, shape: tuple[int, int], base: int) -> Any:
+def sparse_features(
+    pieces: list[ParsedPiece], position: Integers | None, shape: tuple[int, int], base: int, zeros: Zeros
+) -> Any:
     """The features of all rows as a CSR array without zeros; empties `pieces`."""
     sizes = np.concatenate([_entry_counts(piece) for piece in pieces])
+    in_order = np.empty_like(sizes)
+    in_order[slice(None) if position is None else position] = sizes
     # SciPy wants one type for both: 32 bits as long as they can count the entries.
-    kind = np.int32 if sizes.sum() < 2**31 else np.int64
-    indptr = offsets_of_sizes(sizes).astype(kind)
-    columns, values = np.empty(indptr[-1], kind), np.empty(indptr[-1], np.float32)
-    first = 0
+    indptr = offsets_of_sizes(in_order)
+    kind = np.int32 if indptr[-1] < 2**31 else np.int64
+    n_entries = (int(indptr[-1]),)
+    columns, values = zeros(n_entries, kind), zeros(n_entries, np.float32)
+    row = entry = 0
     pieces.reverse()
     while pieces:
         piece = pieces.pop()
         rows = _sparse(piece)
-        last = first + len(rows.values)
-        columns[first:last], values[first:last] = rows.columns + (piece.base - base), rows.values
-        first = last
-    matrix = sparse.csr_array((values, columns, indptr), shape=shape, copy=False)
-    if layout.order is not None:
-        matrix = matrix[layout.order]
+        last_row, last_entry = row + len(piece.labels), entry + len(rows.values)
+        where = slice(entry, last_entry) if position is None else rows_of_lists(indptr, position[row:last_row])
+        columns[where], values[where] = rows.columns + (piece.base - base), rows.values
+        row, entry = last_row, last_entry
+    matrix = sparse.csr_array((values, columns, indptr.astype(kind)), shape=shape, copy=False)
     matrix.has_canonical_format = True
     return matrix
 
@@ -125,5 +143,4 @@ def _sparse(piece: ParsedPiece) -> SparseRows:
     if isinstance(piece.features, SparseRows):
         return piece.features
     stored = piece.features.view(np.uint32) != 0
-    _, columns = np.nonzero(stored)
-    return SparseRows(np.empty(0, np.int64), columns.astype(np.int32), piece.features[stored])
+    return SparseRows(np.empty(0, np.int64), np.nonzero(stored)[1].astype(np.int32), piece.features[stored])

@@ -233,3 +233,24 @@ def _same(text, first, last, other, other_end):
         if text[first + i] != text[other + i]:
             return False
     return True
+
+
+@compiled
+def copy_tokens(text, places, out):
+    """Copy the bytes from places[i, 0] to places[i, 1] of the text, one token after the other."""
+    filled = 0
+    for number in range(len(places)):
+        for at in range(places[number, 0], places[number, 1]):
+            out[filled] = text[at]
+            filled += 1
+
+
+@compiled
+def scatter(ends, index, value, rows, shift, table):
+    """Write the entries of row i, up to ends[i], into row rows[i] of a table, which must be zero there."""
+    entry = 0
+    for row in range(len(ends)):
+        target = table[rows[row]]
+        while entry < ends[row]:
+            target[index[entry] + shift] = value[entry]
+            entry += 1

@@ -2,6 +2,8 @@
 
 import math
 import mmap
+import os
+import tempfile
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -9,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from luce.arrays import Floats, Integers
+from luce.arrays import Floats, Integers, offsets_of_sizes
 from luce.data.letor import parser
-from luce.data.letor.entries import copy_tokens, scatter, sort_rows
-from luce.data.letor.parser import ParseSummary, RowBuffers, buffers_for, parse
+from luce.data.letor.parser import ParseSummary, RowBuffers, buffers_for, copy_tokens, parse, scatter
 from luce.data.streams import Bytes
+from luce.errors import DataError
 
 
 class IndexBounds(NamedTuple):
@@ -42,13 +44,14 @@ class SparseRows(NamedTuple):
 class BlockAllocator:
     """Memory for many small arrays, in blocks that go back to the system when the last array in them is dropped.
 
-    `malloc` would keep it, and reading would need twice the memory of the data.
+    `malloc` would keep it, and reading would need twice the memory of the data. With a `temp_folder` the blocks are
+    mapped from files without a name there, which the system can write out when memory is short.
     """
 
-    SIZE = 1 << 24
-
-    def __init__(self) -> None:
-        self._free: Bytes = np.empty(0, np.uint8)
+    def __init__(self, temp_folder: str | os.PathLike[str] | None = None) -> None:
+        self._folder = temp_folder
+        self._size = 1 << 24
+        self._free = memoryview(b"")
         self._lock = Lock()
 
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -56,12 +59,28 @@ class BlockAllocator:
         size = math.prod(shape) * np.dtype(dtype).itemsize
         with self._lock:
             if size > len(self._free):
-                block = mmap.mmap(-1, max(size, self.SIZE), access=mmap.ACCESS_COPY)  # of this process alone
-                if hasattr(mmap, "MADV_HUGEPAGE"):  # memory is then touched many times faster
-                    block.madvise(mmap.MADV_HUGEPAGE)
-                self._free = np.frombuffer(block, np.uint8)
+                self._free = memoryview(self._block(size))
             memory, self._free = self._free[:size], self._free[-(-size // 64) * 64 :]
-        return memory.view(dtype).reshape(shape)
+        return np.frombuffer(memory, dtype).reshape(shape)  # not a view of a larger array: SciPy would copy it
+
+    def _block(self, size: int) -> mmap.mmap:
+        if self._folder is None:
+            block = mmap.mmap(-1, max(size, self._size), access=mmap.ACCESS_COPY)  # of this process alone
+            if hasattr(mmap, "MADV_HUGEPAGE"):  # memory is then touched many times faster
+                block.madvise(mmap.MADV_HUGEPAGE)
+            return block
+        size = max(size, self._size)
+        self._size = min(2 * self._size, 1 << 30)  # a file stays open as long as it is used: few large ones
+        try:
+            with tempfile.TemporaryFile(dir=self._folder) as file:
+                if hasattr(os, "posix_fallocate"):  # else a full disk would end the process when the memory is used
+                    os.posix_fallocate(file.fileno(), 0, size)
+                else:
+                    file.truncate(size)
+                return mmap.mmap(file.fileno(), size)
+        except OSError as error:
+            folder = os.fspath(self._folder)
+            raise DataError(f"There is no room for {size:,} bytes in {folder}: {error}.") from error
 
     def copy(self, array: NDArray[Any]) -> NDArray[Any]:
         """A copy of an array."""
@@ -106,10 +125,10 @@ def parse_piece(text: Bytes, bounds: IndexBounds, allocator: BlockAllocator) -> 
     errors += _read_doubts(text, summary, out)
     errors += _sort(summary, out)
     runs, documents = out.runs[: summary.runs], out.documents[: summary.rows]
-    query_ids, wrong_query = _strings("query", text, np.ascontiguousarray(runs[:, 1:]))
-    document_ids, wrong_document = _strings("document", text, documents)
+    query_ids, wrong_query = _strings("query", text, np.ascontiguousarray(runs[:, 1:]), allocator)
+    document_ids, wrong_document = _strings("document", text, documents, allocator)
     piece = ParsedPiece(
-        labels=out.labels[: summary.rows].copy(),
+        labels=allocator.copy(out.labels[: summary.rows]),
         features=_features(summary, out, allocator),
         base=summary.lowest,
         highest=summary.highest,
@@ -158,6 +177,15 @@ def _read_doubts(text: Bytes, summary: ParseSummary, out: RowBuffers) -> list[Li
     return errors
 
 
+def sort_rows(ends: Integers, index: Any, value: Any) -> tuple[int, int]:
+    """Sort the entries of each row by index; (row, index) of the first index that a row has twice, or (−1, −1)."""
+    rows = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    order = np.lexsort((index[: len(rows)], rows))
+    index[: len(rows)], value[: len(rows)] = index[order], value[order]
+    twice = np.flatnonzero((np.diff(index[: len(rows)]) == 0) & (np.diff(rows) == 0))
+    return (int(rows[twice[0]]), int(index[twice[0]])) if len(twice) else (-1, -1)
+
+
 def _sort(summary: ParseSummary, out: RowBuffers) -> list[LineError]:
     if not summary.unsorted:
         return []
@@ -165,10 +193,10 @@ def _sort(summary: ParseSummary, out: RowBuffers) -> list[LineError]:
     return [LineError(int(out.starts[row]), f"feature index {index} is there twice.")] if row >= 0 else []
 
 
-def _strings(kind: str, text: Bytes, places: Integers) -> tuple[pa.Array, list[LineError]]:
+def _strings(kind: str, text: Bytes, places: Integers, allocator: BlockAllocator) -> tuple[pa.Array, list[LineError]]:
     """The words from places[i, 0] to places[i, 1] of the text, and an error for the first that is not UTF-8."""
-    offsets = np.concatenate([[0], np.cumsum(places[:, 1] - places[:, 0])])
-    packed = np.empty(offsets[-1], np.uint8)
+    offsets = allocator.copy(offsets_of_sizes(places[:, 1] - places[:, 0]))
+    packed = allocator.zeros((int(offsets[-1]),), np.uint8)
     copy_tokens(text, places, packed)
     strings = pa.LargeStringArray.from_buffers(len(places), pa.py_buffer(offsets), pa.py_buffer(packed))
     if not len(packed) or (packed.min() > 0 and _is_utf8(strings)):

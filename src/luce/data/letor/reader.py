@@ -6,17 +6,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
-from luce.arrays import offsets_of_sizes
-from luce.data.letor.assemble import (
-    RowLayout,
-    all_document_ids,
-    all_labels,
-    dense_features,
-    row_layout,
-    sparse_features,
-)
-from luce.data.letor.list_sizes import read_list_sizes
+from luce.arrays import Floats
+from luce.data.grouping import Grouping
+from luce.data.letor.assemble import dense_features, group_pieces, sparse_features
 from luce.data.letor.piece import BlockAllocator, IndexBounds, LineError, ParsedPiece, parse_piece
 from luce.data.ragged import Dataset
 from luce.data.streams import Bytes, InputStream, parse_pieces, text_pieces
@@ -40,6 +34,7 @@ def read_letor(
     sparse: bool | None = None,
     max_features: int = MAX_FEATURES,
     lists: FilePath | None = None,
+    temp_folder: FilePath | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Dataset:
@@ -63,6 +58,8 @@ def read_letor(
         An index beyond this is an error, not a request for memory.
     lists : str or path-like, optional
         A file of list sizes, one a line, for text without qid; by default PATH.query or PATH.group, as LightGBM has.
+    temp_folder : str or path-like, optional
+        A folder; the features are then in files without a name there, mapped into memory: they may be larger than it.
     n_jobs : int, optional
         The number of threads; by default all cores.
     progress : callable, optional
@@ -87,8 +84,8 @@ def read_letor(
            [2. , 0. , 0. ]], dtype=float32)
     """
     threads = thread_count(n_jobs)
-    scan = _Scan(Path(path))
-    parse = partial(parse_piece, bounds=_bounds(n_features, first_index, max_features), allocator=BlockAllocator())
+    scan, allocator = _Scan(Path(path)), BlockAllocator(temp_folder)
+    parse = partial(parse_piece, bounds=_bounds(n_features, first_index, max_features), allocator=allocator)
     with InputStream(path) as stream:
         for text, (piece, error) in parse_pieces(text_pieces(stream), parse, threads):
             scan.accept(text, piece, error)
@@ -99,20 +96,34 @@ def read_letor(
         raise DataError(f"{path} {what}; at least one row is needed.")
     base = scan.base if first_index is None else first_index
     shape = scan.rows, scan.width(base, n_features, max_features)
-    pieces, layout = scan.pieces, _layout(scan, lists)
-    labels, document_ids = all_labels(pieces, layout), all_document_ids(pieces, layout)
+    grouping = group_pieces(scan.pieces, scan.path, lists)
+    labels, document_ids = _labels(scan.pieces, grouping), _document_ids(scan.pieces, grouping)
+    zeros = np.zeros if temp_folder is None else allocator.zeros
     if _is_sparse(sparse, shape, scan.entries):
-        features = sparse_features(pieces, layout, shape, base)
+        features = sparse_features(scan.pieces, grouping.position, shape, base, zeros)
     else:
-        features = dense_features(pieces, layout, shape, base, threads)
+        features = dense_features(scan.pieces, grouping.position, shape, base, zeros, threads)
     return Dataset.of_finite_features(
         features=features,
         labels=labels,
-        offsets=layout.offsets,
-        query_ids=layout.query_ids,
+        offsets=grouping.offsets,
+        query_ids=grouping.query_ids,
         document_ids=document_ids,
         feature_names=tuple(map(str, range(shape[1]))) if base == 0 and shape[1] <= NAMED_FEATURES else None,
     )
+
+
+def _labels(pieces: list[ParsedPiece], grouping: Grouping) -> Floats:
+    labels = np.concatenate([piece.labels for piece in pieces])
+    return labels if grouping.order is None else labels[grouping.order]
+
+
+def _document_ids(pieces: list[ParsedPiece], grouping: Grouping) -> pa.Array | None:
+    """The document ids of all rows, None where no row has one."""
+    if not any(piece.document_ids.buffers()[2].size for piece in pieces):
+        return None
+    ids = pa.concat_arrays([piece.document_ids for piece in pieces])
+    return ids if grouping.order is None else ids.take(pa.array(grouping.order))
 
 
 class _Scan:
@@ -198,15 +209,6 @@ def _bounds(n_features: int | None, first_index: int | None, max_features: int) 
     if n_features is not None:
         return IndexBounds(first_index or 0, n_features - (first_index == 0), "n_features says so, or the model")
     return IndexBounds(first_index or 0, max_features - (first_index == 0), "raise max_features if the file means it")
-
-
-def _layout(scan: _Scan, sizes: FilePath | None) -> RowLayout:
-    layout = row_layout(scan.pieces)
-    if layout.query_ids is None:
-        return layout._replace(offsets=offsets_of_sizes(read_list_sizes(scan.path, sizes, scan.rows)))
-    if sizes is not None:
-        raise DataError(f"{scan.path} has query ids; leave out lists={os.fspath(sizes)!r}.")
-    return layout
 
 
 def _is_sparse(wanted: bool | None, shape: tuple[int, int], entries: int) -> bool:

@@ -62,7 +62,7 @@ def _check(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     lost = {
         "item weights": dataset.item_weights is not None,
         "list weights": dataset.list_weights is not None,
-        "groups of items": dataset.groups is not None,
+        "groups of items": dataset.item_groups is not None,
         "feature names": names,
         "lists without rows": bool(np.any(dataset.sizes == 0)),
     }

@@ -136,7 +136,7 @@ class ValidationCurve(LearningCurve):
     def __init__(self, lists: Dataset, metric: str, top: float, early_stopping_rounds: int, n_jobs: int | None) -> None:
         super().__init__(metric_of(metric).higher_is_better, early_stopping_rounds)
         self.lists, self.metric = lists, str(metric_of(metric))
-        self._settings: dict[str, Any] = {"groups": lists.group_numbers(), "max_grade": top, "n_jobs": n_jobs}
+        self._settings: dict[str, Any] = {"item_groups": lists.item_group_numbers(), "max_grade": top, "n_jobs": n_jobs}
 
     def update(self, scores: Any) -> float:
         """Add a round that has these scores; its metric."""

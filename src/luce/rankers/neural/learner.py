@@ -32,7 +32,7 @@ class NetworkLearner(TorchLearner):
     ):
         super().__init__(network, list(objective.nuisance.values()), **training)
         self.objective, self.features, self.dataset, self.n_jobs = objective, features, dataset, n_jobs
-        self.sizes, self.groups = dataset.sizes, dataset.group_numbers()
+        self.sizes, self.item_groups = dataset.sizes, dataset.item_group_numbers()
 
     def step(self, lists: Integers, epoch: int, step: int) -> float:
         data = self.dataset
@@ -51,7 +51,7 @@ class NetworkLearner(TorchLearner):
                 nuisance=self.nuisance.detach().numpy(),
                 draw=Draw(self.seed, epoch, lists),
                 n_jobs=self.n_jobs,
-                groups=None if self.groups is None else self.groups[rows],
+                item_groups=None if self.item_groups is None else self.item_groups[rows],
             )
         except NumericalError as error:
             if step == 0 and np.isfinite(values).all():

@@ -71,7 +71,7 @@ class TreeLearner:
         self.first_list = sum(map(len, has_signal[: self.reducer.rank]))  # lists are numbered over all machines
         self.n_rows = int(self._sum(dataset.n_rows)[0])
         self.observed = self.has_signal[list_of_row(dataset.offsets)] & ~np.isnan(dataset.labels)
-        self.groups = dataset.group_numbers()
+        self.item_groups = dataset.item_group_numbers()
         self.scores = self._predicted_scores()
         if self.trees:
             self.grower = grower.starting_at(self.scores[TRAINING][0])
@@ -177,7 +177,7 @@ class TreeLearner:
                 draw=self._draw(round_number),
                 curvature=self.objective.curvature and self.needs_hessian and not self.params.builtin_objective,
                 n_jobs=self.params.n_jobs,
-                groups=self.groups,
+                item_groups=self.item_groups,
             )
         except NumericalError as error:
             if not scores.any():
