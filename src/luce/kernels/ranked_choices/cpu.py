@@ -18,16 +18,16 @@ def sums(first, last, offsets, choices, worth, totals, ends, hazards, log_z):
 
     What reaches the rest of its pool is written for each ranking to `ends`.
     """
-    items, depth, weights = choices.items, choices.depth, choices.weights
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     left = np.empty(longest_list(first, last, offsets))
-    stamp = np.full(len(worth) if len(choices.pool_items) else 0, -1)
+    stamp = np.full(len(worth) if len(pool_items) else 0, -1)
     # One logarithm serves many choices: rankings of one weight go on multiplying until the product leaves its bounds.
     total, weight, product, n_choices = 0.0, 1.0, 1.0, 0.0
     for q in range(first, last):
         start, stop, deep, w = offsets[q], offsets[q + 1], depth[q], weights[q]
         z = 0.0
-        if choices.pool[q] >= 0:
-            z = _rest(q, items[start:stop], choices, worth, totals, stamp)
+        if pool[q] >= 0:
+            z = _rest(q, items[start:stop], pool, pool_items, pool_offsets, worth, totals, stamp)
         for row in range(stop - 1, start + deep - 1, -1):
             z += worth[items[row]]
         for j in range(deep - 1, -1, -1):
@@ -59,19 +59,20 @@ def sums(first, last, offsets, choices, worth, totals, ends, hazards, log_z):
 @compiled
 def seconds(first, last, offsets, choices, worth, totals, ends, squares):
     """Add Σ w/z² of the choices each row took part in."""
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     left = np.empty(longest_list(first, last, offsets))
-    stamp = np.full(len(worth) if len(choices.pool_items) else 0, -1)
+    stamp = np.full(len(worth) if len(pool_items) else 0, -1)
     for q in range(first, last):
-        own = choices.items[offsets[q] : offsets[q + 1]]
+        own = items[offsets[q] : offsets[q + 1]]
         z, square = 0.0, 0.0
-        if choices.pool[q] >= 0:
-            z = _rest(q, own, choices, worth, totals, stamp)
+        if pool[q] >= 0:
+            z = _rest(q, own, pool, pool_items, pool_offsets, worth, totals, stamp)
         for j in range(len(own) - 1, -1, -1):
             z += worth[own[j]]
             left[j] = z
         for j in range(len(own)):
-            if j < choices.depth[q]:
-                square += choices.weights[q] / (left[j] * left[j])
+            if j < depth[q]:
+                square += weights[q] / (left[j] * left[j])
             squares[own[j]] += square
         if ends.size:
             ends[q] = square
@@ -80,15 +81,15 @@ def seconds(first, last, offsets, choices, worth, totals, ends, squares):
 @compiled
 def product(first, last, offsets, choices, both, totals, ends, hazard_changes):
     """Add Σ w y/z² of the choices each row took part in, y = Σ v d over what was left; `both` holds v and v d."""
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     longest = longest_list(first, last, offsets)
-    items, depth, weights = choices.items, choices.depth, choices.weights
     left, turned = np.empty(longest), np.empty(longest)
-    stamp = np.full(len(both) if len(choices.pool_items) else 0, -1)
+    stamp = np.full(len(both) if len(pool_items) else 0, -1)
     for q in range(first, last):
         start, stop, deep, w = offsets[q], offsets[q + 1], depth[q], weights[q]
         z = y = 0.0
-        if choices.pool[q] >= 0:
-            z, y = _both_rests(q, items[start:stop], choices, both, totals, stamp)
+        if pool[q] >= 0:
+            z, y = _both_rests(q, items[start:stop], pool, pool_items, pool_offsets, both, totals, stamp)
         for row in range(stop - 1, start + deep - 1, -1):
             z += both[items[row], 0]
             y += both[items[row], 1]
@@ -109,21 +110,21 @@ def product(first, last, offsets, choices, both, totals, ends, hazard_changes):
 @compiled
 def squares(first, last, offsets, choices, worth, totals, matrix):
     """Add half of Σ w p pᵀ, p the probabilities at each choice: over items, and pools as coordinates behind them."""
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     left = np.empty(longest_list(first, last, offsets))
-    stamp = np.full(len(worth) if len(choices.pool_items) else 0, -1)
+    stamp = np.full(len(worth) if len(pool_items) else 0, -1)
     for q in range(first, last):
-        own = choices.items[offsets[q] : offsets[q + 1]]
+        own = items[offsets[q] : offsets[q + 1]]
         z = 0.0
-        if choices.pool[q] >= 0:
-            z = _rest(q, own, choices, worth, totals, stamp)
+        if pool[q] >= 0:
+            z = _rest(q, own, pool, pool_items, pool_offsets, worth, totals, stamp)
         for j in range(len(own) - 1, -1, -1):
             z += worth[own[j]]
             left[j] = z
-        if choices.pool[q] < 0:
-            _rows_left(own, choices.depth[q], choices.weights[q], worth, left, matrix)
+        if pool[q] < 0:
+            _rows_left(own, depth[q], weights[q], worth, left, matrix)
         else:
-            place = len(worth) + choices.pool[q]
-            _pool_less_rows(own, choices.depth[q], choices.weights[q], worth, left, matrix, place)
+            _pool_less_rows(own, depth[q], weights[q], worth, left, matrix, len(worth) + pool[q])
 
 
 @compiled
@@ -156,11 +157,12 @@ def _pool_less_rows(own, deep, w, worth, left, matrix, place):
 @compiled
 def rests(first, last, offsets, choices, both, totals, result):
     """Σ of v and of v d over what the pool of each ranking holds beside its rows (Q, 2); 0 without a pool."""
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     stamp = np.full(len(both), -1)
     for q in range(first, last):
-        if choices.pool[q] >= 0:
-            own = choices.items[offsets[q] : offsets[q + 1]]
-            result[q, 0], result[q, 1] = _both_rests(q, own, choices, both, totals, stamp)
+        if pool[q] >= 0:
+            own = items[offsets[q] : offsets[q + 1]]
+            result[q, 0], result[q, 1] = _both_rests(q, own, pool, pool_items, pool_offsets, both, totals, stamp)
 
 
 @compiled
@@ -170,10 +172,9 @@ def to_pools(choices, ends):
     That is the sum over all rankings of a pool less those that name the item: both are carried with what rounding
     took from them, for they may be far larger than their difference.
     """
-    offsets, items, pool = choices.offsets, choices.items, choices.pool
-    pool_items, pool_offsets = choices.pool_items, choices.pool_offsets
+    items, offsets, _, _, pool, pool_items, pool_offsets, n_items = choices
     of_pool = np.zeros((len(pool_offsets) - 1, 2))
-    of_item = np.zeros((choices.n_items, 2))
+    of_item = np.zeros((n_items, 2))
     for q in range(len(offsets) - 1):
         if pool[q] >= 0:
             _add(of_pool[pool[q]], ends[q])
@@ -197,23 +198,22 @@ def _add(total, value):
 
 
 @compiled
-def _rest(q, own, choices, worth, totals, stamp):
+def _rest(q, own, pool, pool_items, pool_offsets, worth, totals, stamp):
     """The worth of what the pool of ranking q holds beside its rows; stamps the rows if it is summed anew."""
-    total = totals[choices.pool[q]]
-    rest = _less(total, own, worth)
-    if rest >= SMALL_REST * total:
+    rest = _less(totals[pool[q]], own, worth)
+    if rest >= SMALL_REST * totals[pool[q]]:
         return rest
     for item in own:
         stamp[item] = q
-    return _summed(q, choices, worth, stamp)
+    return _summed(q, pool, pool_items, pool_offsets, worth, stamp)
 
 
 @compiled
-def _both_rests(q, own, choices, both, totals, stamp):
-    z = _rest(q, own, choices, both[:, 0], totals[:, 0], stamp)
+def _both_rests(q, own, pool, pool_items, pool_offsets, both, totals, stamp):
+    z = _rest(q, own, pool, pool_items, pool_offsets, both[:, 0], totals[:, 0], stamp)
     if stamp[own[0]] == q:  # it was summed anew
-        return z, _summed(q, choices, both[:, 1], stamp)
-    return z, _less(totals[choices.pool[q], 1], own, both[:, 1])
+        return z, _summed(q, pool, pool_items, pool_offsets, both[:, 1], stamp)
+    return z, _less(totals[pool[q], 1], own, both[:, 1])
 
 
 @compiled
@@ -224,10 +224,10 @@ def _less(total, own, values):
 
 
 @compiled
-def _summed(q, choices, values, stamp):
+def _summed(q, pool, pool_items, pool_offsets, values, stamp):
     """Σ of some values over the items of the pool that are not stamped with q."""
-    pool, total = choices.pool[q], 0.0
-    for place in range(choices.pool_offsets[pool], choices.pool_offsets[pool + 1]):
-        if stamp[choices.pool_items[place]] != q:
-            total += values[choices.pool_items[place]]
+    total = 0.0
+    for place in range(pool_offsets[pool[q]], pool_offsets[pool[q] + 1]):
+        if stamp[pool_items[place]] != q:
+            total += values[pool_items[place]]
     return total
