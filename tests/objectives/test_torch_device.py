@@ -153,7 +153,7 @@ def test_the_last_layer_fused(name, biased, reduction, monkeypatch):
         (
             {"name": "ranknet"},
             LuceError,
-            "ranknet has no GPU kernels for rows of labels; pl-partition, pl-lb, attrank have",
+            "ranknet has no GPU kernels for rows of labels; pl-partition, pl-lb",
         ),
         ({"relevant": RELEVANT._replace(grades=torch.ones(6))}, LuceError, "no grades"),
         ({"reduction": "max"}, OptionError, "reduction must be"),

@@ -157,7 +157,7 @@ def _pool_less_rows(own, deep, w, worth, left, matrix, place):
 @compiled
 def rests(first, last, offsets, choices, both, totals, result):
     """Σ of v and of v d over what the pool of each ranking holds beside its rows (Q, 2); 0 without a pool."""
-    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
+    items, _, _, _, pool, pool_items, pool_offsets, _ = choices
     stamp = np.full(len(both), -1)
     for q in range(first, last):
         if pool[q] >= 0:
