@@ -146,7 +146,7 @@ def over_lists(
     compiled code returns, so calls are kept short; lists too long for that run on a thread that can be abandoned.
     """
     n_lists, n_rows = len(offsets) - 1, int(offsets[-1])
-    arguments = *_read_only_arrays(offsets, *inputs), *results
+    arguments = *map(kernel_input, (offsets, *inputs)), *results
     threads = 1 if n_rows < SMALL else thread_count(n_jobs)
     if threads == 1 and n_rows < LONG:
         kernel(0, n_lists, *arguments)
@@ -174,7 +174,7 @@ def sum_over_lists(
     Each block of lists adds to its own arrays, which are summed at the end. There is a block for each thread, or a
     fixed number of them: then the number of threads does not change the rounding.
     """
-    arguments = *_read_only_arrays(offsets, *inputs), *results
+    arguments = *map(kernel_input, (offsets, *inputs)), *results
     threads = 1 if offsets[-1] < SMALL else thread_count(n_jobs)
     blocks = split_lists(offsets, n_blocks or threads)
     sums = [[np.zeros(shape) for shape in shapes] for _ in blocks]
@@ -194,8 +194,11 @@ def split_lists(offsets: Integers, n_blocks: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts.tolist()))
 
 
-def _read_only_arrays(*values: Any) -> list[Any]:
-    return [frozen(value) if isinstance(value, np.ndarray) else value for value in values]
+def kernel_input(value: Any) -> Any:
+    """An array as a read-only view, also within a NamedTuple; other values as they are."""
+    if isinstance(value, np.ndarray):
+        return frozen(value)
+    return value._make(map(kernel_input, value)) if hasattr(value, "_make") else value
 
 
 def _run_interruptibly(task: Callable[[], Any]) -> None:

@@ -148,7 +148,7 @@ def test_trees_redraw_each_round_and_need_groups(data):
     assert not np.allclose(first, second)
     with pytest.raises(LuceError, match="sizes of the lists"):
         goal(np.zeros(2), lgb.Dataset(np.ones((2, 1)), [0, 1]).construct())
-    with pytest.raises(LuceError, match="more than a score for each row"):
+    with pytest.raises(LuceError, match="has one output per grade or nuisance parameters"):
         luce.lightgbm_objective("mcrank")
 
 

@@ -94,7 +94,7 @@ def test_what_is_refused():
         label_loss("bce", scores, relevant, reduction="median")
     for name in ("mcrank", "pairties-davidson"):
         assert OBJECTIVES[name]
-        with pytest.raises(OptionError, match="does not go with a score a label"):
+        with pytest.raises(OptionError, match="cannot train one score per label"):
             label_loss(name, scores, relevant)
     with pytest.raises(LuceError):
         label_loss("bce", scores.to("meta"), relevant)

@@ -213,7 +213,7 @@ def test_diverging_is_said(data):
 def test_what_is_refused(data):
     train = data["train"]
     for settings, words in (
-        ({"objective": "mcrank"}, "one output a grade"),
+        ({"objective": "mcrank"}, "one output per grade"),
         ({"objective": "pairties-davidson"}, "has nuisance parameters"),
         ({"hidden_layer_sizes": ()}, "at least one layer"),
         ({"negatives": 0}, "negatives must be an integer ≥ 1"),

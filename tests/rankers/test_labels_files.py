@@ -77,7 +77,7 @@ def test_a_checkpoint_of_other_labels_is_refused(data, tmp_path):
         ({"parameters": {"hidden_layer_sizes": [10**9]}}, "more layers, or wider ones"),
         ({"parameters": {"hidden_layer_sizes": []}}, "at least one layer"),
         ({"features": {"count": 10**12, "names": None}}, "more layers, or wider ones"),
-        ({"objective": {"name": "mcrank", "options": {}}}, "one output a grade"),
+        ({"objective": {"name": "mcrank", "options": {}}}, "one output per grade"),
     ],
 )
 def test_what_is_wrong_is_named(data, change, words, tmp_path):

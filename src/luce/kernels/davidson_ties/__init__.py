@@ -42,8 +42,7 @@ def davidson_ties(
     """
     n_rankings = len(rankings.offsets) - 1
     results = np.zeros(n_rankings), np.zeros(len(scores)), np.zeros((n_rankings, len(rankings.orders)))
-    arrays = _arrays(rankings, scores, log_delta)
-    over_lists(cpu.evaluate, rankings.offsets, *arrays, results=results, n_jobs=n_jobs)
+    over_lists(cpu.evaluate, rankings.offsets, rankings, log_delta, scores, results=results, n_jobs=n_jobs)
     return results
 
 
@@ -62,7 +61,7 @@ def davidson_hessian(
     items (N,): whose score each row has; weights (Q,). O(n² D) for a choice.
     """
     size = n_items + len(rankings.orders)
-    inputs = *_arrays(rankings, scores, log_delta), items, weights, n_items
+    inputs = rankings, log_delta, scores, items, weights, n_items
     (matrix,) = sum_over_lists(cpu.hessian, rankings.offsets, [(size, size)], *inputs, n_jobs=n_jobs)
     return 0.5 * (matrix + matrix.T)
 
@@ -79,7 +78,7 @@ def davidson_product(
 ) -> tuple[Floats, Floats]:
     """Minus that second derivative times a direction, given for each row (N,) and for log δ (T,), in the same form."""
     rows = np.zeros(len(scores))
-    inputs = *_arrays(rankings, scores, log_delta), weights, direction, delta_direction
+    inputs = rankings, log_delta, scores, weights, direction, delta_direction
     shapes = [len(rankings.orders)]
     (of_delta,) = sum_over_lists(cpu.product, rankings.offsets, shapes, *inputs, results=[rows], n_jobs=n_jobs)
     return rows, of_delta
@@ -108,7 +107,3 @@ def draw_tied_rankings(
     inputs = items, scores, orders, log_delta, levels, int(seed)
     over_lists(draws.draw, offsets, *inputs, results=results, n_jobs=n_jobs)
     return results
-
-
-def _arrays(rankings: TiedRankings, scores: Floats, log_delta: Floats) -> tuple[NDArray, ...]:
-    return rankings.places, rankings.open_end, rankings.orders, log_delta, scores

@@ -8,10 +8,11 @@ from luce.kernels.label_order import longest_list
 
 
 @compiled
-def evaluate(first, last, offsets, places, open_end, orders, log_delta, scores, log_p, gradient, tie_gradient):
+def evaluate(first, last, offsets, rankings, log_delta, scores, log_p, gradient, tie_gradient):
+    places, open_end, orders = rankings.places, rankings.open_end, rankings.orders
     longest, n_orders = longest_list(first, last, offsets), len(orders)
     share, odds = np.empty((n_orders, longest)), np.empty(n_orders)
-    chances, mean = _room(longest, orders), np.empty(longest)
+    chances, mean = _workspace(longest, orders), np.empty(longest)
     for q in range(first, last):
         begin, stop = offsets[q], offsets[q + 1]
         while begin < stop:
@@ -36,10 +37,11 @@ def evaluate(first, last, offsets, places, open_end, orders, log_delta, scores, 
 
 
 @compiled
-def hessian(first, last, offsets, places, open_end, orders, log_delta, scores, items, weights, n_items, matrix):
+def hessian(first, last, offsets, rankings, log_delta, scores, items, weights, n_items, matrix):
+    places, open_end, orders = rankings.places, rankings.open_end, rankings.orders
     longest, n_orders = longest_list(first, last, offsets), len(orders)
     share, odds = np.empty((n_orders, longest)), np.empty(n_orders)
-    chances, mean = _room(longest, orders), np.empty(longest)
+    chances, mean = _workspace(longest, orders), np.empty(longest)
     block = np.empty((longest, longest))
     for q in range(first, last):
         begin, stop = offsets[q], offsets[q + 1]
@@ -66,23 +68,12 @@ def hessian(first, last, offsets, places, open_end, orders, log_delta, scores, i
 
 @compiled
 def product(
-    first,
-    last,
-    offsets,
-    places,
-    open_end,
-    orders,
-    log_delta,
-    scores,
-    weights,
-    direction,
-    delta_direction,
-    result,
-    tie_gradient,
+    first, last, offsets, rankings, log_delta, scores, weights, direction, delta_direction, result, tie_gradient
 ):
+    places, open_end, orders = rankings.places, rankings.open_end, rankings.orders
     longest, n_orders = longest_list(first, last, offsets), len(orders)
     share, odds = np.empty((n_orders, longest)), np.empty(n_orders)
-    chances, mean = _room(longest, orders), np.empty(longest)
+    chances, mean = _workspace(longest, orders), np.empty(longest)
     block = np.empty((longest, longest))
     for q in range(first, last):
         begin, stop = offsets[q], offsets[q + 1]
@@ -111,7 +102,7 @@ def product(
 
 
 @compiled
-def _room(longest, orders):
+def _workspace(longest, orders):
     highest = min(longest, orders[-1]) if len(orders) else 0
     return np.empty((longest + 2, highest + 2))
 
@@ -126,7 +117,7 @@ def _level_end(places, begin, stop):
 
 @compiled
 def _is_choice(begin, end, stop, open_end):
-    """Whether something was chosen: not from one item alone, and not the level that was left over."""
+    """Whether something was chosen: not from a single item, and not the level that was left over."""
     return stop - begin > 1 and not (open_end and end == stop)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from luce.arrays import Floats, Integers, frozen, offsets_of_sizes, rows_of_lists, selected_offsets
+from luce.arrays import Floats, Integers, offsets_of_sizes, rows_of_lists, selected_offsets
 from luce.errors import DataError
 from luce.kernels.exposure import exposure
 from luce.kernels.place_sums import SUM, Places
@@ -175,7 +175,7 @@ def _expect(
 ) -> Expectation:
     check_scores(scores)
     samples, draw, most_steps, n_jobs = sampling
-    quantity = cpu.Quantity(what, kind, *(frozen(row) for row in rows or [np.zeros(0)] * 3))
+    quantity = cpu.Quantity(what, kind, *(rows or [np.zeros(0)] * 3))
     values, squares = np.zeros(shape), np.zeros(shape)
     inputs = scores, *draw.stream(len(offsets) - 1), samples, float(most_steps), depth, quantity
     if values.size and depth > 0:

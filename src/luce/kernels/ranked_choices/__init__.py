@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers
 from luce.kernels.ranked_choices import cpu
-from luce.threads import over_lists, sum_over_lists
+from luce.threads import kernel_input, over_lists, sum_over_lists
 
 NARROW = 60.0
 """Scores up to this far apart: no worth and no product of ten of them leaves the numbers."""
@@ -120,8 +120,7 @@ def pool_rests(
     both = np.stack([worth, worth * (0.0 if direction is None else direction)], axis=1)
     totals = np.stack([_pool_sums(choices, column) for column in both.T], axis=1)
     result = np.zeros((len(choices.depth), 2))
-    inputs = choices.items, choices.pool, choices.pool_items, choices.pool_offsets, both, totals
-    over_lists(cpu.rests, choices.offsets, *inputs, results=[result], n_jobs=n_jobs)
+    over_lists(cpu.rests, choices.offsets, choices, both, totals, results=[result], n_jobs=n_jobs)
     rest = result[:, 0]
     return rest, np.divide(result[:, 1], rest, out=np.zeros(len(rest)), where=rest > 0)
 
@@ -135,9 +134,8 @@ def spread_over_rests(choices: Choices, scores: Floats, rest: Floats, amounts: F
 def _sums(
     kernel: Any, choices: Choices, shapes: list[Any], *inputs: Floats, ends: Floats | None = None, n_jobs: int | None
 ) -> list[Floats]:
-    rankings = choices.items, choices.depth, choices.weights, choices.pool, choices.pool_items, choices.pool_offsets
     results = [] if ends is None else [ends]
-    return sum_over_lists(kernel, choices.offsets, shapes, *rankings, *inputs, results=results, n_jobs=n_jobs)
+    return sum_over_lists(kernel, choices.offsets, shapes, choices, *inputs, results=results, n_jobs=n_jobs)
 
 
 def _pool_sums(choices: Choices, values: Floats) -> Floats:
@@ -155,6 +153,5 @@ def _ends(choices: Choices) -> Floats:
 def _to_pools(choices: Choices, ends: Floats) -> Floats | float:
     if not ends.size:
         return 0.0
-    rows, pools = (choices.offsets, choices.items), (choices.pool, choices.pool_items, choices.pool_offsets)
-    given: list[Any] = [*map(frozen, (*rows, *pools, ends)), choices.n_items]
-    return cpu.to_pools(*given)
+    result: Floats = cpu.to_pools(kernel_input(choices), kernel_input(ends))
+    return result

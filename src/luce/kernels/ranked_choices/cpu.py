@@ -8,32 +8,17 @@ from luce.kernels.label_order import longest_list
 SMALL_REST = 0.03
 """The rest of a pool below this part of the pool is summed anew, item by item: the difference has lost digits."""
 
-
 BLOCK = 8
 """So many sums of worths of e^−NARROW and more may be multiplied: they stay well inside the numbers."""
 
 
 @compiled
-def sums(
-    first,
-    last,
-    offsets,
-    items,
-    depth,
-    weights,
-    pool,
-    pool_items,
-    pool_offsets,
-    worth,
-    totals,
-    ends,
-    hazards,
-    log_z,
-):
+def sums(first, last, offsets, choices, worth, totals, ends, hazards, log_z):
     """Add the hazard of each row, Σ w/z over its choices, to `hazards`; Σ w log z and how many choices to `log_z`.
 
     What reaches the rest of its pool is written for each ranking to `ends`.
     """
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     left = np.empty(longest_list(first, last, offsets))
     stamp = np.full(len(worth) if len(pool_items) else 0, -1)
     # One logarithm serves many choices: rankings of one weight go on multiplying until the product leaves its bounds.
@@ -72,22 +57,9 @@ def sums(
 
 
 @compiled
-def seconds(
-    first,
-    last,
-    offsets,
-    items,
-    depth,
-    weights,
-    pool,
-    pool_items,
-    pool_offsets,
-    worth,
-    totals,
-    ends,
-    squares,
-):
+def seconds(first, last, offsets, choices, worth, totals, ends, squares):
     """Add Σ w/z² of the choices each row took part in."""
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     left = np.empty(longest_list(first, last, offsets))
     stamp = np.full(len(worth) if len(pool_items) else 0, -1)
     for q in range(first, last):
@@ -107,22 +79,9 @@ def seconds(
 
 
 @compiled
-def product(
-    first,
-    last,
-    offsets,
-    items,
-    depth,
-    weights,
-    pool,
-    pool_items,
-    pool_offsets,
-    both,
-    totals,
-    ends,
-    hazard_changes,
-):
+def product(first, last, offsets, choices, both, totals, ends, hazard_changes):
     """Add Σ w y/z² of the choices each row took part in, y = Σ v d over what was left; `both` holds v and v d."""
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     longest = longest_list(first, last, offsets)
     left, turned = np.empty(longest), np.empty(longest)
     stamp = np.full(len(both) if len(pool_items) else 0, -1)
@@ -149,8 +108,9 @@ def product(
 
 
 @compiled
-def squares(first, last, offsets, items, depth, weights, pool, pool_items, pool_offsets, worth, totals, matrix):
+def squares(first, last, offsets, choices, worth, totals, matrix):
     """Add half of Σ w p pᵀ, p the probabilities at each choice: over items, and pools as coordinates behind them."""
+    items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     left = np.empty(longest_list(first, last, offsets))
     stamp = np.full(len(worth) if len(pool_items) else 0, -1)
     for q in range(first, last):
@@ -195,8 +155,9 @@ def _pool_less_rows(own, deep, w, worth, left, matrix, place):
 
 
 @compiled
-def rests(first, last, offsets, items, pool, pool_items, pool_offsets, both, totals, result):
+def rests(first, last, offsets, choices, both, totals, result):
     """Σ of v and of v d over what the pool of each ranking holds beside its rows (Q, 2); 0 without a pool."""
+    items, _, _, _, pool, pool_items, pool_offsets, _ = choices
     stamp = np.full(len(both), -1)
     for q in range(first, last):
         if pool[q] >= 0:
@@ -205,12 +166,13 @@ def rests(first, last, offsets, items, pool, pool_items, pool_offsets, both, tot
 
 
 @compiled
-def to_pools(offsets, items, pool, pool_items, pool_offsets, ends, n_items):
+def to_pools(choices, ends):
     """For each item, Σ ends[q] over the rankings whose pool holds it and that do not name it (n_items,).
 
     That is the sum over all rankings of a pool less those that name the item: both are carried with what rounding
     took from them, for they may be far larger than their difference.
     """
+    items, offsets, _, _, pool, pool_items, pool_offsets, n_items = choices
     of_pool = np.zeros((len(pool_offsets) - 1, 2))
     of_item = np.zeros((n_items, 2))
     for q in range(len(offsets) - 1):
