@@ -140,7 +140,7 @@ def _piece(text: Bytes, header: Header) -> tuple[TaggedPiece, LineError | None]:
     ends = out.ends[: summary.rows]
     if summary.unsorted:
         row, index = sort_rows(ends, out.indices, out.values)
-        errors += [LineError(int(out.starts[row]), f"feature index {index} is there twice.")] if row >= 0 else []
+        errors += [LineError(int(out.starts[row]), f"feature index {index} is repeated.")] if row >= 0 else []
     entries = int(ends[-1]) if len(ends) else 0
     labels = out.labels[: summary.labels]
     piece = TaggedPiece(out.label_ends[: summary.rows], labels, ends, out.indices[:entries], out.values[:entries])

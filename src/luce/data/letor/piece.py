@@ -96,7 +96,7 @@ class ParsedPiece(NamedTuple):
         labels: float64, one a row.
         features: a table of float32, or sparse rows, whichever takes less memory; column 0 has the index `base`.
         base: 0 where the piece has the index 0, else 1.
-        highest, highest_place: the highest feature index, and the place of the line where it stands first.
+        highest, highest_place: the highest feature index, and the place of the line where it first occurs.
         n_entries: the number of index:value pairs in the text, those with the value 0 too.
         run_sizes, run_places: how many rows in a row have the same query id, and the place of the first.
         query_ids: the query id of each run, '' where there is none.
@@ -190,7 +190,7 @@ def _sort(summary: ParseSummary, out: RowBuffers) -> list[LineError]:
     if not summary.unsorted:
         return []
     row, index = sort_rows(out.ends[: summary.rows], out.indices, out.values)
-    return [LineError(int(out.starts[row]), f"feature index {index} is there twice.")] if row >= 0 else []
+    return [LineError(int(out.starts[row]), f"feature index {index} is repeated.")] if row >= 0 else []
 
 
 def _strings(kind: str, text: Bytes, places: Integers, allocator: BlockAllocator) -> tuple[pa.Array, list[LineError]]:
