@@ -97,7 +97,7 @@ def dense_features(
         piece, rows = left.pop(number), slice(starts[number], starts[number + 1])
         shift = piece.base - base
         if isinstance(piece.features, SparseRows):
-            where = np.arange(rows.start, rows.stop) if position is None else position[rows]
+            where: Any = np.arange(rows.start, rows.stop) if position is None else position[rows]
             scatter(*piece.features, where, shift, table)
         else:
             where = rows if position is None else position[rows]
