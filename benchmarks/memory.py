@@ -1,4 +1,4 @@
-"""How much memory do `luce evaluate`, `luce rank` and `luce train` take as the data grow, from text and mapped?
+"""How much memory do `luce evaluate`, `rank`, `convert` and `train` take as the data grow, from text and mapped?
 
 python benchmarks/memory.py
 
@@ -29,6 +29,7 @@ KINDS = {
 COMMANDS = {
     **{f"evaluate {kind}": ("evaluate", f"{kind}.luce", "{data}") for kind in KINDS},
     "rank linear": ("rank", "linear.luce", "{data}", "-o", "ranking.csv"),
+    "convert": ("convert", "{data}", "converted.luce-data"),
     **{f"train {kind}": ("train", "{data}", *KINDS[kind], "-o", "trained.luce") for kind in ("linear", "trees")},
 }
 

@@ -81,7 +81,7 @@ def test_a_tie_that_was_added_at_the_end_is_an_open_end(tmp_path):
         ("soc", ["1: 1,2,3,4"], {"votes": 2}, "header says NUMBER VOTERS 2, but the votes add up to 1"),
         ("soc", ["1: 1,2,3,4"], {"orders": 3}, "NUMBER UNIQUE ORDERS 3, but there are 1 lines"),
         ("soc", ["1: 1,2,3,4"], {"n": 3}, "line 11: there is no alternative 4"),
-        ("soc", ["1: 1,2,3,4"], {"votes": "many"}, "`# NUMBER VOTERS: …` with a whole number. It is 'many'"),
+        ("soc", ["1: 1,2,3,4"], {"votes": "many"}, "`# NUMBER VOTERS: …` with an integer. It is 'many'"),
         ("soc", ["1: 1,2,3,4", "1: 1,2,3"], {}, "line 13: it has 3 of 4 alternatives. The orders of a soc file"),
         ("toc", ["1: 1,{2,3}"], {}, "line 12: it has 3 of 4 alternatives"),
         ("soc", ["1: 1,{2,3},4"], {}, "line 12: it has a tie. The orders of a soc file must be strict and complete"),
@@ -139,7 +139,7 @@ def change(path, old, new):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("# NUMBER VOTERS: 1\n", "", "`# NUMBER VOTERS: …` with a whole number. It is missing"),
+        ("# NUMBER VOTERS: 1\n", "", "`# NUMBER VOTERS: …` with an integer. It is missing"),
         ("# ALTERNATIVE NAME 3: rum: white\n", "", "NUMBER ALTERNATIVES 4, but 3 lines name one"),
         ("NUMBER ALTERNATIVES: 4", "NUMBER ALTERNATIVES: 999999999", "NUMBER ALTERNATIVES 999,999,999, but 4 lines"),
         ("NAME 3:", "NAME 7:", "numbered 1 … 4. There is no 'ALTERNATIVE NAME 3'"),

@@ -98,7 +98,7 @@ def test_long_decimals_are_right_to_the_last_bit(tmp_path):
         ("1 2 3\n0, 1:1\n", "line 2: expected labels"),
         ("1 2 3\n0,1:1\n", "line 2: expected labels"),
         ("1 2 3\nrock 1:1\n", "line 2: expected labels"),
-        ("1 2 3\n0 1:1 1:2\n", "line 2: feature index 1 is there twice"),
+        ("1 2 3\n0 1:1 1:2\n", "line 2: feature index 1 is repeated"),
         ("1 2 3\n0 1\n", "line 2: expected index:value"),
         ("1 2 3\n0 1:one\n", "line 2: expected a number"),
         ("1 2 3\n0 1:nan\n", "line 2: a feature must be a number. Got nan"),

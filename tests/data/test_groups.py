@@ -62,7 +62,7 @@ def test_parts_and_sums_keep_them():
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        (["x", None, "y", None], r"item_groups must be there for every row\. Missing at row 1 \(2 in all\).*'unknown'"),
+        (["x", None, "y", None], r"item_groups must be given for every row\. Missing at row 1 \(2 in all\).*'unknown'"),
         (["x"], "item_groups must have 4 entries. Got 1"),
         (["x", 1, 2, 3], "item_groups must be all integers or all strings"),
     ],

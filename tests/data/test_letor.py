@@ -174,8 +174,8 @@ def test_missing_values(file):
         ("1 qid:1 1:inf", "a feature must be finite and at most 3.4e38, the limit of float32. Got '1:inf'."),
         ("1 qid:1 1:3.4028235677973366e38", "a feature must be finite"),
         ("1 qid:1 1:1e9999", "a feature must be finite"),
-        ("1 qid:1 3:1 2:1 3:1", "feature index 3 is there twice."),
-        ("1 qid:1 3:1 3:1", "feature index 3 is there twice."),
+        ("1 qid:1 3:1 2:1 3:1", "feature index 3 is repeated."),
+        ("1 qid:1 3:1 3:1", "feature index 3 is repeated."),
         ("1 qid:1 16777217:1", "feature indices must be at most 16,777,216: raise max_features if the file means it."),
         ("1 qid:1 18446744073709551621:1", "feature indices must be at most"),
         ("1 1:1", "expected qid: on every line or on none. This one has no qid:, and the lines before have one."),
@@ -248,7 +248,7 @@ def test_an_index_is_found_twice_in_any_order(file, seed):
         index - 1 for index in sorted(indices)
     ]
     chance.shuffle(pairs := [*pairs, f"{indices[0]}:2"])
-    with pytest.raises(DataError, match=f"feature index {indices[0]} is there twice"):
+    with pytest.raises(DataError, match=f"feature index {indices[0]} is repeated"):
         read_letor(file(f"1 qid:1 {' '.join(pairs)}"))
 
 

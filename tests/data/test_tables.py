@@ -91,7 +91,7 @@ def test_columns_named_by_number_are_numbered_features():
         (
             {"query": [1, None], "label": [1, 2]},
             {},
-            r"query column 'query' must be there.*missing at row 1 \(1 in all\)",
+            r"query column 'query' must be given.*missing at row 1 \(1 in all\)",
         ),
         ({"query": [1.5], "label": [1]}, {}, "query column 'query' must be integers or strings. Got double"),
         ({"query": [1, 1], "label": [1, 2], "list_weight": [1, 2]}, {}, "'list_weight' must be the same.*Query 1 has"),
@@ -117,7 +117,7 @@ def test_wrong_options_are_named():
         from_table(table, features=["label"])
     with pytest.raises(OptionError, match="query must name a column"):
         from_table(table, query=None)
-    with pytest.raises(DataError, match=r"speak its C interface. Got <class 'dict'>"):
+    with pytest.raises(DataError, match=r"have its C stream interface. Got <class 'dict'>"):
         from_table({"query": [1]})
     with pytest.raises(DataError, match=r"Call its collect\(\) first"):
         from_table(pl.DataFrame({"query": [1]}).lazy())

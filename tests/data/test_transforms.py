@@ -245,7 +245,7 @@ def test_several_transforms_are_restored_in_their_order():
     assert np.array_equal(apply_transforms(again, data.features, data.offsets), expected)
     with pytest.raises(DataError, match=r"A stored transform is not known here: .*'melt'"):
         restore_transforms([{"transform": "melt"}], {})
-    with pytest.raises(DataError, match=r"A stored fill transform is not whole: .*colour"):
+    with pytest.raises(DataError, match=r"A stored fill transform is incomplete: .*colour"):
         restore_transforms([{"transform": "fill", "colour": 1}], {})
     with pytest.raises(DataError, match="values of the transform fill must be one-dimensional"):
         restore_transforms([{"transform": "fill"}], {"transform.0.values": np.zeros((2, 2))})

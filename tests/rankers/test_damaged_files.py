@@ -67,7 +67,7 @@ CHANGES = [
     ("linear", {"history": [{"loss": 1}]}, "history must be records"),
     ("linear", {"transforms": []}, "finite numbers of its shape"),
     ("linear", {"transforms.2.n_features": 9}, "second-order was fitted on 9 features. Got 4"),
-    ("linear", {"transforms.0.values": [1, 2, 3, 4]}, "stored fill transform is not whole"),
+    ("linear", {"transforms.0.values": [1, 2, 3, 4]}, "stored fill transform is incomplete"),
     ("network", {"parameters.epochs": "x"}, "epochs must be an integer ≥ 1. Got 'x'"),
     ("network", {"parameters.hidden_layer_sizes": [10**9]}, "more layers, or wider ones, than it holds numbers for"),
     (

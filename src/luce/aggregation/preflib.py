@@ -13,14 +13,14 @@ import numpy as np
 from luce.aggregation.names import check_names
 from luce.aggregation.ranking_arrays import RankingArrays
 from luce.arrays import Floats, offsets_of_sizes
-from luce.data.streams import COMPRESSIONS, LONGEST_LINE, InputStream
+from luce.data.streams import CODECS, LONGEST_LINE, InputStream
 from luce.errors import DataError, OptionError
 
 KINDS = {"soc": "strict and complete", "soi": "strict", "toc": "complete", "toi": "free to have ties and gaps"}
 """What the orders of each kind of file must be."""
 
 MOST_VOTES = 2**53
-"""Weights are float64, which holds every whole number up to here."""
+"""Weights are float64, which holds every integer up to here."""
 
 _HEADER = re.compile(r"#\s*([A-Z0-9 ]+?)\s*:\s*(.*)")
 _ORDERS = re.compile(r"([0-9]{1,16}):((?:[0-9]{1,9}|\{[0-9]{1,9}(?:,[0-9]{1,9})*\})(?:,(?!$)|$))+")
@@ -73,8 +73,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[PrefLibOrd
     orders: list[PrefLibOrder] = []
     for number, line in _lines(path):
         if line.startswith("#"):
-            found = _HEADER.match(line)
-            key, value = found.groups() if found else ("", "")
+            match = _HEADER.match(line)
+            key, value = match.groups() if match else ("", "")
             if key.startswith(("NUMBER", "ALTERNATIVE NAME", "DATA TYPE")) and header.get(key, value) != value:
                 raise DataError(f"{path}, line {number}: {key} is {value!r} here and {header[key]!r} before.")
             header[key] = value
@@ -115,7 +115,7 @@ def _header_count(path: str | os.PathLike[str], header: dict[str, str], key: str
     value = header.get(key)
     if value is None or not re.fullmatch(r"[0-9]{1,16}", value):
         what = "is missing" if value is None else f"is {value!r}"
-        raise DataError(f"{path}: its header must say `# {key}: …` with a whole number. It {what}.")
+        raise DataError(f"{path}: its header must say `# {key}: …` with an integer. It {what}.")
     return int(value)
 
 
@@ -136,7 +136,7 @@ def _check_header(path: str | os.PathLike[str], header: dict[str, str], orders: 
     kind = header.get("DATA TYPE")
     if kind not in KINDS:
         raise DataError(f"{path}: its data type must be one of {', '.join(KINDS)}. Got {kind!r}.")
-    endings = [ending for ending in Path(path).suffixes if ending.lower() not in COMPRESSIONS]
+    endings = [ending for ending in Path(path).suffixes if ending.lower() not in CODECS]
     ending = endings[-1][1:].lower() if endings else ""
     if ending in KINDS and ending != kind:
         raise DataError(f"{path}: its name says {ending}, its header DATA TYPE {kind}.")

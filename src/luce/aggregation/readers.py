@@ -65,8 +65,8 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
         raise DataError(f"Rankings are read from files that end in {known}. Got {file.name}.")
     table = _named_columns(file)
     if format is None:
-        format, found = _detect_format(file, table.column_names, columns)
-        columns = found | columns
+        format, detected = _detect_format(file, table.column_names, columns)
+        columns = detected | columns
     if format not in FORMATS:
         raise unknown_name("format of rankings", format, ["preflib", *FORMATS])
     return FORMATS[format](table, **columns)

@@ -1,4 +1,4 @@
-"""Which column of a table plays which part: found by its usual name, or named."""
+"""Which column of a table has which role: known by its usual name, or named."""
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from luce.errors import DataError, OptionError
 
-Choice = str | Sequence[str | None] | None
+ColumnName = str | Sequence[str | None] | None
 """A column: its name, or several names of which the table has one (or none, if None is among them), or None."""
 
 QUERY = ("query", "qid", "query_id")
@@ -29,7 +29,7 @@ class Table(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Which column plays which part."""
+    """Which column has which role."""
 
     query: str
     label: str | None
@@ -42,48 +42,48 @@ class Columns(NamedTuple):
 
 def choose_columns(
     table: Table,
-    query: Choice = QUERY,
-    label: Choice = LABEL,
+    query: ColumnName = QUERY,
+    label: ColumnName = LABEL,
     features: Sequence[str] | None = None,
-    document: Choice = DOCUMENT,
-    weight: Choice = WEIGHT,
-    list_weight: Choice = LIST_WEIGHT,
-    item_group: Choice = ITEM_GROUP,
+    document: ColumnName = DOCUMENT,
+    weight: ColumnName = WEIGHT,
+    list_weight: ColumnName = LIST_WEIGHT,
+    item_group: ColumnName = ITEM_GROUP,
 ) -> Columns:
-    """Which column of a table plays which part; a missing, doubled or unusable column is an error that names it."""
+    """Which column of a table has which role; a missing, doubled or unusable column is an error that names it."""
     names = table.schema.names
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         raise DataError(f"{table.name} has more than one column named {twice[0]!r}; names must differ.")
-    parts = {"query": query, "label": label, "document": document, "weight": weight}
-    parts |= {"list_weight": list_weight, "item_group": item_group}
-    found = {part: _find(table, part, choice) for part, choice in parts.items()}
-    if found["query"] is None:
+    roles = {"query": query, "label": label, "document": document, "weight": weight}
+    roles |= {"list_weight": list_weight, "item_group": item_group}
+    named = {role: _find(table, role, choice) for role, choice in roles.items()}
+    if named["query"] is None:
         raise OptionError("query must name a column: it says which rows belong together. Got None.")
-    taken = [name for name in found.values() if name is not None]
+    taken = [name for name in named.values() if name is not None]
     chosen = feature_columns(table, taken, features)
-    return Columns(features=chosen, **found)  # type: ignore[arg-type]
+    return Columns(features=chosen, **named)  # type: ignore[arg-type]
 
 
-def _find(table: Table, part: str, choice: Choice) -> str | None:
+def _find(table: Table, role: str, choice: ColumnName) -> str | None:
     names = table.schema.names
     if choice is None:
         return None
     if isinstance(choice, str):
         if choice not in names:
-            raise DataError(f"{table.name} has no column {choice!r} for {part}=. {_columns_there(choice, names)}")
+            raise DataError(f"{table.name} has no column {choice!r} for {role}=. {_columns_there(choice, names)}")
         return choice
-    there = [name for name in choice if name is not None and name in names]
-    if len(there) > 1:
-        raise DataError(f"{table.name} has columns {' and '.join(map(repr, there))}: say which by {part}=….")
-    if not there and part in ("query", "label") and None not in choice:
-        none = " (label=None where there are no labels)" if part == "label" else ""
+    present = [name for name in choice if name is not None and name in names]
+    if len(present) > 1:
+        raise DataError(f"{table.name} has columns {' and '.join(map(repr, present))}: say which by {role}=….")
+    if not present and role in ("query", "label") and None not in choice:
+        none = " (label=None where there are no labels)" if role == "label" else ""
         usual = ", ".join(map(str, choice))
         raise DataError(
-            f"{table.name} has no {part} column ({usual}): name it by {part}='NAME', on the command line "
-            f"--read {part}=NAME{none}. {_columns_there(part, names)}"
+            f"{table.name} has no {role} column ({usual}): name it by {role}='NAME', on the command line "
+            f"--read {role}=NAME{none}. {_columns_there(role, names)}"
         )
-    return there[0] if there else None
+    return present[0] if present else None
 
 
 def _columns_there(wanted: str, names: list[str]) -> str:

@@ -12,7 +12,7 @@ from luce.data.extreme import read_tagged, write_tagged
 from luce.data.letor import read_letor, write_letor
 from luce.data.memory_mapped import read_mapped, write_mapped
 from luce.data.ragged import Dataset
-from luce.data.streams import COMPRESSIONS
+from luce.data.streams import CODECS
 from luce.data.table_files import read_arrow, read_csv, read_parquet, write_arrow, write_csv, write_parquet
 from luce.data.trec import read_qrels, write_qrels
 from luce.errors import DataError, OptionError, unknown_name
@@ -152,7 +152,7 @@ def format_of(path: FilePath, name: str | None = None) -> Format:
             raise unknown_name("format", name, FORMATS)
         return FORMATS[name]
     file = Path(path)
-    compressed = file.suffix.lower() in COMPRESSIONS
+    compressed = file.suffix.lower() in CODECS
     suffix = Path(file.stem).suffix.lower() if compressed else file.suffix.lower()
     for each in FORMATS.values():
         if suffix in each.suffixes and compressed and not each.compressible:

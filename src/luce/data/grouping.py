@@ -65,7 +65,7 @@ def group_rows(qid: Any, name: str = "qid") -> Grouping:
     if ids.null_count:
         missing = int(pc.index(ids.is_null(), True).as_py())
         raise DataError(
-            f"{name} must be there for every row. It is missing at row {missing} ({ids.null_count} in all)."
+            f"{name} must be given for every row. It is missing at row {missing} ({ids.null_count} in all)."
         )
     encoded = ids.dictionary_encode()
     numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -82,11 +82,11 @@ def arrow_ids(name: str, given: Any) -> pa.Array:
         ids = ids.combine_chunks()
     if pa.types.is_dictionary(ids.type):
         ids = ids.dictionary_decode()
-    whole = pa.types.is_integer(ids.type) or pa.types.is_floating(ids.type)
+    integers = pa.types.is_integer(ids.type) or pa.types.is_floating(ids.type)
     try:
         if pa.types.is_uint64(ids.type) and (pc.max(ids).as_py() or 0) >= 2**63:  # hashes: too large for int64
-            whole = False
-        return ids.cast(pa.int64() if whole else pa.large_string())
+            integers = False
+        return ids.cast(pa.int64() if integers else pa.large_string())
     except pa.ArrowException as error:
         raise DataError(f"{name} must be integers or strings. Got {ids.type}: {error}") from error
 
@@ -99,10 +99,10 @@ def integer_ids(ids: pa.Array) -> pa.Array:
     """
     text = ids.cast(pa.large_string())
     try:
-        whole = text.cast(pa.int64())
+        integers = text.cast(pa.int64())
     except pa.ArrowInvalid:
         return text
-    return whole if whole.cast(pa.large_string()).equals(text) else text
+    return integers if integers.cast(pa.large_string()).equals(text) else text
 
 
 def arrow_values(name: str, given: Any) -> pa.Array | pa.ChunkedArray:

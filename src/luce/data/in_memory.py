@@ -71,10 +71,10 @@ def from_arrays(
         return values[grouping.order] if not isinstance(values, pa.Array) else values.take(pa.array(grouping.order))
 
     documents = None if document_ids is None else arrow_ids("document_ids", document_ids).cast(pa.large_string())
-    owners = None if item_groups is None else arrow_ids("item_groups", item_groups)
+    groups = None if item_groups is None else arrow_ids("item_groups", item_groups)
     labels = np.full(n_rows, np.nan) if y is None else numbers("y", _column(y))
     weights = None if item_weights is None else numbers("item_weights", item_weights)
-    given = {"y": labels, "document_ids": documents, "item_weights": weights, "item_groups": owners}
+    given = {"y": labels, "document_ids": documents, "item_weights": weights, "item_groups": groups}
     _same_length(n_rows, **{name: len(values) for name, values in given.items() if values is not None})
     return Dataset(
         features=by_list(features),
@@ -85,7 +85,7 @@ def from_arrays(
         item_weights=by_list(weights),
         list_weights=list_weights,
         feature_names=names if feature_names is None else tuple(feature_names),
-        item_groups=by_list(owners),
+        item_groups=by_list(groups),
     )
 
 

@@ -50,7 +50,7 @@ def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         if (values := getattr(dataset, f"{column}s")) is not None:
             items[column] = pa.array(values)
             if items[column].null_count:
-                raise DataError(f"{column}s must all be there to be stored. {items[column].null_count} are missing.")
+                raise DataError(f"{column}s must all be given to be stored. {items[column].null_count} are missing.")
     structs = pa.StructArray.from_arrays(list(items.values()), list(items))
     lists = {"query_id": dataset.query_ids, "items": pa.LargeListArray.from_arrays(dataset.offsets, structs)}
     if dataset.list_weights is not None:
@@ -130,7 +130,7 @@ def _checked_names(n_features: Any, names: Any) -> tuple[str, ...] | None:
 
 
 def _check_columns(columns: dict[str, pa.Array], n_features: int) -> None:
-    """That every column is there, has the type that it must have, and no nulls."""
+    """An error where a column is missing, of another type than it must have, or has nulls."""
     ids, number = (pa.int64(), pa.large_string()), (pa.float64(),)
     dense = (pa.list_(pa.float32(), n_features),) if n_features else ()
     kinds = ((pa.list_, pa.int32()), (pa.large_list, pa.int64()))

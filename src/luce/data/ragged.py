@@ -32,28 +32,28 @@ BLOCK = 65_536
 class Dataset:
     """Q lists of N items in all; list q owns the rows `offsets[q]:offsets[q + 1]`.
 
-    Everything is checked when a dataset is made, and no field and no array can be changed after that.
+    Everything is checked when a dataset is created, and no field and no array can be changed after that.
 
     Parameters
     ----------
     features : array-like or SciPy sparse array of shape (N, F)
-        Kept as float32, dense or CSR; NaN = missing, infinity is refused.
+        Stored as float32, dense or CSR; NaN = missing, infinity is refused.
     labels : array-like of shape (N,)
-        Any finite grade, higher is better; NaN = not observed. Kept as float64.
+        Any finite grade, higher is better; NaN = not observed. Stored as float64.
     offsets : array-like of shape (Q + 1,)
-        Where each list begins; the last entry is N. Kept as int64.
+        Where each list begins; the last entry is N. Stored as int64.
     query_ids : array-like of shape (Q,), optional
-        Integers or strings, kept as an Arrow array; 1 to Q where not given.
+        Integers or strings, stored as an Arrow array; 1 to Q where not given.
     document_ids : array-like of shape (N,), optional
-        Strings, kept as an Arrow array.
+        Strings, stored as an Arrow array.
     item_weights : array-like of shape (N,), optional
-        Not negative, kept as float64.
+        Not negative, stored as float64.
     list_weights : array-like of shape (Q,), optional
-        Not negative, kept as float64.
+        Not negative, stored as float64.
     feature_names : sequence of str of length F, optional
         None where the features are numbered from 1.
     item_groups : array-like of shape (N,), optional
-        Integers or strings that say whose each item is, such as its seller, for fairness. Kept as an Arrow array.
+        Integers or strings that say whose each item is, such as its seller, for fairness. Stored as an Arrow array.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ def _ids(name: str, given: Any, length: int) -> pa.Array | None:
     if name == "item_groups" and ids.null_count:
         first = ids.is_null().index(True).as_py()
         raise DataError(
-            f"item_groups must be there for every row. Missing at row {first} ({ids.null_count} in all): "
+            f"item_groups must be given for every row. Missing at row {first} ({ids.null_count} in all): "
             "give those items a group of their own, such as 'unknown'."
         )
     return ids

@@ -1,10 +1,8 @@
 """Files as streams of bytes, plain or compressed by their suffix, with one clear error for each way a file can fail."""
 
-import bz2
 import gzip
 import io
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -21,8 +19,8 @@ from luce.threads import in_parallel
 Bytes = NDArray[np.uint8]
 Parsed = TypeVar("Parsed")
 
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "Zstandard"}
-"""The suffixes of compressed files."""
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""The suffixes of compressed files, and what Arrow calls their compression."""
 
 PIECE = 1 << 20
 """Bytes of text handed out together."""
@@ -70,17 +68,10 @@ class InputStream(io.RawIOBase):
         self.path = Path(path)
         self._file = open_to_read(path)
         self.size = os.fstat(self._file.fileno()).st_size
-        self._stream = self._decompressed()
-
-    def _decompressed(self) -> Any:
-        match self.path.suffix.lower() if self.size else "":  # what is empty is not cut short
-            case ".gz":
-                return gzip.GzipFile(fileobj=self._file)
-            case ".bz2":
-                return bz2.BZ2File(self._file)
-            case ".zst":
-                return pa.CompressedInputStream(pa.PythonFile(self._file, "r"), "zstd")
-        return self._file
+        self._codec = CODECS.get(self.path.suffix.lower())
+        self._stream: Any = self._file
+        if self._codec and self.size:  # what is empty is not cut short
+            self._stream = pa.CompressedInputStream(pa.PythonFile(self._file, "r"), self._codec)
 
     @property
     def position(self) -> int:
@@ -93,11 +84,10 @@ class InputStream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             return self._stream.readinto(buffer) or 0
-        except (OSError, EOFError, ValueError, zlib.error) as error:
-            compression = COMPRESSIONS.get(self.path.suffix.lower())
-            if compression is None:
+        except (OSError, ValueError) as error:
+            if self._codec is None:
                 raise DataError(f"{self.path} cannot be read: {error}.") from error
-            raise DataError(f"{self.path} is cut short, damaged or no {compression} data: {error}.") from error
+            raise DataError(f"{self.path} is cut short, damaged or no {self._codec} data: {error}.") from error
 
     def close(self) -> None:
         if not self.closed and self._stream is not self._file:
@@ -202,14 +192,10 @@ def _start_of_text(stream: InputStream, opening: bytes) -> int:
 
 def open_to_write(partial: Path, target: str | os.PathLike[str]) -> Any:
     """A stream that writes to `partial`, compressed as the suffix of `target` says."""
-    match Path(target).suffix.lower():
-        case ".gz":
-            return _Gzip(partial)
-        case ".bz2":
-            return bz2.open(partial, "wb")
-        case ".zst":
-            return pa.CompressedOutputStream(str(partial), "zstd")
-    return open(partial, "wb")
+    codec = CODECS.get(Path(target).suffix.lower())
+    if codec is None:
+        return open(partial, "wb")
+    return _Gzip(partial) if codec == "gzip" else pa.CompressedOutputStream(str(partial), codec)
 
 
 class _Gzip(gzip.GzipFile):

@@ -29,7 +29,7 @@ from luce.data.columns import (
 )
 from luce.data.grouping import integer_ids
 from luce.data.ragged import Dataset
-from luce.data.streams import InputStream, check_utf8, open_to_write, text_pieces
+from luce.data.streams import CODECS, InputStream, check_utf8, open_to_write, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
 from luce.files import replacing
@@ -42,9 +42,6 @@ TABLE_SUFFIXES = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
 }
 """The formats of tables by suffix."""
-
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-"""Arrow's names of the compressions."""
 
 COLUMNS_LIMIT = 16_384
 CELLS_LIMIT = 2**30
@@ -243,7 +240,7 @@ def _csv_table(
         check_utf8(path)
         if use_threads:  # one thread knows the row
             return _csv_table(path, delimiter, schema, chosen, use_threads=False)
-        text = re.sub(r"CSV column #(\d+)", lambda found: f"column {schema.names[int(found[1])]!r}", str(error))
+        text = re.sub(r"CSV column #(\d+)", lambda match: f"column {schema.names[int(match[1])]!r}", str(error))
         hint = "" if text == str(error) else _numbers_hint(path, delimiter, chosen)
         raise DataError(f"{path}: {text}{hint}. (Row 1 is the header.)") from error
 
@@ -262,7 +259,7 @@ def _parse_csv(path: FilePath, delimiter: str, use_threads: bool = True, **optio
 
 
 def _numbers_hint(path: FilePath, delimiter: str, chosen: Columns) -> str:
-    """What to do where a value is no number: the first block tells of all columns at once."""
+    """What to do where a value is no number: the first block shows all columns at once."""
     first = _first_schema(path, delimiter)
     numbers = [name for name in chosen.features if is_number(first.field(name).type)]
     others = [repr(name) for name in chosen.features if name not in numbers]
@@ -270,7 +267,7 @@ def _numbers_hint(path: FilePath, delimiter: str, chosen: Columns) -> str:
         return ". Labels, weights and features must be numbers"
     shown = ", ".join(others[:10]) + (", …" if len(others) > 10 else "")
     verb = "are" if len(others) > 1 else "is"
-    return f". Features must be numbers, and {shown} {verb} not. {features_hint(numbers)}, or mend the values"
+    return f". Features must be numbers, and {shown} {verb} not. {features_hint(numbers)}, or correct the values"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Datasets from tables: anything that speaks Arrow, one row an item."""
+"""Datasets from tables: anything with Arrow's C stream interface, one row an item."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from luce.data.columns import (
     LIST_WEIGHT,
     QUERY,
     WEIGHT,
-    Choice,
+    ColumnName,
     Columns,
     Table,
     choose_columns,
@@ -32,13 +32,13 @@ BLOCK = 8_192
 def from_table(
     table: Any,
     *,
-    query: Choice = QUERY,
-    label: Choice = LABEL,
+    query: ColumnName = QUERY,
+    label: ColumnName = LABEL,
     features: Sequence[str] | None = None,
-    document: Choice = DOCUMENT,
-    weight: Choice = WEIGHT,
-    list_weight: Choice = LIST_WEIGHT,
-    item_group: Choice = ITEM_GROUP,
+    document: ColumnName = DOCUMENT,
+    weight: ColumnName = WEIGHT,
+    list_weight: ColumnName = LIST_WEIGHT,
+    item_group: ColumnName = ITEM_GROUP,
 ) -> Dataset:
     """Make a dataset of a table with one row an item.
 
@@ -48,7 +48,7 @@ def from_table(
     Parameters
     ----------
     table : pandas, Polars, DuckDB or Arrow table
-        Or anything else that speaks Arrow's C stream interface.
+        Or anything else with Arrow's C stream interface.
     query : str
         The column that says which rows belong together.
     label : str or None
@@ -72,12 +72,12 @@ def from_table(
     >>> data, data.labels.tolist(), data.feature_names
     (Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2), [1.0, 2.0, 0.0], ('length',))
     """
-    held = table_of("The table", arrow_table(table))
-    return dataset_of(held, choose_columns(held, query, label, features, document, weight, list_weight, item_group))
+    named = table_of("The table", arrow_table(table))
+    return dataset_of(named, choose_columns(named, query, label, features, document, weight, list_weight, item_group))
 
 
 def arrow_table(table: Any) -> pa.Table:
-    """An Arrow table of whatever speaks Arrow, validated; the index of a pandas frame is no column."""
+    """The validated Arrow table of any table; the index of a pandas frame is no column."""
     try:
         if isinstance(table, pa.Table):
             return validated(table)
@@ -91,7 +91,7 @@ def arrow_table(table: Any) -> pa.Table:
         raise DataError(f"The table cannot be read: {error}") from error
     hint = " Call its collect() first." if hasattr(table, "collect") else ""
     raise DataError(
-        f"A table must be of pandas, Polars, DuckDB, Arrow or speak its C interface. Got {type(table)}.{hint}"
+        f"A table must be of pandas, Polars, DuckDB or Arrow, or have its C stream interface. Got {type(table)}.{hint}"
     )
 
 
@@ -112,15 +112,15 @@ def table_of(name: str, table: pa.Table) -> Table:
 
 
 def dataset_of(table: Table, columns: Columns) -> Dataset:
-    """The dataset of a table; its features are filled block by block, each row written where its list wants it."""
-    grouping = group_rows(_whole_column(table, columns.query), f"{table.name}: query column {columns.query!r}")
+    """The dataset of a table; its features are filled block by block, each row at its place in the dataset."""
+    grouping = group_rows(_column(table, columns.query), f"{table.name}: query column {columns.query!r}")
 
     def values(name: str | None) -> Floats | None:
         return None if name is None else _in_order(_float_column(table, name), grouping)
 
     documents = None
     if columns.document is not None:
-        ids = arrow_ids(f"document column {columns.document!r}", _whole_column(table, columns.document))
+        ids = arrow_ids(f"document column {columns.document!r}", _column(table, columns.document))
         ids = ids.cast(pa.large_string()).fill_null("")
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
@@ -139,8 +139,8 @@ def dataset_of(table: Table, columns: Columns) -> Dataset:
 
 
 def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
-    """Whose each item is; unlike a document id it must be there."""
-    groups = arrow_ids(f"item group column {name!r}", _whole_column(table, name))
+    """The group of each item; unlike a document id it must not be missing."""
+    groups = arrow_ids(f"item group column {name!r}", _column(table, name))
     if groups.null_count:
         raise DataError(
             f"{table.name}: column {name!r} must name the group of every row. It is missing at row "
@@ -178,13 +178,13 @@ def _floats(values: pa.Array) -> NDArray[Any]:
     return values.to_numpy(zero_copy_only=False)
 
 
-def _whole_column(table: Table, name: str) -> pa.ChunkedArray:
+def _column(table: Table, name: str) -> pa.ChunkedArray:
     batches = [batch.column(0) for batch in table.batches([name])]
     return pa.chunked_array(batches, type=table.schema.field(name).type)
 
 
 def _float_column(table: Table, name: str) -> Floats:
-    column = _whole_column(table, name)
+    column = _column(table, name)
     if not is_number(column.type):
         raise DataError(f"{table.name}: column {name!r} must be numbers. It is {column.type}.")
     values = numbers(name, np.concatenate([np.empty(0), *(_floats(chunk) for chunk in column.chunks)]))
@@ -216,5 +216,5 @@ def _one_a_list(name: str | None, values: Floats | None, grouping: Grouping) -> 
 
 
 def is_pandas(table: Any) -> bool:
-    """Whether this is a pandas frame, found out without loading pandas."""
+    """Whether this is a pandas frame; pandas is not loaded for it."""
     return type(table).__module__.partition(".")[0] == "pandas" and hasattr(table, "columns")

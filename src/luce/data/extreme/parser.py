@@ -13,7 +13,7 @@ BAD_LABEL, LABEL_TOO_HIGH, COMMENTED = 101, 102, 103
 
 
 class TaggedBuffers(NamedTuple):
-    """Buffers for what is found in a piece of text.
+    """Buffers for the content of a piece of text.
 
     label_ends, ends: number of labels, and of feature entries, up to and with each row. labels: one an entry.
     starts: place of the line of each row. indices, values: one a feature entry.

@@ -24,7 +24,7 @@ from luce.data.extreme.parser import (
 )
 from luce.data.extreme.tagged import MOST, TaggedData
 from luce.data.letor import parser as letor
-from luce.data.letor.piece import LineError, sort_rows, token_at
+from luce.data.letor.piece import LineError, read_doubts, sort_rows, token_at
 from luce.data.streams import Bytes, InputStream, parse_pieces, text_pieces
 from luce.errors import DataError, OptionError
 from luce.threads import thread_count
@@ -130,24 +130,20 @@ def _piece(text: Bytes, header: Header) -> tuple[TaggedPiece, LineError | None]:
     """What a piece of complete lines holds, up to the first error where there is one."""
     out = buffers_for(text)
     summary = parse(text, header.features, header.labels, out)
-    errors = [_line_error(text, summary, header)] if summary.error else []
-    for entry, first, end in out.doubts[: summary.doubts].tolist():
-        with np.errstate(over="ignore"):
-            out.values[entry] = float(bytes(text[first:end]))
-        if np.isinf(out.values[entry]):
-            errors.append(_line_error(text, summary._replace(error=letor.INFINITE_VALUE, place=first), header))
+    wrong = [(summary.error, summary.place)] if summary.error else []
+    wrong += read_doubts(text, out.doubts[: summary.doubts], out.values)
+    errors = [_line_error(text, error, place, header) for error, place in wrong]
     errors += _missing(summary, out)
     ends = out.ends[: summary.rows]
     if summary.unsorted:
-        row, index = sort_rows(ends, out.indices, out.values)
-        errors += [LineError(int(out.starts[row]), f"feature index {index} is there twice.")] if row >= 0 else []
+        errors += sort_rows(out.starts, ends, out.indices, out.values)
     entries = int(ends[-1]) if len(ends) else 0
     labels = out.labels[: summary.labels]
     piece = TaggedPiece(out.label_ends[: summary.rows], labels, ends, out.indices[:entries], out.values[:entries])
     return piece, min(errors, default=None)
 
 
-def _line_error(text: Bytes, summary: TaggedSummary, header: Header) -> LineError:
+def _line_error(text: Bytes, error: int, place: int, header: Header) -> LineError:
     expected = {
         BAD_LABEL: "expected labels with commas between them, such as 3,17, or a blank where there are none",
         LABEL_TOO_HIGH: f"labels must be below {header.labels:,}, as the first line says",
@@ -157,7 +153,7 @@ def _line_error(text: Bytes, summary: TaggedSummary, header: Header) -> LineErro
         letor.INFINITE_VALUE: "a feature must be finite and at most 3.4e38, the limit of float32",
         letor.TOO_HIGH: f"feature indices must be below {header.features:,}, as the first line says",
     }
-    return LineError(summary.place, f"{expected[summary.error]}. Got {token_at(text, summary.place)}.")
+    return LineError(place, f"{expected[error]}. Got {token_at(text, place)}.")
 
 
 def _missing(summary: TaggedSummary, out: TaggedBuffers) -> list[LineError]:

@@ -19,14 +19,14 @@ MOST = 2**31 - 1
 class TaggedData:
     """N rows, each with the relevant few of L labels. Frozen: no field changes.
 
-    A row may have no label, no feature, or all labels. A label that stands twice in a row counts once.
+    A row may have no label, no feature, or all labels. A label repeated in a row counts once.
 
     Parameters
     ----------
     features : array-like or SciPy sparse array of shape (N, F)
-        Finite numbers, kept as float32, dense or CSR.
+        Finite numbers, stored as float32, dense or CSR.
     labels : array-like or SciPy sparse array of shape (N, L)
-        1 = relevant, 0 or not stored = not relevant; higher grades rank above lower ones. Kept as a CSR array of
+        1 = relevant, 0 or not stored = not relevant; higher grades rank above lower ones. Stored as a CSR array of
         grades > 0.
 
     Attributes

@@ -43,7 +43,7 @@ def write_tagged(data: TaggedData, path: str | os.PathLike[str]) -> None:
     """
     if (data.labels.data != 1).any():
         raise DataError(
-            f"{os.fspath(path)} was not written: the text has no place for grades, it only tells which labels are "
+            f"{os.fspath(path)} was not written: the text has no place for grades, it only says which labels are "
             "relevant. Set the grades to 1, or store the matrices with scipy.sparse.save_npz."
         )
     with replacing(path) as unfinished, open_to_write(unfinished, path) as stream:

@@ -16,7 +16,7 @@ from luce.arrays import Integers, offsets_of_sizes, rows_of_lists
 from luce.data.grouping import Grouping, integer_ids
 from luce.data.letor.parser import scatter
 from luce.data.letor.piece import ParsedPiece, SparseRows
-from luce.data.streams import COMPRESSIONS, InputStream
+from luce.data.streams import CODECS, InputStream
 from luce.errors import DataError
 from luce.threads import in_parallel
 
@@ -62,7 +62,7 @@ def _read_list_sizes(path: Path, given: str | os.PathLike[str] | None, n_rows: i
 
 
 def _beside(path: Path) -> Path:
-    stems = [path, path.with_suffix("")] if path.suffix.lower() in COMPRESSIONS else [path]
+    stems = [path, path.with_suffix("")] if path.suffix.lower() in CODECS else [path]
     for candidate in (Path(f"{stem}{suffix}") for stem in stems for suffix in LIST_SIZE_SUFFIXES):
         if candidate.is_file():
             return candidate
@@ -97,7 +97,7 @@ def dense_features(
         piece, rows = left.pop(number), slice(starts[number], starts[number + 1])
         shift = piece.base - base
         if isinstance(piece.features, SparseRows):
-            where = np.arange(rows.start, rows.stop) if position is None else position[rows]
+            where: Any = np.arange(rows.start, rows.stop) if position is None else position[rows]
             scatter(*piece.features, where, shift, table)
         else:
             where = rows if position is None else position[rows]
@@ -114,7 +114,7 @@ def sparse_features(
     sizes = np.concatenate([_entry_counts(piece) for piece in pieces])
     in_order = np.empty_like(sizes)
     in_order[slice(None) if position is None else position] = sizes
-    # SciPy wants one type for both: 32 bits as long as they can count the entries.
+    # SciPy requires one type for both: 32 bits as long as they can count the entries.
     indptr = offsets_of_sizes(in_order)
     kind = np.int32 if indptr[-1] < 2**31 else np.int64
     n_entries = (int(indptr[-1]),)

@@ -133,7 +133,7 @@ def _word(text, at):
 
 @compiled
 def spells(text, at, word):
-    """Whether a word of small letters stands at a place of the text, in small or capital letters."""
+    """Whether the text has this lowercase word at a place, in lower or upper case."""
     for letter in word:
         if text[at] | 32 != letter:  # a line end is no letter, so this stops before the end of the text
             return False

@@ -15,7 +15,7 @@ SPACE, TAB, RETURN, NEWLINE, COMMENT = 32, 9, 13, 10, 35
 
 
 class RowBuffers(NamedTuple):
-    """Buffers for what is found in a piece of text.
+    """Buffers for the content of a piece of text.
 
     Attributes:
         labels: float64, one a row.

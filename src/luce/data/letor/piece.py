@@ -96,7 +96,7 @@ class ParsedPiece(NamedTuple):
         labels: float64, one a row.
         features: a table of float32, or sparse rows, whichever takes less memory; column 0 has the index `base`.
         base: 0 where the piece has the index 0, else 1.
-        highest, highest_place: the highest feature index, and the place of the line where it stands first.
+        highest, highest_place: the highest feature index, and the place of the line where it first occurs.
         n_entries: the number of index:value pairs in the text, those with the value 0 too.
         run_sizes, run_places: how many rows in a row have the same query id, and the place of the first.
         query_ids: the query id of each run, '' where there is none.
@@ -121,9 +121,11 @@ def parse_piece(text: Bytes, bounds: IndexBounds, allocator: BlockAllocator) -> 
     """What a piece of complete lines holds, up to the first error where there is one."""
     out = buffers_for(text)
     summary = parse(text, bounds.lowest, bounds.highest, out)
-    errors = [_line_error(text, summary, bounds)] if summary.error else []
-    errors += _read_doubts(text, summary, out)
-    errors += _sort(summary, out)
+    wrong = [(summary.error, summary.place)] if summary.error else []
+    wrong += read_doubts(text, out.doubts[: summary.doubts], out.values, out.labels)
+    errors = [_line_error(text, error, place, bounds) for error, place in wrong]
+    if summary.unsorted:
+        errors += sort_rows(out.starts, out.ends[: summary.rows], out.indices, out.values)
     runs, documents = out.runs[: summary.runs], out.documents[: summary.rows]
     query_ids, wrong_query = _strings("query", text, np.ascontiguousarray(runs[:, 1:]), allocator)
     document_ids, wrong_document = _strings("document", text, documents, allocator)
@@ -150,7 +152,7 @@ def token_at(text: Bytes, place: int, limit: int = 40) -> str:
     return repr(shown[:limit] + "…" if len(shown) > limit else shown)
 
 
-def _line_error(text: Bytes, summary: ParseSummary, bounds: IndexBounds) -> LineError:
+def _line_error(text: Bytes, error: int, place: int, bounds: IndexBounds) -> LineError:
     expected = {
         parser.LABEL: "expected a label: a number, or nan where it is not observed",
         parser.INFINITE_LABEL: "a label must be finite, or nan where it is not observed",
@@ -161,36 +163,30 @@ def _line_error(text: Bytes, summary: ParseSummary, bounds: IndexBounds) -> Line
         parser.TOO_LOW: f"feature indices must be at least {bounds.lowest}, as first_index={bounds.lowest} says",
         parser.TOO_HIGH: f"feature indices must be at most {bounds.highest:,}: {bounds.reason}",
     }
-    return LineError(summary.place, f"{expected[summary.error]}. Got {token_at(text, summary.place)}.")
+    return LineError(place, f"{expected[error]}. Got {token_at(text, place)}.")
 
 
-def _read_doubts(text: Bytes, summary: ParseSummary, out: RowBuffers) -> list[LineError]:
-    """Numbers that the compiled code was not sure of, each read by Python, which is always right."""
+def read_doubts(text: Bytes, doubts: Integers, values: Any, labels: Any = None) -> list[tuple[int, int]]:
+    """Have Python, which is always right, read the numbers that compiled code was not sure of; (error, place) of each
+    that is infinite."""
     errors = []
-    for number, first, end in out.doubts[: summary.doubts].tolist():
-        target, kind = (out.values, parser.INFINITE_VALUE) if number >= 0 else (out.labels, parser.INFINITE_LABEL)
-        at = number if number >= 0 else -1 - number
+    for number, first, end in doubts.tolist():
+        is_label = number < 0
+        target, at = (labels, -1 - number) if is_label else (values, number)
         with np.errstate(over="ignore"):
             target[at] = float(bytes(text[first:end]))
         if np.isinf(target[at]):
-            errors.append(_line_error(text, summary._replace(error=kind, place=first), IndexBounds(0, 0, "")))
+            errors.append((parser.INFINITE_LABEL if is_label else parser.INFINITE_VALUE, first))
     return errors
 
 
-def sort_rows(ends: Integers, index: Any, value: Any) -> tuple[int, int]:
-    """Sort the entries of each row by index; (row, index) of the first index that a row has twice, or (−1, −1)."""
+def sort_rows(starts: Integers, ends: Integers, index: Any, value: Any) -> list[LineError]:
+    """Sort the entries of each row by index; an error for the first index that is repeated in a row."""
     rows = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
     order = np.lexsort((index[: len(rows)], rows))
     index[: len(rows)], value[: len(rows)] = index[order], value[order]
-    twice = np.flatnonzero((np.diff(index[: len(rows)]) == 0) & (np.diff(rows) == 0))
-    return (int(rows[twice[0]]), int(index[twice[0]])) if len(twice) else (-1, -1)
-
-
-def _sort(summary: ParseSummary, out: RowBuffers) -> list[LineError]:
-    if not summary.unsorted:
-        return []
-    row, index = sort_rows(out.ends[: summary.rows], out.indices, out.values)
-    return [LineError(int(out.starts[row]), f"feature index {index} is there twice.")] if row >= 0 else []
+    repeated = np.flatnonzero((np.diff(index[: len(rows)]) == 0) & (np.diff(rows) == 0))[:1]
+    return [LineError(int(starts[rows[at]]), f"feature index {index[at]} is repeated.") for at in repeated]
 
 
 def _strings(kind: str, text: Bytes, places: Integers, allocator: BlockAllocator) -> tuple[pa.Array, list[LineError]]:

@@ -133,7 +133,7 @@ class _Scan:
         pieces: the pieces that have rows, in order.
         rows, lines, entries: the number of rows, of lines, and of index:value pairs in the text.
         base: 0 where the index 0 was seen, else 1.
-        highest, highest_line: the highest feature index, and the line where it stands first.
+        highest, highest_line: the highest feature index, and the line where it first occurs.
     """
 
     def __init__(self, path: Path) -> None:
@@ -171,10 +171,10 @@ class _Scan:
 
     def _query_error(self, piece: ParsedPiece) -> LineError | None:
         """Either every row has a query id or none has."""
-        there = np.diff(np.frombuffer(piece.query_ids.buffers()[1], np.int64)) > 0
-        if self._has_queries is None and len(there):
-            self._has_queries = bool(there[0])
-        wrong = np.flatnonzero(there != self._has_queries)
+        has_id = np.diff(np.frombuffer(piece.query_ids.buffers()[1], np.int64)) > 0
+        if self._has_queries is None and len(has_id):
+            self._has_queries = bool(has_id[0])
+        wrong = np.flatnonzero(has_id != self._has_queries)
         if not len(wrong):
             return None
         this = (

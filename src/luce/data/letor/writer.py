@@ -77,7 +77,7 @@ def _check(dataset: Dataset, path: str | os.PathLike[str]) -> None:
 
 def _check_ids(name: str, ids: pa.Array, forbidden: str) -> None:
     if ids.null_count:
-        raise DataError(f"{name} must all be there to be written as LETOR text. {ids.null_count} are missing.")
+        raise DataError(f"{name} must all be given to be written as LETOR text. {ids.null_count} are missing.")
     if pa.types.is_integer(ids.type):
         return
     at = pc.index(pc.match_substring_regex(ids, forbidden), True).as_py()
@@ -107,7 +107,7 @@ def _features(dataset: Dataset, rows: slice, base: int) -> pa.Array:
     if dataset.is_sparse:
         ends, columns, values = features.indptr, features.indices, features.data
         if rows.start == 0:
-            # A zero in the first row tells what entries may not: how many features there are, that they count from 0.
+            # A zero in the first row shows what entries may not: how many features there are, that they count from 0.
             edges = {0} if base == 0 else set()
             edges |= {dataset.n_features - 1} if dataset.n_features else set()
             edges -= set(columns[: ends[1]].tolist())

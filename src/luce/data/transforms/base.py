@@ -16,7 +16,7 @@ CELLS = 2**22
 """Values worked on together: what lies between two transforms is never larger than this (or than one list)."""
 
 SPARSE_ROWS = 8_192
-"""Sparse rows worked on together: few enough for some of their columns to be made dense."""
+"""Sparse rows processed together: few enough to make some of their columns dense."""
 
 Features = Any
 """float32 (N, F): a C-contiguous array or a SciPy CSR array."""
@@ -79,7 +79,7 @@ class Transform:
 
 
 def contiguous(features: Any) -> NDArray[np.float32]:
-    """Dense features as kernels want them: read-only, row after row."""
+    """Dense features as kernels expect them: read-only, row after row."""
     return frozen(np.ascontiguousarray(features, dtype=np.float32))
 
 

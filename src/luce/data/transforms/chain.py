@@ -117,7 +117,7 @@ def transformed_names(
 
 
 def unfitted(transforms: Sequence[Transform]) -> list[str | Transform]:
-    """What fitted transforms were made from: their names, or where they have options of their own, those.
+    """What fitted transforms were created from: their names, or where they have options of their own, those.
 
     >>> unfitted([make_transform("fill"), make_transform("second-order", threshold=0.2)])
     ['fill', SecondOrder(threshold=0.2)]
@@ -138,8 +138,8 @@ def restore_transforms(states: Sequence[Mapping[str, Any]], arrays: Mapping[str,
             raise DataError(f"A stored transform is not known here: {dict(state)}. Known: {', '.join(TRANSFORMS)}.")
         try:
             if not all(isinstance(value, int | float | None) for value in values.values()):
-                raise TypeError(f"numbers must stand in {values}")
+                raise TypeError(f"numbers must be in {values}")
             restored.append(kind(**values, **own))
         except TypeError as error:
-            raise DataError(f"A stored {kind.name} transform is not whole: {error}") from error
+            raise DataError(f"A stored {kind.name} transform is incomplete: {error}") from error
     return restored

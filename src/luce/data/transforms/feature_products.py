@@ -1,4 +1,4 @@
-"""Products of pairs of features that go with the label (Truyen et al., 2011), found without holding all of them."""
+"""Products of pairs of features that go with the label (Truyen et al., 2011), chosen without storing all of them."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -66,8 +66,8 @@ class SecondOrder(Transform):
             )
         if self.left is not None and self.right is not None:  # a stored file may hold anything; the kernel trusts these
             sides = np.concatenate([self.left, self.right])
-            whole = sides.dtype == np.int64 and len(self.left) == len(self.right)
-            if not whole or np.any((sides < 0) | (sides >= (self.n_features or 0))):
+            valid = sides.dtype == np.int64 and len(self.left) == len(self.right)
+            if not valid or np.any((sides < 0) | (sides >= (self.n_features or 0))):
                 raise DataError("The pairs of the transform second-order must be numbers of its features.")
 
     def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
@@ -169,7 +169,7 @@ def _columns(block: Any, rows: Integers, columns: slice) -> Floats:
 
 
 def _add(sums: Floats, x: Floats, z: Floats, labels: Floats) -> None:
-    """Add a block's Σ1, Σy, Σy², Σp, Σp², Σpy over the rows where p = x_i·z_j is there."""
+    """Add a block's Σ1, Σy, Σy², Σp, Σp², Σpy over the rows where p = x_i·z_j is not missing."""
     missing_x, missing_z = np.isnan(x), np.isnan(z)
     column = labels[:, None]
     if missing_x.any() or missing_z.any():

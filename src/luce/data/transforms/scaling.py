@@ -151,7 +151,7 @@ def moments_of(features: Any) -> Moments:
     if sparse.issparse(features):
         _sparse_moments(features, result)
     else:
-        _dense_moments(frozen(features), *result)  # one type for numba, whoever made the block
+        _dense_moments(frozen(features), *result)  # one type for numba, whatever the block was
     return result
 
 
@@ -175,10 +175,10 @@ def _dense_moments(features, count, mean, squares):
 
 def _sparse_moments(features: Any, result: Moments) -> None:
     n_rows, n_features = features.shape
-    there = ~np.isnan(features.data)
-    columns, values = features.indices[there], features.data[there].astype(np.float64)
+    present = ~np.isnan(features.data)
+    columns, values = features.indices[present], features.data[present].astype(np.float64)
     stored = np.bincount(columns, minlength=n_features)
-    result.counts[:] = n_rows - np.bincount(features.indices[~there], minlength=n_features)
+    result.counts[:] = n_rows - np.bincount(features.indices[~present], minlength=n_features)
     result.mean[:] = np.bincount(columns, values, n_features) / np.maximum(result.counts, 1)
     about = np.bincount(columns, (values - result.mean[columns]) ** 2, n_features)
     zeros = result.counts - stored
