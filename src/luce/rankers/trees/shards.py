@@ -142,17 +142,17 @@ def _joined(machines: Machines, own: NDArray[Any]) -> NDArray[Any]:
 
 
 class SharedCheckpoint:
-    """Rank 0 keeps the checkpoint, and the others go on from what it has."""
+    """Rank 0 saves the checkpoint, and the others resume from what it has."""
 
     def __init__(self, machines: Machines, own: Checkpoint | None):
         self.machines, self.own = machines, own if machines.rank == 0 else None
 
     def load(self) -> tuple[dict[str, Any], Arrays] | None:
-        kept = None if self.own is None else self.own.load()
-        text = b"" if kept is None or self.own is None else self.own.path.read_bytes()
+        saved = None if self.own is None else self.own.load()
+        text = b"" if saved is None or self.own is None else self.own.path.read_bytes()
         text = self.machines.all_gather(text)[0]
         if not text or self.machines.rank == 0:
-            return kept
+            return saved
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "checkpoint"
             path.write_bytes(text)
