@@ -290,12 +290,12 @@ def test_an_interrupt_inside_lightgbm_waits_until_it_returns(data):
     shards, rankers = split(data["train"], 40), [quick(), quick()]
 
     def work(rank, machines):
-        whole, seen = machines.swap, []
+        whole, seen = machines.all_to_all, []
 
         def after(record):
             seen.append(record)
             if len(seen) == 4 and rank == 1:
-                machines.swap = interrupted  # the next to swap is LightGBM
+                machines.all_to_all = interrupted  # the next to call it is LightGBM
 
         def interrupted(*arguments):
             raise KeyboardInterrupt
@@ -303,7 +303,7 @@ def test_an_interrupt_inside_lightgbm_waits_until_it_returns(data):
         try:
             return rankers[rank].fit(shards[rank], machines=machines, callback=after)
         finally:
-            machines.swap = whole
+            machines.all_to_all = whole
 
     first, second = on_all(work)
     assert isinstance(second, KeyboardInterrupt)

@@ -20,7 +20,7 @@ from .together import free_addresses, in_threads, on_all
 
 def test_sums_are_the_same_bits_in_the_order_of_ranks():
     values = np.array([[1e16, 0.1, -3.0], [1.0, 0.2, 5.0], [-1e16, 0.3, 7.0]])
-    results = on_all(lambda rank, machines: machines.total(values[rank].reshape(3, 1)), 3)
+    results = on_all(lambda rank, machines: machines.all_reduce(values[rank].reshape(3, 1)), 3)
     expected = ((values[0] + values[1]) + values[2]).reshape(3, 1)
     for result in results:
         np.testing.assert_array_equal(result, expected)
@@ -29,7 +29,7 @@ def test_sums_are_the_same_bits_in_the_order_of_ranks():
 
 def test_much_goes_both_ways_at_once_and_nothing_at_all():
     sizes = [3_000_000, 0, 5_000_000]
-    results = on_all(lambda rank, machines: machines.gather(bytes([rank]) * sizes[rank]), 3)
+    results = on_all(lambda rank, machines: machines.all_gather(bytes([rank]) * sizes[rank]), 3)
     expected = [bytes([rank]) * size for rank, size in enumerate(sizes)]
     assert results == [expected] * 3
 
@@ -69,7 +69,7 @@ def test_strangers_are_not_let_in():
         if rank == 1:
             stranger()
         with Machines(addresses, rank, timeout=20.0) as machines:
-            return machines.total(np.ones(1)).item()
+            return machines.all_reduce(np.ones(1)).item()
 
     assert in_threads(one, 2) == [2.0, 2.0]
 
@@ -148,7 +148,7 @@ def test_last_words_are_heard_while_sending():
         ready.wait(20)
         if rank == 1:
             raise RuntimeError("no more room")
-        return machines.gather(bytes(20_000_000))
+        return machines.all_gather(bytes(20_000_000))
 
     first, _ = on_all(work)
     assert isinstance(first, MachineError)

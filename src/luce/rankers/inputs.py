@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers
+from luce.arrays import Integers
 from luce.data import Dataset, from_arrays
 from luce.errors import DataError, OptionError
 
@@ -85,7 +86,7 @@ def refuse_missing(features: Any) -> None:
             )
 
 
-def finite(scores: Floats) -> Floats:
+def finite(scores: NDArray[Any]) -> Any:
     """The scores, one or several a row; an error where one is not finite."""
     if not np.isfinite(scores).all():
         row = int(np.argwhere(~np.isfinite(scores))[0, 0])

@@ -12,7 +12,7 @@ from luce.objectives import Draw, Objective
 
 
 class Parameters(NamedTuple):
-    """Weights (F,), or (F, outputs); the intercept of each output where shifting scores means something; the rest."""
+    """Weights (F,) or (F, outputs); an intercept per output, or none; the nuisance parameters of the objective."""
 
     weights: Floats
     intercept: Floats

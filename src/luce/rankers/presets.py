@@ -93,7 +93,7 @@ PRESETS = {
             "linear",
             "listmle",
             _2019,
-            "NDCG@10 itself maximised, one weight at a time with an exact line search.",
+            "NDCG@10 itself maximized, one weight at a time with an exact line search.",
             settings={"optimizer": "coordinate-ascent", "metric": "ndcg@10"},
         ),
         *(
@@ -113,7 +113,7 @@ PRESETS = {
             "trees",
             "mcrank",
             _2019,
-            "Trees that tell the grade, one for each grade and round; the score is the expected grade.",
+            "Trees that predict the grade, one for each grade and round; the score is the expected grade.",
             settings={**_MART, "n_estimators": 2_500},
         ),
         Preset(
@@ -143,7 +143,7 @@ PRESETS = {
                 "labels",
                 objective,
                 "Ma et al. 2020",
-                f"Labels ranked by two layers of 256 with {objective}, Adam, the learning rate chosen by validation.",
+                f"Labels ranked by a hidden layer of 256 with {objective}, Adam, the learning rate chosen by validation.",
                 settings=_TAGS,
             )
             for objective in ("pl-partition", "pl-lb", "ranknet", "ranksvm")

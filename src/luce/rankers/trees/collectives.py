@@ -60,24 +60,25 @@ class Collectives:
                 raise self.failure
 
     def _reduce_scatter(
-        self, source: int, size: int, unit: int, starts: Any, lengths: Any, _: int, into: int, room: int, reducer: Any
+        self, source: int, _size: int, unit: int, starts: Any, lengths: Any, _: int, into: int, __: int, reducer: Any
     ) -> None:
         """Each rank gets its own block of the sum over all ranks."""
         blocks, own = self._blocks(source, starts, lengths), self.machines.rank
         parts = np.empty((self.machines.size, len(blocks[own])), dtype=np.uint8)
         parts[own] = blocks[own]
-        alone = not self._tried(lambda: self.machines.swap(blocks, [part.data for part in parts]))
+        alone = not self._attempt(lambda: self.machines.all_to_all(blocks, [part.data for part in parts]))
         result = _memory(into, parts.shape[1])  # it may be where the blocks are, which have been sent by now
         result[:] = parts[own if alone else 0]
         for part in parts[1 : 1 if alone else None]:  # in the order of ranks: the same sums, however fast each was
             reducer[0](part.ctypes.data, into, unit, len(result))
 
-    def _all_gather(self, source: int, size: int, starts: Any, lengths: Any, _: int, into: int, room: int) -> None:
+    def _all_gather(self, source: int, size: int, starts: Any, lengths: Any, _: int, into: int, __: int) -> None:
         """Every rank gets the blocks of all."""
         own = _memory(source, size).copy()  # LightGBM may give one memory for both
         blocks = self._blocks(into, starts, lengths)
         blocks[self.machines.rank][:] = own
-        if not self._tried(lambda: self.machines.swap([own] * self.machines.size, [block.data for block in blocks])):
+        outgoing, incoming = [own] * self.machines.size, [block.data for block in blocks]
+        if not self._attempt(lambda: self.machines.all_to_all(outgoing, incoming)):
             for block in blocks:
                 common = min(len(block), len(own))
                 block[:common] = own[:common]
@@ -85,7 +86,7 @@ class Collectives:
     def _blocks(self, start: int, starts: Any, lengths: Any) -> list[NDArray[np.uint8]]:
         return [_memory(start + starts[rank], lengths[rank]) for rank in range(self.machines.size)]
 
-    def _tried(self, work: Callable[[], None]) -> bool:
+    def _attempt(self, work: Callable[[], None]) -> bool:
         if self.failure is None:
             try:
                 work()

@@ -30,10 +30,9 @@ LARGEST = 2**36
 class Machines:
     """The machines of one training, each with a shard of the lists; a `with` block connects this one to the others.
 
-    Every rank runs the same program with its own rank and its own shard, and ends with the same model. What one rank
-    cannot do, all are told, and all stop; a rank that is killed the others notice at once, one whose machine vanishes
-    within `timeout` seconds. Anyone who can reach the ports while the machines connect can join: use a network that
-    you trust.
+    Every rank runs the same program with its own rank and its own shard, and ends with the same model. An error on one
+    rank stops all, and each reports it; a killed process is noticed at once, a machine that vanishes within `timeout`
+    seconds. Anyone who can reach the ports while the machines connect can join: use a network that you trust.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class Machines:
     Examples
     --------
     >>> with Machines("localhost:9000", rank=0) as machines:
-    ...     machines.total(np.array([1.0, 2.0]))
+    ...     machines.all_reduce(np.array([1.0, 2.0]))
     array([1., 2.])
     """
 
@@ -86,7 +85,7 @@ class Machines:
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
-        """Work that all do together: if it fails here, the others are told."""
+        """Work that all do together: an error here stops the others too."""
         if len(self._peers) != self.size - 1:
             raise OptionError("These machines are not connected: fit inside `with luce.Machines(…) as machines:`.")
         try:
@@ -96,7 +95,7 @@ class Machines:
             raise
 
     def stop(self, error: BaseException | None = None) -> None:
-        """Close the connections; the others are told of an error."""
+        """Close the connections, after sending the others the error, if any."""
         peers, self._peers = self._peers, []
         why = "" if error is None else str(error) or type(error).__name__
         for peer in peers:
@@ -105,25 +104,24 @@ class Machines:
         for peer in peers:
             peer.close(until)
 
-    def swap(self, outgoing: Sequence[Any], incoming: Sequence[memoryview]) -> None:
-        """Send to each rank its bytes and fill the buffer for what comes from it; what is at this rank's own place is
-        left alone."""
+    def all_to_all(self, outgoing: Sequence[Any], incoming: Sequence[memoryview]) -> None:
+        """Send each other rank its bytes, and fill the buffer for those that come from it."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         exchange(self._peers, [outgoing[rank] for rank in others], [incoming[rank] for rank in others])
 
-    def gather(self, own: bytes) -> list[bytes]:
+    def all_gather(self, own: bytes) -> list[bytes]:
         """What each rank has, in the order of ranks."""
         lengths = np.zeros(self.size, dtype="<i8")
         lengths[self.rank] = len(own)
         mine = lengths[self.rank : self.rank + 1].tobytes()
-        self.swap([mine] * self.size, _bytes_of(lengths[:, None]))
+        self.all_to_all([mine] * self.size, _bytes_of(lengths[:, None]))
         if lengths.min() < 0 or lengths.max() > LARGEST:
             raise MachineError(f"A rank wants to send {lengths.max()} bytes: it is out of step. Start all ranks again.")
         parts = [own if rank == self.rank else bytearray(length) for rank, length in enumerate(lengths.tolist())]
-        self.swap([own] * self.size, [memoryview(part) for part in parts])
+        self.all_to_all([own] * self.size, [memoryview(part) for part in parts])
         return [bytes(part) for part in parts]
 
-    def total(self, own: Floats) -> Floats:
+    def all_reduce(self, own: Floats) -> Floats:
         """The sum over all ranks, added in the order of ranks: the same bits everywhere."""
         if self.size == 1:
             return own
@@ -131,7 +129,7 @@ class Machines:
         parts[self.rank] = own.ravel()
         if own.size:
             rows = _bytes_of(parts)
-            self.swap([rows[self.rank]] * self.size, rows)
+            self.all_to_all([rows[self.rank]] * self.size, rows)
         result = parts[0].astype(np.float64)
         for part in parts[1:]:
             result += part
@@ -153,7 +151,7 @@ class Machines:
                 if connection.getsockname() == connection.getpeername():  # a port may find itself
                     connection.close()
                 elif self._greet(connection, deadline) == rank:
-                    return self._kept(connection)
+                    return self._with_keep_alive(connection)
             time.sleep(AGAIN)
         self._absent([rank])
 
@@ -177,13 +175,13 @@ class Machines:
                     self._absent(sorted(missing))
                 rank = self._greet(connection, min(deadline, time.monotonic() + STRANGER))
                 if rank in missing:
-                    found[rank] = self._kept(connection)
+                    found[rank] = self._with_keep_alive(connection)
                     missing.remove(rank)
                 else:
                     connection.close()
 
     def _greet(self, connection: socket.socket, deadline: float) -> int | None:
-        """Say hello and hear the rank of the other; None, and closed, if it is no machine of ours."""
+        """Exchange hellos: the rank of the other; None, and closed, if it is no machine of ours."""
         rank = None
         try:
             connection.settimeout(max(deadline - time.monotonic(), AGAIN))
@@ -209,7 +207,7 @@ class Machines:
             )
         return rank
 
-    def _kept(self, connection: socket.socket) -> socket.socket:
+    def _with_keep_alive(self, connection: socket.socket) -> socket.socket:
         """The connection, which notices within `timeout` that the other machine has vanished."""
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         probes, seconds = 4, max(int(self.timeout / 8), 1)

@@ -202,7 +202,7 @@ class TreeRanker(FittedTrees):
         callback : callable, optional
             Called with the record of each round, a dict as in `history_`.
         checkpoint : Checkpoint or path, optional
-            Where to keep the state of the training, to go on from later; with machines, rank 0 keeps it.
+            Where the state of the training is saved, to resume it after a crash; with machines, rank 0 saves it.
         machines : Machines, optional
             Connected machines that train together. The data are then the shard of this one, and all end with the same
             trees.
@@ -227,7 +227,7 @@ class TreeRanker(FittedTrees):
         return self
 
     def _shards(self, reducer: Reducer, training: TrainingData, init_forest: Forest | None) -> list[dict[str, Any]]:
-        """The seed and the highest grades of each machine's data; remembers the highest of all."""
+        """The seed and the highest grades of each machine's data; sets `max_grade_` to the highest of all."""
         top = 0.0 if training.validation is None else highest_grade(training.validation)
         own, settings = {"seed": self.get_seed(), "max_grade": self.max_grade_, "validation_max_grade": top}, {}
         if reducer.size > 1:

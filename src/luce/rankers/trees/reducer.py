@@ -43,8 +43,7 @@ class Reducer:
         return nullcontext()
 
     def shared_bins(self, features: Any, parameters: dict[str, Any], categorical: list[int]) -> Any:
-        """A LightGBM dataset whose bins all machines take; None where LightGBM finds them in the rows. Adds to the
-        parameters what growing trees together needs."""
+        """A LightGBM dataset whose bins all machines take, or None; adds what they need to the parameters."""
         return None
 
     def checkpointer(self, own: Checkpoint | None) -> Checkpointer | None:

@@ -79,7 +79,7 @@ def lightgbm_parameters(ranker: Any, n_features: int, outputs: int, seed: int, n
 
 
 def boosting_params(ranker: Any, exact_leaves: bool, parameters: Mapping[str, Any], seed: int) -> BoostingParams:
-    """What a tree ranker computes its gradients and leaf values by, beside the parameters of LightGBM."""
+    """The parameters of gradients and leaf values, which LightGBM has no part in."""
     constraints = ranker.monotone_constraints
     return BoostingParams(
         learning_rate=ranker.learning_rate,

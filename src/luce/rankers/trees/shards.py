@@ -44,10 +44,10 @@ class ShardReducer(Reducer):
         self.rank, self.size = machines.rank, machines.size
 
     def sum(self, values: Floats) -> Floats:
-        return self.machines.total(values)
+        return self.machines.all_reduce(values)
 
     def gather(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        return [np.frombuffer(part, dtype=values.dtype) for part in self.machines.gather(values.tobytes())]
+        return [np.frombuffer(part, dtype=values.dtype) for part in self.machines.all_gather(values.tobytes())]
 
     def exchange_metadata(
         self,
@@ -103,7 +103,7 @@ def _versions() -> dict[str, str]:
 
 def agree(machines: Machines, common: dict[str, Any], own: dict[str, Any]) -> list[dict[str, Any]]:
     """What each rank has of its own, in the order of ranks; an error on all of them where `common` differs."""
-    texts = machines.gather(json.dumps([common, own]).encode())
+    texts = machines.all_gather(json.dumps([common, own]).encode())
     metadata = [json.loads(text) for text in texts]
     first = metadata[0][0]
     for rank, (theirs, _) in enumerate(metadata):
@@ -124,7 +124,7 @@ def _short(value: Any) -> str:
 
 def sampled_rows(machines: Machines, rows: Any, limit: int, seed: int) -> Any:
     """At most about `limit` rows of all shards, from each in proportion, the same everywhere and in one order."""
-    counts = machines.total(np.eye(machines.size)[machines.rank] * rows.shape[0])
+    counts = machines.all_reduce(np.eye(machines.size)[machines.rank] * rows.shape[0])
     if counts.sum() > limit:
         wanted = max(1, int(limit * rows.shape[0] / counts.sum()))
         rng = np.random.default_rng((seed, machines.rank))
@@ -138,21 +138,21 @@ def sampled_rows(machines: Machines, rows: Any, limit: int, seed: int) -> Any:
 
 def _joined(machines: Machines, own: NDArray[Any]) -> NDArray[Any]:
     """The numbers of all ranks, one after the other."""
-    return np.concatenate([np.frombuffer(part, dtype=own.dtype) for part in machines.gather(own.tobytes())])
+    return np.concatenate([np.frombuffer(part, dtype=own.dtype) for part in machines.all_gather(own.tobytes())])
 
 
 class SharedCheckpoint:
-    """Rank 0 keeps the checkpoint, and the others go on from what it has."""
+    """Rank 0 saves the checkpoint, and the others resume from what it has."""
 
     def __init__(self, machines: Machines, own: Checkpoint | None):
         self.machines, self.own = machines, own if machines.rank == 0 else None
 
     def load(self) -> tuple[dict[str, Any], Arrays] | None:
-        kept = None if self.own is None else self.own.load()
-        text = b"" if kept is None or self.own is None else self.own.path.read_bytes()
-        text = self.machines.gather(text)[0]
+        saved = None if self.own is None else self.own.load()
+        text = b"" if saved is None or self.own is None else self.own.path.read_bytes()
+        text = self.machines.all_gather(text)[0]
         if not text or self.machines.rank == 0:
-            return kept
+            return saved
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "checkpoint"
             path.write_bytes(text)
