@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from luce.report.formatting import count
-from luce.report.layout import Cell, Pictures, Section, Table, Text, note, write_page
+from luce.report.layout import Cell, PageTable, Pictures, Section, Text, note, write_page
 from papers.outcome import VERDICTS, Outcome
 
 
@@ -27,13 +27,13 @@ def write_report(
 ) -> None:
     """Write one self-contained HTML page."""
     columns = ["Verdict", "Claim, and the evidence for the verdict"]
-    rows = [[claim.verdict, Cell(claim.text, claim.evidence, wrap=True)] for claim in outcome.claims]
+    rows = [(claim.verdict, Cell(claim.text, claim.evidence, wrap=True)) for claim in outcome.claims]
     results: list[Any] = [Pictures(outcome.pictures())]
     for table in outcome.tables:
-        results.append(Table(table.title, table.columns, table.texts(), table.title))
+        results.append(PageTable(table.title, table.columns, table.texts(), table.title))
         results += [note(table.note)] if table.note else []
     sections = {
-        "claims": Section("Claims", [Text(paper), Table("Claims", columns, rows)]),
+        "claims": Section("Claims", [Text(paper), PageTable("Claims", columns, rows)]),
         "tables": Section("Our results beside the published ones", results),
     }
     write_page(path, sections, title=title, summary=summary(outcome), command=command, settings=settings)

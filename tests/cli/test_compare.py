@@ -81,19 +81,19 @@ def test_a_file_is_cut_and_parts_take_turns(made, tmp_path):
     of_files = found_in(*sorted(folder.glob("*.txt")), "--objectives", "listnet", "--folds", 3)
     assert of_folder["results"] == of_files["results"]
     assert of_folder["results"]["linear listnet"]["n_lists"] == 60
-    assert "given parts are the folds" in call(folder, "--folds", 5, status=1)
+    assert "DATA is already split into 3" in call(folder, "--folds", 5, status=1)
 
 
 def test_what_is_there_is_not_written_over_and_results_are_no_data(made, tmp_path, monkeypatch):
     luce.write(luce.read(made / "train.txt"), tmp_path / "judged.parquet")
     before = (tmp_path / "judged.parquet").read_bytes()
     words = ["--objectives", "listnet", "--folds", 3]
-    assert "holds something else than results" in call("judged.parquet", "--report", "judged.html", *words, status=1)
+    assert "holds no results of a comparison" in call("judged.parquet", "--report", "judged.html", *words, status=1)
     assert (tmp_path / "judged.parquet").read_bytes() == before
     monkeypatch.chdir(laid(tmp_path / "parts", made, S1="train", S2="vali", S3="test"))
     assert found_in(".", *words)["results"] == found_in(".", *words)["results"]
     result = call("S1.txt", "--folds", 2, "--objectives", "listnet", "--report", "a[b].html", *QUICK)
-    assert "none is left for validation" in result.stderr
+    assert "there are no validation lists" in result.stderr
     assert "Report: a[b].html\nResults: a[b].parquet\nCached fits: a[b].cache" in result.stderr
 
 
@@ -119,9 +119,9 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["{made}/train.txt", "--validation", "{made}/vali.txt"], "--validation goes with --test"),
+        (["{made}/train.txt", "--validation", "{made}/vali.txt"], "--validation needs --test"),
         (["{made}", "--test", "{made}/test.txt"], "DATA is the one file"),
-        (["{made}", "--folds", "3"], "here are given splits, 1 in number"),
+        (["{made}", "--folds", "3"], "DATA is already split into 1"),
         (["{made}/train.txt", "--models", "linear,nural"], "Did you mean 'neural'"),
         (["{made}/train.txt", "--models", "labels"], "learns from"),
         (["{made}/train.txt", "--presets", "l-listml"], "Did you mean 'l-listmle'"),
@@ -129,7 +129,7 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
         (["{made}/train.txt", "--models", "neural", "--set", "epohcs=2"], "Did you mean 'epochs'"),
         (["{made}/train.txt", "--objectives", "listnet,listnet"], "each once"),
         (["{made}/train.txt", "--objectives", "listmle(depth=0)"], "must be an integer ≥ 1"),
-        (["{made}/train.txt", "--objectives", "listmle(depth=3"], "takes names with commas"),
+        (["{made}/train.txt", "--objectives", "listmle(depth=3"], "takes names separated by commas"),
         (["{made}/train.txt", "--baseline", "listmle"], "must be one of the rows: linear listmle"),
         (["{made}/train.txt", "--results", "a.csv"], ".parquet or .json"),
         (["{made}/train.txt", "--report", "no/where.html"], "there is no directory no"),
@@ -281,7 +281,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(made, tmp_path):
     assert run.returncode == 130
     done = len(list(cache.iterdir()))
     assert 3 <= done < 240
-    assert f"of 240 fits are done and cached in {cache.name}. To resume: the same command." in said
+    assert f"of 240 fits are done and cached in {cache.name}. Run the same command to resume." in said
     assert not (tmp_path / "comparison.html").exists()
     short = call(tmp_path / "many.txt", "--folds", 3, "--threads", 1, "--objectives", "listmle", "--one-process")
     assert "linear listmle" in short.stdout

@@ -122,7 +122,7 @@ def compare(
         except KeyboardInterrupt:
             if shown.last is not None:
                 done = f"{shown.last.done} of {shown.last.total} fits are done and cached in {cache}."
-                say(f"Interrupted: {done} To resume: the same command.")
+                say(f"Interrupted: {done} Run the same command to resume.")
             raise
         title = f"{description}, {found.test_data.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
         write_results(found.table, results)
@@ -145,7 +145,7 @@ def _check(methods: dict[str, Any], baseline: str | None, results: Path) -> None
     if results.suffix not in (".parquet", ".json"):
         raise OptionError(f"--results must end in .parquet or .json. Got {results}.")
     if results.suffix == ".parquet" and results.is_file() and not is_results(results):
-        raise DataError(f"{results} holds something else than results, and stays. Name another file by --results.")
+        raise DataError(f"{results} exists and holds no results of a comparison: name another file with --results.")
     if baseline is not None and baseline not in methods:
         raise OptionError(f"--baseline must be one of the rows: {', '.join(methods)}. Got {baseline!r}.")
 

@@ -35,18 +35,18 @@ def folds_of(
     """The folds, each read when needed, and how many there are, as text."""
     splits = _split_files(data, validation, test, reading)
     if splits and count is not None and count != len(splits):
-        raise OptionError(f"--folds {count} cuts a file; here are given splits, {len(splits)} in number: leave it out.")
+        raise OptionError(f"--folds {count} is for one file, DATA is already split into {len(splits)}: leave it out.")
     if splits:
         missing = [split for split in splits if split.validation is None]
         if missing:
             beside = missing[0].train
-            say(f"No validation lists beside {beside}: a fifth of the training lists is held out to stop by.")
+            say(f"No validation lists beside {beside}: a fifth of the training lists is held out for early stopping.")
         return _read_splits(splits, seed, reading), f"{len(splits)} folds" if len(splits) > 1 else "one split"
     from luce.data import rotations
 
     parts = _parts(data, count, seed, reading)
     if len(parts) == 2:
-        say("Of two folds none is left for validation: nothing stops early.")
+        say("With two folds there are no validation lists: nothing stops early.")
     return rotations(parts), f"{len(parts)} folds"
 
 
@@ -56,7 +56,7 @@ def _split_files(
     """The splits that were given, if any."""
     if test is not None or validation is not None:
         if test is None:
-            raise OptionError("--validation goes with --test: DATA are then the training lists.")
+            raise OptionError("--validation needs --test; DATA is then the file of training lists.")
         if len(data) != 1 or data[0].is_dir():
             raise OptionError("With --test, DATA is the one file of training lists.")
         return [SplitFiles(data[0], validation, test)]
@@ -141,6 +141,6 @@ def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | 
     if len(data) == 1:
         return list(parts(read_data(data[0], reading), count or 5, seed))
     if count is not None and len(data) != count:
-        raise DataError(f"There are {len(data)} parts and --folds {count}; given parts are the folds themselves.")
+        raise DataError(f"--folds {count} is for one file, DATA is already split into {len(data)}: leave it out.")
     first = read_data(data[0], reading)
     return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]

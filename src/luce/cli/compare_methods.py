@@ -69,7 +69,7 @@ def objectives_in(given: str, option: str) -> list[str]:
         name, options = match.group(1).strip(), match.group(2)
         found.append(name if options is None else f"{name}({options})")
     if not found or end != len(given.strip()) or len(set(found)) < len(found):
-        raise OptionError(f"{option} takes names with commas between them, each once. Got {given!r}.")
+        raise OptionError(f"{option} takes names separated by commas, each once. Got {given!r}.")
     return found
 
 
@@ -109,4 +109,4 @@ def _check_kinds(kinds: Iterable[str]) -> None:
         if kind not in RANKERS:
             raise unknown_name("model", kind, RANKERS)
         if not issubclass(RANKERS[kind], Ranker):
-            raise OptionError(f"The {kind} ranker learns from tagged rows; here rankers of lists are compared.")
+            raise OptionError(f"The {kind} ranker learns from tagged rows; only rankers of lists can be compared.")

@@ -117,7 +117,7 @@ def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data
     from luce.report import write_report
 
     if len(shown) < len(results):
-        raise OptionError("--report is about rankers of lists; here a model ranks labels. Leave --report out.")
+        raise OptionError("--report is for rankers of lists, and a model here ranks labels: leave it out.")
     first_lists, *others = (dataset for _, dataset in shown.values())
     for each in others:  # a run brings its own rows, in its own order
         if each.document_ids != first_lists.document_ids or not np.array_equal(each.offsets, first_lists.offsets):

@@ -147,7 +147,7 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
 def _list_table(found: Any) -> Any:
     """Items down, the features that move them most across."""
     from luce.report.formatting import decimal, number, short
-    from luce.report.layout import Table
+    from luce.report.layout import PageTable
 
     columns = found.by_feature(COLUMNS)
     rows = [
@@ -155,4 +155,4 @@ def _list_table(found: Any) -> Any:
         + [decimal(contributions[place].contribution) for _, contributions in columns]
         for place, item in enumerate(found.items)
     ]
-    return Table("Items", ["item", "score", "grade", *(short(name) for name, _ in columns)], rows)
+    return PageTable("Items", ["item", "score", "grade", *(short(name) for name, _ in columns)], rows)

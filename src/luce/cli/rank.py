@@ -52,16 +52,16 @@ def rank(
     if kind not in WRITERS:
         raise unknown_name("ranking format", kind, WRITERS)
     if sample is None and temperature is not None:
-        raise OptionError("--temperature is of rankings that are drawn: say how many with --sample.")
+        raise OptionError("--temperature applies to sampled rankings: give their number with --sample.")
     if sample is not None and kind == "run":
-        raise OptionError("A TREC run has one ranking a query, by score: write drawn ones as csv, parquet or jsonl.")
+        raise OptionError("A TREC run has one ranking per query: write sampled rankings as csv, parquet or jsonl.")
     check_written([output], [model, data])
     ranker = load(model)
     dataset = read_for(ranker, data, read, judged=False)
     if sample is None:
         ranking = ranker.rank(dataset, **({} if top is None else {"top": top}))
     elif not isinstance(ranker, Ranker):
-        raise OptionError("Rankings are drawn of lists: a model of labels goes without --sample.")
+        raise OptionError("Only rankings of lists can be sampled: a model of labels does not take --sample.")
     else:
         ranking = _drawn(ranker, dataset, sample, top, 1.0 if temperature is None else temperature, seed)
     if output is None:

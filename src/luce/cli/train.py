@@ -135,7 +135,7 @@ def _ranker(
 
     if objective is not None or (model is not None and model != preset_of(preset).model):
         given = f"--objective {objective}" if objective is not None else f"--model {model}"
-        raise OptionError(f"A preset names the model and the objective: --preset {preset} goes without {given}.")
+        raise OptionError(f"A preset sets the model and the objective: --preset {preset} does not go with {given}.")
     return make_preset(preset, settings, seed, threads, option)
 
 
@@ -147,9 +147,9 @@ def _machines(ranker: Any, given: str | None, rank: int | None, timeout: float) 
     from luce.rankers.trees.machines import Machines
 
     if given is None or rank is None:
-        raise OptionError("Training on several machines takes both: --machines HOST:PORT,… and --rank, which this is.")
+        raise OptionError("Training on several machines needs both --machines HOST:PORT,… and --rank.")
     if not isinstance(ranker, TreeRanker):
-        raise OptionError(f"Only trees are trained on several machines: --machines {given} goes with --model trees.")
+        raise OptionError(f"Only trees can be trained on several machines: --machines {given} needs --model trees.")
     return Machines(given, rank, timeout=timeout)
 
 
@@ -160,7 +160,7 @@ def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
     from luce.rankers import TreeRanker, load
 
     if not isinstance(ranker, TreeRanker):
-        raise OptionError(f"Only trees start from another model: --init {init} goes with --model trees.")
+        raise OptionError(f"Only trees can start from another model: --init {init} needs --model trees.")
     return {"init_model": load(init)}
 
 
@@ -175,7 +175,7 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path) -> Non
     except NotFittedError:
         say("Interrupted before there was a model to save.")
     if checkpoint.exists():
-        say(f"To resume from {checkpoint}: the same command with --resume.")
+        say(f"To resume from {checkpoint}, run the same command with --resume.")
 
 
 def _print_summary(ranker: Any, output: Path | None, validation: Path | None, json: bool) -> None:

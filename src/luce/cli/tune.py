@@ -101,13 +101,13 @@ def tune(
                     fixed=stays, pruning=pruning, storage=study, seed=seed, callback=partial(_show_progress, bar),
                 )  # fmt: skip
         except KeyboardInterrupt:
-            say(f"Interrupted before there was a model to save. To resume with {study}: the same command.")
+            say(f"Interrupted before there was a model to save. Run the same command to resume with {study}.")
             raise
         found.best_ranker.save(output)
     _print_result(found, output, study, json)
     _write(report, found, data, ranker, output)
     if found.interrupted:
-        say(f"Interrupted after {count(len(found.trials), 'trial')}. To resume with {study}: the same command.")
+        say(f"Interrupted after {count(len(found.trials), 'trial')}. Run the same command to resume with {study}.")
         raise KeyboardInterrupt
 
 

@@ -204,7 +204,7 @@ def _check(rankers: Mapping[str, Any], folds: int, seeds: int, seed: int, baseli
         if not isinstance(ranker, BaseEstimator) or "random_state" not in ranker.get_params(deep=False):
             raise OptionError(f"{name} must be a ranker or a peer, such as luce.LinearRanker(). Got {ranker!r}.")
         if isinstance(ranker, Estimator) and not isinstance(ranker, Ranker):
-            raise OptionError(f"{name} learns from tagged rows; here rankers of lists are compared.")
+            raise OptionError(f"{name} learns from tagged rows; only rankers of lists can be compared.")
         try:
             getattr(ranker, "check_params", lambda: None)()
         except OptionError as error:

@@ -5,7 +5,7 @@ import pickle
 import signal
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
@@ -34,7 +34,7 @@ class FitError(Exception):
 
 def run_jobs(
     estimator: Any, jobs: Sequence[FitJob], cache: ResultCache, isolated: bool = False
-) -> Iterator[list[str] | None]:
+) -> Generator[list[str] | None]:
     """Run the jobs and cache their results; yields the warnings of each."""
     for job in jobs:
         with warnings.catch_warnings(record=True) as caught:
@@ -50,7 +50,7 @@ def run_jobs(
         yield [str(warning.message) for warning in caught]
 
 
-def run_isolated(estimator: Any, jobs: Sequence[FitJob], cache: ResultCache) -> Iterator[list[str] | None]:
+def run_isolated(estimator: Any, jobs: Sequence[FitJob], cache: ResultCache) -> Generator[list[str] | None]:
     """The same in a process of its own; also yields None now and then while it waits."""
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from luce.report.formatting import decimal, plain
-from luce.report.layout import Facts, Pictures, Section, Table, Text, note, write_page
+from luce.report.layout import Facts, PageTable, Pictures, Section, Text, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
 SHOWN = 20
@@ -32,7 +32,7 @@ def write_aggregation(path: str | os.PathLike[str], model: Any, **about: Any) ->
     return write_page(path, sections, **about)
 
 
-def worths_table(rows: list[dict[str, Any]]) -> Table:
+def worths_table(rows: list[dict[str, Any]]) -> PageTable:
     """A row for each item, of `PlackettLuce.summary`."""
     columns = ["Item", "Rank", "Log worth", "Standard error", "95 % interval", "Worth", "Range of ranks", "Tier"]
     cells = []
@@ -44,7 +44,7 @@ def worths_table(rows: list[dict[str, Any]]) -> Table:
         ranks = f"{row['rank_lower']}–{row['rank_upper']}"
         errors = [decimal(row["standard_error"]), f"{low} to {high}", decimal(row["worth"])]
         cells.append([str(row["item"]), str(row["rank"]), worth, *errors, ranks, str(row["tier"])])
-    return Table("Worths", columns, cells)
+    return PageTable("Worths", columns, cells)
 
 
 def _facts(model: Any) -> dict[str, str]:

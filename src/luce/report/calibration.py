@@ -10,7 +10,7 @@ from luce.data.ragged import Dataset
 from luce.report.contents import Report
 from luce.report.curves import HEIGHT
 from luce.report.formatting import number, plain, share
-from luce.report.layout import Pictures, Section, Table, Text, note, sortable
+from luce.report.layout import PageTable, Pictures, Section, Text, note, sortable
 from luce.report.results import scored
 from luce.report.svg import ACCENT, MUTED, Picture, picture
 
@@ -62,7 +62,7 @@ def calibration(report: Report) -> Section | None:
         return None
     reach = max(max(each.chance, each.seen) for row in rows.values() for each in row.bins)
     pictures = [_picture(f"calibration-{i}", name, row, reach) for i, (name, row) in enumerate(rows.items())]
-    table = Table(
+    table = PageTable(
         "Calibration",
         ["Ranker", "Calibration error", "Best temperature", "Best item first", "in random order", "Lists"],
         [

@@ -7,7 +7,7 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.report.contents import Report
 from luce.report.formatting import count, decimal, isolated, number, plain, short, signed
-from luce.report.layout import Pictures, Section, Table, Text, note, sortable
+from luce.report.layout import PageTable, Pictures, Section, Text, note, sortable
 from luce.report.results import Leader, goodness, higher_is_better, leading
 from luce.report.svg import ACCENT, INK, LOSS, MUTED, Picture, picture
 
@@ -65,7 +65,7 @@ def differences(report: Report) -> Section | None:
         [
             Text(f"In which lists {name}, the best by {metric}, does better than {rival}, and in which worse."),
             Pictures([differences_picture(leader, change)]),
-            Table("Wins and losses", ["Ranker", "Better", "Worse", "Same"], rows, heading, sortable=True),
+            PageTable("Wins and losses", ["Ranker", "Better", "Worse", "Same"], rows, heading, sortable=True),
             note(f"Numbers of lists; below them the mean improvement or loss of {metric} in those lists{lower}."),
         ],
     )

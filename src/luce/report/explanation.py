@@ -12,7 +12,7 @@ from luce.data.ragged import Dataset
 from luce.metrics import METRICS
 from luce.report.contents import Report
 from luce.report.formatting import LETTERS, count, decimal, isolated, number, plain, plus_minus, short
-from luce.report.layout import Cell, Pictures, Section, Table, Text, note, write_page
+from luce.report.layout import Cell, PageTable, Pictures, Section, Text, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
 if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
@@ -135,7 +135,7 @@ def _list_section(found: ExplainedList) -> Section:
                 "(left)."
             ),
             Pictures([item_picture(item, reach) for item in found.items]),
-            Table(heading, columns, rows, "In numbers", foot),
+            PageTable(heading, columns, rows, "In numbers", foot),
             note(
                 "The mean score and the contributions of a column add up to the score. What a feature adds to all "
                 "items of the list alike does not change their order and is left out. Small: the value of the feature."
@@ -156,7 +156,7 @@ def _importance_section(found: Sequence["Importance"]) -> Section:
     return Section(heading, [pictures, importance_table(found), note(text)])
 
 
-def importance_table(found: Sequence["Importance"], most: int | None = None) -> Table:
+def importance_table(found: Sequence["Importance"], most: int | None = None) -> PageTable:
     """A row for each of the most important features, a column for each measure."""
     measures = [each.measure for each in found]
     titles = [{"gain": "Gain", "split": "Splits"}.get(measure, f"{measure} lost") for measure in measures]
@@ -164,7 +164,7 @@ def importance_table(found: Sequence["Importance"], most: int | None = None) -> 
         [plain(row["feature"], 40), *(_importance_cell(row[each], row.get(f"{each} error"), each) for each in measures)]
         for row in importance_rows(found)[:most]
     ]
-    return Table("Feature importance", ["Feature", *titles], rows, "In numbers")
+    return PageTable("Feature importance", ["Feature", *titles], rows, "In numbers")
 
 
 def _importance_cell(value: float | None, error: float | None, measure: str) -> Cell:

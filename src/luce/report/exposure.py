@@ -16,7 +16,7 @@ from luce.metrics import Results
 from luce.metrics.exposure import exposures_of, merits_of
 from luce.report.contents import Report
 from luce.report.formatting import count, decimal, interval, isolated, number, plain, plus_minus, share, short
-from luce.report.layout import Cell, Facts, Pictures, Section, Table, Text, note, write_page
+from luce.report.layout import Cell, Facts, PageTable, Pictures, Section, Text, note, write_page
 from luce.report.results import leading, scored
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
@@ -207,7 +207,7 @@ def _section(found: Mapping[str, Attention], n_sampled: int | None = None) -> Se
 
 def shares_table(
     by: str, rows: Sequence[Share], rival: str | None = None, rival_shares: Mapping[str, float] = MappingProxyType({})
-) -> Table:
+) -> PageTable:
     """A row for each share, with the attention that a rival gives beside it."""
     columns = [by.capitalize(), "Items", "Share of items", "of merit", "of attention"]
     columns += [] if rival is None else [f"with {isolated(plain(rival, 30))}"]
@@ -218,7 +218,7 @@ def shares_table(
         attended = Cell(share(row.of_attention), plus_minus(row.error, share))
         shares = share(row.of_items), share(row.of_merit), attended, *beside
         cells.append([plain(row.name, 40), number(row.items), *shares, number(row.ratio), decimal(row.per_item)])
-    return Table(f"Attention by {by}", [*columns, "Attention / merit", "Exposure per item"], cells, f"By {by}")
+    return PageTable(f"Attention by {by}", [*columns, "Attention / merit", "Exposure per item"], cells, f"By {by}")
 
 
 def _sample(dataset: Dataset, scores: Floats) -> tuple[Floats, Dataset]:

@@ -40,15 +40,15 @@ def sortable(value: float, form: Callable[[Any], str], small: str = "") -> Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Rows of cells or text; the first of each row is its name. The `label` is for screen readers."""
 
     kind: ClassVar[str] = "table"
     label: str
-    columns: Sequence[str | Cell]
-    rows: Iterable[Sequence[str | Cell]]
+    columns: Sequence[Any]
+    rows: Iterable[Sequence[Any]]
     heading: str = ""
-    foot: Sequence[Sequence[str | Cell]] = ()
+    foot: Iterable[Sequence[Any]] = ()
     sortable: bool = False
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class Section:
     """A heading and the blocks below it; one with a template of its own has data for it."""
 
     heading: str
-    blocks: Sequence[Table | Text | Pictures | Facts | Code | Folded] = ()
+    blocks: Sequence[Any] = ()
     template: str = "section.html.j2"
     data: Any = None
 

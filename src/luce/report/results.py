@@ -25,7 +25,7 @@ from luce.report.formatting import (
     short,
     signed,
 )
-from luce.report.layout import Cell, Folded, Pictures, Section, Table, Text, note, sortable
+from luce.report.layout import Cell, Folded, PageTable, Pictures, Section, Text, note, sortable
 from luce.report.svg import ACCENT, MUTED, Picture, picture
 
 SIGNIFICANT = 0.05
@@ -67,7 +67,7 @@ def results(report: Report) -> Section | None:
     return Section("Results", blocks)
 
 
-def _table(report: Report, columns: Mapping[str, Sequence[Whisker]], level: str) -> list[Table | Text]:
+def _table(report: Report, columns: Mapping[str, Sequence[Whisker]], level: str) -> list[PageTable | Text]:
     every = list(report.results.values())
     verdicts = {metric: _verdicts(metric, rows) for metric, rows in report.comparisons.items()}
     costs = [(title, field, form) for title, field, form in COSTS if _known(report, field)]
@@ -83,7 +83,7 @@ def _table(report: Report, columns: Mapping[str, Sequence[Whisker]], level: str)
         rows.append([Cell(ranker), *means, *row])
     foot = ["Lists counted", *(_counted(every, metric) for metric in columns), *("" for _ in costs)]
     titles = [title for title, _, _ in costs]
-    table = Table("Table of results", ["Ranker", *heads, *titles], rows, foot=[foot], sortable=True)
+    table = PageTable("Results", ["Ranker", *heads, *titles], rows, foot=[foot], sortable=True)
     notes = [f"Means over the lists counted, with {level} intervals{'; the best in bold' if len(rows) > 1 else ''}."]
     if any(verdicts.get(metric) for metric in columns):
         notes.append("▲ better and ▼ worse than the baseline, significant at 5 % (randomization test, Holm).")
@@ -92,14 +92,14 @@ def _table(report: Report, columns: Mapping[str, Sequence[Whisker]], level: str)
     return [table, note(" ".join([*notes, *_notes(every[0])]))]
 
 
-def _tests(metric: str, tests: Sequence[Comparison]) -> Table:
+def _tests(metric: str, tests: Sequence[Comparison]) -> PageTable:
     rows = [
         [t.name, signed(t.difference), p_value(t.randomization_holm), p_value(t.t_test_holm), number(t.n_lists)]
         for t in tests
     ]
     columns = ["Ranker", "Difference", "p, randomization", "p, t-test", "Lists"]
     heading = f"Differences in {plain(metric, 40)} from {isolated(tests[0].baseline)}"
-    return Table(f"Differences in {metric}", columns, rows, heading)
+    return PageTable(f"Differences in {metric}", columns, rows, heading)
 
 
 def higher_is_better(metric: str) -> bool:

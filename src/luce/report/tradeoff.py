@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.report.formatting import decimal, plain, plus_minus
-from luce.report.layout import Cell, Pictures, Section, Table, note, write_page
+from luce.report.layout import Cell, PageTable, Pictures, Section, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
 
@@ -37,9 +37,10 @@ def write_tradeoff(
     return write_page(path, {"frontier": section}, **about)
 
 
-def frontier_table(points: Sequence[Point], relevance: str, fairness: str) -> Table:
+def frontier_table(points: Sequence[Point], relevance: str, fairness: str) -> PageTable:
     """A row for each weight of fairness."""
-    columns = ["Weight of fairness", f"Expected {relevance}", Cell(fairness, "lower is better"), "Objective"]
+    fair = Cell(fairness, "lower is better")
+    columns = ["Weight of fairness", f"Expected {relevance}", fair, "Objective"]
     rows = [
         [
             f"{100 * point.mix:.3g} %",
@@ -49,7 +50,7 @@ def frontier_table(points: Sequence[Point], relevance: str, fairness: str) -> Ta
         ]
         for point in points
     ]
-    return Table("The frontier", columns, rows)
+    return PageTable("The frontier", columns, rows)
 
 
 def frontier_picture(points: Sequence[Point], relevance: str, fairness: str) -> Picture:

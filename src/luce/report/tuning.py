@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from luce.experiments.trials import TuningResult
-from luce.options import Choice, text_of
+from luce.options import Choice, Range, text_of
 from luce.rankers.importance import Importance
 from luce.report.curves import HEIGHT
 from luce.report.explanation import importance_picture
 from luce.report.formatting import count, decimal, duration, number, plain
-from luce.report.layout import Cell, Facts, Pictures, Section, Table, Text, note, write_page
+from luce.report.layout import Cell, Facts, PageTable, Pictures, Section, Text, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
 SHOWN, SLICED = 10, 6
@@ -41,7 +41,7 @@ def _settings_section(tuned: TuningResult) -> Section:
         for name, candidates in tuned.space.items()
     ]
     columns = ["Setting", "Best", "Initial", "Search space"]
-    return Section("The settings", [Table("The settings", columns, rows), Text(_rounds(tuned)), note(CAUTION)])
+    return Section("The settings", [PageTable("The settings", columns, rows), Text(_rounds(tuned)), note(CAUTION)])
 
 
 def _trials_section(tuned: TuningResult) -> Section:
@@ -64,15 +64,15 @@ def _trials_section(tuned: TuningResult) -> Section:
     return Section("The trials", [Pictures(pictures), trials_table(tuned, SHOWN), note(" ".join(notes)), *failures])
 
 
-def trials_table(tuned: TuningResult, most: int) -> Table:
+def trials_table(tuned: TuningResult, most: int) -> PageTable:
     """A row for each of the best trials."""
-    rows = []
+    rows: list[list[Any]] = []
     for trial in tuned.ranked[:most]:
         folds = " · ".join(map(decimal, trial.fold_scores)) if len(trial.fold_scores) > 1 else ""
         value = Cell(decimal(trial.value), folds, bold=not rows)
         params = [_text(trial.params[name]) for name in tuned.space]
         rows.append([str(trial.number), value, *params, duration(trial.seconds)])
-    return Table("The best trials", ["Trial", tuned.metric, *tuned.space, "Time"], rows, "The best trials")
+    return PageTable("The best trials", ["Trial", tuned.metric, *tuned.space, "Time"], rows, "The best trials")
 
 
 def summary_of(tuned: TuningResult) -> str:
@@ -147,7 +147,7 @@ def slice_picture(tuned: TuningResult, name: str) -> Picture:
         if words:
             axes.set_xticks(range(len(words)), [plain(word, 9) for word in words])
             axes.set_xlim(-0.5, len(words) - 0.5)
-        elif candidates.log:
+        elif isinstance(candidates, Range) and candidates.log:
             axes.set_xscale("log")
             middle = float(np.sqrt(candidates.low * candidates.high))
             middle = round(middle) if candidates.is_integer else float(f"{middle:.1g}")
