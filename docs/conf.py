@@ -29,13 +29,9 @@ toc_object_entries = False
 
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 
 autodoc_member_order = "bysource"
-# Metadata routing of scikit-learn, whose docstrings refer to its own pages.
-autodoc_default_options = {
-    "exclude-members": "get_metadata_routing, set_fit_request, set_predict_request, "
-    "set_predict_proba_request, set_score_request"
-}
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 python_maximum_signature_line_length = 90

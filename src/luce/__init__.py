@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from luce.errors import MachineError as MachineError
     from luce.errors import OptionError as OptionError
     from luce.experiments.comparison import compare_rankers as compare_rankers
+    from luce.experiments.peers import peer as peer
     from luce.experiments.tuning import tune as tune
     from luce.metrics import METRICS as METRICS
     from luce.metrics import Results as Results
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from luce.rankers import load as load
     from luce.rankers import preset as preset
     from luce.rankers.importance import permutation_importance as permutation_importance
+    from luce.rankers.search_space import search_space as search_space
     from luce.rankers.trees.machines import Machines as Machines
 
 _HOMES = {
@@ -57,6 +59,7 @@ _HOMES = {
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "OptionError"),
     "luce.experiments.tuning": ("tune",),
     "luce.experiments.comparison": ("compare_rankers",),
+    "luce.experiments.peers": ("peer",),
     "luce.metrics": ("METRICS", "Results", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
@@ -73,6 +76,7 @@ _HOMES = {
         "preset",
     ),
     "luce.rankers.importance": ("permutation_importance",),
+    "luce.rankers.search_space": ("search_space",),
     "luce.rankers.trees.machines": ("Machines",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -15,7 +15,7 @@ from luce.objectives import (
     pairwise,
     softmax,
 )
-from luce.objectives.objective import Objective
+from luce.objectives.objective import Objective, record
 from luce.randomness import Draw
 
 _FAMILIES = likelihood, ordered_partitions, softmax, distances, grades, logistic, pairwise, expected, fair_policy
@@ -53,4 +53,4 @@ def objective(name: str | Objective, **options: Any) -> Objective:
     return name.with_options(**options)
 
 
-__all__ = ["OBJECTIVES", "SYNONYMS", "Draw", "Evaluation", "Objective", "objective"]
+__all__ = ["OBJECTIVES", "SYNONYMS", "Draw", "Evaluation", "Objective", "objective", "record"]

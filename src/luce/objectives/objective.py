@@ -23,54 +23,53 @@ EXPONENT = 0x7FF0_0000_0000_0000
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """An objective with its options set: `luce.objective(name, **options)` makes one of the table.
+    """An objective and the values of its options; made by `luce.objective(name, **options)`.
 
     Attributes
     ----------
     name, family, summary, formula, paper : str
-        What it is, for people.
+        The description of the objective.
     cost : str
-        How the time for a list grows with the number n of its items.
+        The time for a list of n items.
     compute : callable
-        (lists, **options) → Evaluation.
+        `(lists, **options) → Evaluation`.
     synonyms : tuple of str
-        Other names of the same thing in papers; `luce.objective` takes them too.
+        Other names of the objective, which `luce.objective` also accepts.
     option_specs : mapping of str to Option
-        The options it has.
+        The specifications of the options.
     options : mapping of str to object
-        The options as they are set.
+        The values of the options.
     random : bool
-        It draws; the same `draw` gives the same numbers.
+        Whether it uses random numbers; the same `draw` gives the same result.
     curvature : bool
-        It has a diagonal second derivative.
+        Whether it has a diagonal second derivative.
     nuisance : mapping of str to float
-        Parameters learned with the model, by name, and where they start.
+        Parameters learned together with the model, and their initial values.
     one_output_per_grade : bool
-        Scores are (N, grades), and `ranking_score` makes one number of them.
+        Whether scores have shape (N, grades); `ranking_score` then combines them into one.
     pointwise : bool
-        Every observed item has signal for it, also alone in its list.
+        Whether it can learn from a list of one item.
     uses_ties : bool
-        Lists whose labels are all equal have signal for it.
+        Whether it can learn from a list whose labels are all equal.
     item_weights : bool
-        It takes a weight for each item; `no_item_weights` says why not.
+        Whether it accepts item weights; `no_item_weights` is the reason if not.
     shift_invariant : bool
-        Adding a number to all scores of a list changes nothing.
+        Whether adding a constant to all scores of a list changes nothing.
     loss_is_log_probability : bool
-        The loss is minus the log of a normalized probability.
+        Whether the loss is minus the log of a normalized probability.
     log_probability : callable or None
-        Where the model has a probability and the loss is not minus its log: (lists, **options) → (Q,).
+        `(lists, **options) → (Q,)`, if the model has a probability and the loss is not minus its log.
     gradient_only : bool
-        The gradient is not the derivative of the loss; the formula says what the loss is.
+        Whether the gradient is not the derivative of the loss; the formula then states the loss.
     estimate : callable or None
-        Where it is an estimate from samples whose variance is known: (lists, *, variance, **options) → Estimate.
+        `(lists, *, variance, **options) → Estimate`, if it is estimated from samples with a known variance.
     leaf_sums : callable or None
-        Where the second derivative along the leaves of a tree is known exactly: (lists, leaves, n_leaves,
-        list_weights, **options) → (2, leaves), the pull on each leaf and the second derivative.
+        `(lists, leaves, n_leaves, list_weights, **options) → (2, n_leaves)`, if the second derivative along the leaves
+        of a tree is known exactly: for each leaf, the total size of its gradient terms, and that derivative.
     device_lists : callable or None
-        Where it runs on a GPU: (DeviceLists, **options) → losses (Q,) and gradient (N,), tensors.
+        `(DeviceLists, **options) → (losses, gradient)`, tensors of shapes (Q,) and (N,), if it runs on a GPU.
     label_rows : int or None
-        Where rows of labels run on a GPU, fused with the last layer if wanted: the loss of a row, one of the kinds
-        of `luce.kernels.partition_likelihood`.
+        The loss of a row of labels, one of the constants of `luce.kernels.partition_likelihood`, if it runs on a GPU.
     """
 
     name: str

@@ -39,13 +39,20 @@ class _Rankings(constraints.Constraint):
 class PlackettLuceDistribution(Distribution):
     """Rankings of n items with P(y) = Π_k e^{s(y_k)} / Σ e^s over the items not placed before k.
 
-    Args:
-        scores: [..., n], log worths; −inf for an item that is never placed.
-        mask: [..., n], True at items, for lists of different lengths in one batch; the others are never placed.
+    A ranking of shape (..., n) holds the indices of the items, best first, then −1 once no item is left to place.
+    Computations are in float64 on the device of the scores; samples come from PyTorch's random number generator.
 
-    A ranking [..., n] holds the positions of the items, best first, and −1 where none is left to place. All is computed
-    in float64 on the device of the scores; randomness is PyTorch's own.
+    Parameters
+    ----------
+    scores : Tensor of shape (..., n)
+        Log worths; −inf for an item that is never placed.
+    mask : bool Tensor of shape (..., n), optional
+        True at items, for lists of different lengths in one batch; the others are never placed.
+    validate_args : bool, optional
+        Whether to check arguments; by default as PyTorch's distributions do.
 
+    Examples
+    --------
     >>> policy = PlackettLuceDistribution(torch.tensor([2.0, 1.0, 1.0]).log())
     >>> policy.log_prob(torch.tensor([0, 2, 1])).exp()
     tensor(0.2500)
@@ -76,8 +83,10 @@ class PlackettLuceDistribution(Distribution):
 
     @classmethod
     def of_lists(cls, scores: Tensor, offsets: Tensor, validate_args: bool | None = None) -> "PlackettLuceDistribution":
-        """A batch of Q lists from flat scores (N,) and offsets (Q+1,), as everywhere in Luce.
+        """A batch of Q lists from flat scores of shape (N,) and offsets of shape (Q + 1,).
 
+        Examples
+        --------
         >>> PlackettLuceDistribution.of_lists(torch.zeros(5), torch.tensor([0, 2, 5])).batch_shape
         torch.Size([2])
         """
@@ -105,7 +114,7 @@ class PlackettLuceDistribution(Distribution):
         return new
 
     def sample(self, sample_shape: Any = (), *, generator: torch.Generator | None = None) -> Tensor:
-        """Rankings [sample_shape, ..., n], int64."""
+        """Draw rankings: an int64 tensor, whose shape is `sample_shape`, the batch shape and n."""
         shape = self._extended_shape(torch.Size(sample_shape))
         with torch.no_grad():
             scores = self._wide().expand(shape)
@@ -114,10 +123,17 @@ class PlackettLuceDistribution(Distribution):
             return self._ended(keys.argsort(dim=-1, descending=True))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """log P of rankings [..., K], differentiable in the scores; [...] is broadcast with the batch.
+        """The log-probability of rankings, differentiable with respect to the scores.
 
-        K may be less than n, or a ranking end early with −1: then it is the probability of beginning so. −inf where an
-        item is placed that never is.
+        Parameters
+        ----------
+        value : int64 Tensor of shape (..., K)
+            Rankings, broadcast with the batch. With K < n, or −1 at the end, the probability is that of all rankings
+            that begin so. It is −inf where an item is placed that never can be.
+
+        Returns
+        -------
+        Tensor of shape (...,)
         """
         if self._validate_args:
             self._validate_sample(value)

@@ -18,7 +18,24 @@ SHOWN = 20
 def write_aggregation(
     path: str | os.PathLike[str], model: Any, *, title: str, summary: str, command: str, settings: Mapping[str, Any]
 ) -> Path:
-    """Write one self-contained HTML page about a fitted `PlackettLuce` and give back its path."""
+    """Write one self-contained HTML page about a fitted `PlackettLuce`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write.
+    model : PlackettLuce
+        The fitted model.
+    title, summary, command : str
+        The heading, the main result in one sentence, and the command that reproduces the page.
+    settings : mapping of str to object
+        Settings of the run by name.
+
+    Returns
+    -------
+    Path
+        The path of the page.
+    """
     table = model.summary().to_pylist()
     rated = [row for row in table if row["log_worth"] is not None]
     sections = {

@@ -47,10 +47,25 @@ def render(report: Report) -> str:
 
 
 def write_report(path: str | os.PathLike[str], **contents: Any) -> Path:
-    """Write one self-contained HTML page and give back its path; the contents are the fields of `Report`.
+    """Write a report as one self-contained HTML page.
 
-    The same contents on the same machine give the same bytes; a file already there is replaced only by a whole one.
+    The same contents on the same machine give the same bytes. An existing file is replaced once the new one is
+    complete.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write.
+    **contents
+        The fields of `Report`.
+
+    Returns
+    -------
+    Path
+        The path of the page.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from luce.data.ragged import Dataset
     >>> data = Dataset([[0.5], [0.1], [0.3]], [2, 0, 1], [0, 2, 3])
