@@ -15,26 +15,26 @@ FAMILIES = {
     ),
     "ordered partitions": (
         "Ordered partitions",
-        "All items of a grade are chosen at once, and are interchangeable.",
+        "All items of a grade are chosen together as a subset.",
     ),
     "softmax": (
         "Softmax losses",
         "The scores define a distribution over the items of a list, which is compared with one defined by the labels.",
     ),
     "cosine": ("Cosine losses", "Only the direction of the score vector matters, not its length."),
-    "pointwise": ("Pointwise losses", "Each item is scored on its own; lists do not matter."),
+    "pointwise": ("Pointwise losses", "The loss is a sum over items; lists do not matter."),
     "listwise regression": (
         "Listwise regression",
-        "Each score has a target, which depends on the list.",
+        "Each score has a target that depends on the list.",
     ),
     "pairwise": ("Pairwise losses", "Every pair of items with different labels should be ordered correctly."),
     "pairwise with ties": (
         "Pairwise losses with ties",
-        "Every pair counts, and a tie of labels is an outcome of its own.",
+        "Every pair counts, and a tie is an outcome of its own.",
     ),
     "pairwise, metric-weighted": (
         "Pairwise losses weighted by a metric",
-        "Pairs are weighted by the change of NDCG when they are swapped.",
+        "Pairs are weighted by their effect on NDCG.",
     ),
     "expected metric": (
         "Expected metrics",
@@ -42,7 +42,7 @@ FAMILIES = {
     ),
 }
 """The heading and the description of each family; no heading may be the name of an objective."""
-NAMES = {"paper": "source", "uses ties": "equal labels inform it"}
+NAMES = {"paper": "source", "uses ties": "learns from ties", "lists left out": "excluded lists"}
 
 
 def objectives_page() -> str:
@@ -70,8 +70,8 @@ def objectives_page() -> str:
 def objective_section(one: Objective, others: list[str]) -> str:
     """The definition of an objective, a plot of its gradient, its properties and options, and related objectives."""
     facts = one.facts()
-    lines = [("paper",), ("time for n items",), ("random", "uses ties", "outputs", "learned beside the model")]
-    lines += [("second derivative", "log-probability", "item weights"), ("exact leaves of trees", "on a GPU")]
+    lines = [("paper",), ("time for n items",), ("random", "uses ties", "outputs", "learned parameters")]
+    lines += [("second derivative", "log-probability", "item weights"), ("exact tree leaves", "on a GPU")]
     options = [
         f"- Option `{name}`: {each['allowed']}; default `{each['default']!r}`. {sentence(each['meaning'])}"
         for name, each in facts["options"].items()
@@ -112,7 +112,7 @@ def metric_section(one: Any, plotted: bool) -> str:
     parts = [f"### {facts.pop('name')}", facts.pop("summary"), f"    {facts.pop('formula')}"]
     if plotted:
         parts.append(f"<!-- generated: metric of {one.name} -->")
-    lines = [("measured on", "lists left out"), ("higher is better", "takes a cutoff", "reads")]
+    lines = [("measured on", "lists left out"), ("higher is better", "takes a cutoff", "options")]
     return joined([*parts, bullets(facts, lines)]).rstrip()
 
 

@@ -1,4 +1,4 @@
-"""McRank: ranking as classification into grades, one output a grade."""
+"""McRank: ranking as classification into grades, with one output per grade."""
 
 import numpy as np
 from scipy.special import softmax
@@ -32,7 +32,7 @@ def expected_grade(scores: Floats) -> Floats:
     ranking_score=expected_grade,
 )
 def mcrank(lists: Lists) -> Evaluation:
-    """Classification of each item into its grade, an integer from 0; the score is the expected grade."""
+    """Multi-class cross-entropy of the grade of each item (0, 1, 2, …); items are ranked by their expected grade."""
     evaluation = evaluate_kernel(cpu.grade_choice, lists, lists.weights, lists.scores.shape[1], zeroed=False)
     if np.isnan(evaluation.loss).any():
         _check_grades(lists.labels, lists.scores.shape[1])

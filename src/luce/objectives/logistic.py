@@ -9,7 +9,7 @@ from luce.objectives.objective import record
     "bce",
     family="pointwise",
     formula="Σ_i log(1 + e^{s_i}) − [y_i > 0] s_i",
-    paper="logistic regression on relevance; the usual loss of multi-label networks",
+    paper="logistic regression; the standard loss of multi-label networks",
     cost="n",
     curvature=True,
     uses_ties=True,
@@ -17,5 +17,5 @@ from luce.objectives.objective import record
     shift_invariant=False,
 )
 def bce(lists: Lists) -> Evaluation:
-    """Binary cross-entropy of whether an item is relevant, its label above 0, whatever the rest of the list."""
+    """Binary cross-entropy of the relevance (label > 0) of each item, independent of the rest of the list."""
     return evaluate_kernel(cpu.logistic, lists, lists.weights)

@@ -223,7 +223,7 @@ class Objective:
         return weights
 
     def facts(self) -> dict[str, Any]:
-        """What the record says, ready for JSON: the source of the command line's and the documentation's words."""
+        """The record as JSON values, as the command line and the documentation show it."""
         options = {
             name: {"default": spec.default, "allowed": spec.allowed, "meaning": spec.summary}
             for name, spec in self.option_specs.items()
@@ -239,12 +239,12 @@ class Objective:
             "time for n items": f"O({self.cost})",
             "random": self.random,
             "second derivative": "diagonal" if self.curvature else "none",
-            "learned beside the model": ", ".join(self.nuisance) or "nothing",
-            "outputs": "one a grade" if self.one_output_per_grade else "one",
+            "learned parameters": ", ".join(self.nuisance) or "none",
+            "outputs": "one per grade" if self.one_output_per_grade else "one",
             "uses ties": self.uses_ties,
             "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
             "log-probability": self.loss_is_log_probability or self.log_probability is not None,
-            "exact leaves of trees": self.leaf_sums is not None,
+            "exact tree leaves": self.leaf_sums is not None,
             "on a GPU": " and ".join(name for name, kernel in kernels.items() if kernel is not None) or "no",
             "options": options,
         }
