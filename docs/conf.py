@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from docutils.nodes import reference
 from generators.placeholders import fill_placeholders
 
 import luce
@@ -52,6 +53,14 @@ html_theme_options = {
 }
 
 
+def unlink_metrics(app, doctree):
+    """Undo the links that docutils makes of metrics such as ndcg@10, which it takes for addresses."""
+    for link in list(doctree.findall(reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(link.children)
+
+
 def setup(app):
     """Replace the placeholders of the pages as they are read."""
     app.connect("source-read", lambda app, name, source: source.__setitem__(0, fill_placeholders(source[0])))
+    app.connect("doctree-read", unlink_metrics)

@@ -112,7 +112,7 @@ def metric_section(one: Any, plotted: bool) -> str:
     parts = [f"### {facts.pop('name')}", facts.pop("summary"), f"    {facts.pop('formula')}"]
     if plotted:
         parts.append(f"<!-- generated: metric of {one.name} -->")
-    lines = [("measured on", "lists left out"), ("higher is better", "takes a cutoff", "options")]
+    lines = [("measured on", "lists left out"), ("higher is better", "takes a cutoff", "parameters")]
     return joined([*parts, bullets(facts, lines)]).rstrip()
 
 

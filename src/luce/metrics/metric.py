@@ -115,7 +115,7 @@ class Metric:
             "measured on": "rankings sampled from the scores" if self.is_stochastic else "the order of the scores",
             "higher is better": self.higher_is_better,
             "takes a cutoff": self.takes_cutoff,
-            "options": ", ".join(self.options) or "none",
+            "parameters": ", ".join(self.options) or "none",
             "lists left out": f"those where {self.empty_when}",
         }
 
