@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from docutils.nodes import reference
 from generators.placeholders import fill_placeholders
 
 import luce
@@ -29,13 +30,9 @@ toc_object_entries = False
 
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 
 autodoc_member_order = "bysource"
-# Metadata routing of scikit-learn, whose docstrings refer to its own pages.
-autodoc_default_options = {
-    "exclude-members": "get_metadata_routing, set_fit_request, set_predict_request, "
-    "set_predict_proba_request, set_score_request"
-}
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 python_maximum_signature_line_length = 90
@@ -56,6 +53,14 @@ html_theme_options = {
 }
 
 
+def unlink_metrics(app, doctree):
+    """Undo the links that docutils makes of metrics such as ndcg@10, which it takes for addresses."""
+    for link in list(doctree.findall(reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(link.children)
+
+
 def setup(app):
     """Replace the placeholders of the pages as they are read."""
     app.connect("source-read", lambda app, name, source: source.__setitem__(0, fill_placeholders(source[0])))
+    app.connect("doctree-read", unlink_metrics)

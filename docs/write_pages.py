@@ -15,26 +15,26 @@ FAMILIES = {
     ),
     "ordered partitions": (
         "Ordered partitions",
-        "All items of a grade are chosen at once, and are interchangeable.",
+        "All items of a grade are chosen together as a subset.",
     ),
     "softmax": (
         "Softmax losses",
         "The scores define a distribution over the items of a list, which is compared with one defined by the labels.",
     ),
     "cosine": ("Cosine losses", "Only the direction of the score vector matters, not its length."),
-    "pointwise": ("Pointwise losses", "Each item is scored on its own; lists do not matter."),
+    "pointwise": ("Pointwise losses", "The loss is a sum over items; lists do not matter."),
     "listwise regression": (
         "Listwise regression",
-        "Each score has a target, which depends on the list.",
+        "Each score has a target that depends on the list.",
     ),
     "pairwise": ("Pairwise losses", "Every pair of items with different labels should be ordered correctly."),
     "pairwise with ties": (
         "Pairwise losses with ties",
-        "Every pair counts, and a tie of labels is an outcome of its own.",
+        "Every pair counts, and a tie is an outcome of its own.",
     ),
     "pairwise, metric-weighted": (
         "Pairwise losses weighted by a metric",
-        "Pairs are weighted by the change of NDCG when they are swapped.",
+        "Pairs are weighted by their effect on NDCG.",
     ),
     "expected metric": (
         "Expected metrics",

@@ -7,7 +7,7 @@ random from its scores; trained for relevance and fairness, it shares exposure b
 import numpy as np
 
 import luce
-from luce.report.exposure import attention, write_exposure
+from luce.report import attention, write_exposure
 
 SIZE = 10
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from scipy.stats import kendalltau
 
 import luce
-from luce.report.aggregation import write_aggregation
+from luce.report import write_aggregation
 
 names = np.array(["heron", "tern", "plover", "curlew", "avocet", "dunlin", "knot", "ruff"])
 strength = np.array([1.2, 1.0, 0.8, 0.4, 0.2, 0.0, -0.6, -1.1])

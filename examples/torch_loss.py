@@ -5,8 +5,8 @@ import torch
 
 import luce
 import luce.torch
+from luce.data import apply_transforms, fit_transforms
 from luce.data.synthetic import web_search
-from luce.data.transforms import apply_transforms, fit_transforms
 
 torch.manual_seed(0)
 torch.set_num_threads(2)

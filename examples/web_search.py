@@ -5,7 +5,6 @@ The files are synthetic; yours are read in the same way, one each for training, 
 
 import luce
 from luce.data.synthetic import web_search
-from luce.experiments.peers import peer
 from luce.report import write_report
 
 METRICS = "ndcg@10, ndcg@5, err"
@@ -24,7 +23,7 @@ rankers = {
     "linear, ListMLE": luce.LinearRanker("listmle", n_jobs=1),
     "trees, ListMLE": luce.TreeRanker("listmle", **settings),
     "trees, partition likelihood": luce.TreeRanker("pl-partition", **settings),
-    "LightGBM, LambdaRank": peer("lightgbm-lambdarank", **settings),
+    "LightGBM, LambdaRank": luce.peer("lightgbm-lambdarank", **settings),
 }
 comparison = luce.compare_rankers(rankers, [(train, validation, test)], METRICS, n_jobs=1)
 means = {name: result.means["ndcg@10"] for name, result in comparison.results.items()}

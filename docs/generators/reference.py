@@ -1,23 +1,56 @@
-"""The API reference: the names of `luce.__all__` and `luce.torch.__all__`, with their docstrings."""
+"""The API reference: the public names of `luce`, `luce.aggregation`, `luce.torch` and `luce.report`."""
 
 import inspect
+import re
 from importlib import import_module
+from typing import Any
 
 import luce
+from luce.rankers.estimator import Estimator
 
 SECTIONS = {
     "Data": ("luce.data", "luce.data.extreme"),
-    "Rankers": ("luce.rankers", "luce.rankers.importance", "luce.rankers.trees.machines"),
+    "Rankers": (
+        "luce.rankers",
+        "luce.rankers.importance",
+        "luce.rankers.search_space",
+        "luce.options",
+        "luce.rankers.trees.machines",
+    ),
     "Objectives": ("luce.objectives", "luce.objectives.log_prob", "luce.objectives.gbdt_bridge"),
     "Metrics": ("luce.metrics",),
     "Policies": ("luce.policy",),
     "Rankings without features": ("luce.aggregation",),
+    "Comparison and tuning": ("luce.experiments.comparison", "luce.experiments.peers", "luce.experiments.tuning"),
+    "Report pages": (),
     "Errors": ("luce.errors",),
 }
 """The headings of the page and the modules whose names are under each; other modules come at the end."""
 
+BESIDE = {
+    "Data": ("luce.data.synthetic.web_search", "luce.data.synthetic.tagged_documents"),
+    "Objectives": ("luce.objectives.Objective", "luce.objectives.Evaluation", "luce.objectives.Draw"),
+    "Metrics": ("luce.metrics.compare",),
+    "Report pages": tuple(
+        f"luce.report.{name}" for name in ("write_report", "Report", "attention", "write_exposure", "write_aggregation")
+    ),
+}
+"""Public names that are not in `luce` itself, by heading."""
+
 FOREIGN = ("BaseEstimator", "Exception", "Warning", "Distribution", "tuple")
 """Classes of other packages, whose members are not documented."""
+
+UNLISTED = {
+    "add_note",
+    "with_traceback",
+    "unchecked",
+    "of_finite_features",
+    "ends",
+    "expand",
+    "support",
+    "get_metadata_routing",
+}
+"""Public members that users have no need of."""
 
 
 def reference_sections() -> str:
@@ -30,6 +63,7 @@ def reference_sections() -> str:
         if "luce.aggregation" in homes:
             own = import_module("luce.aggregation").__all__
             names += [f"luce.aggregation.{name}" for name in own if name not in luce.__all__]
+        names += BESIDE.get(title, ())
         parts += [f"## {title}", *(entry(name) for name in names)] if names else []
     torch = [f"luce.torch.{name}" for name in import_module("luce.torch").__all__]
     return "\n\n".join([*parts, "## PyTorch", *(entry(name) for name in torch)])
@@ -41,9 +75,21 @@ def entry(name: str) -> str:
     value = getattr(import_module(home), last)
     if inspect.isclass(value):
         described = f".. autoclass:: {name}\n   :members:\n   :inherited-members: {', '.join(FOREIGN)}"
+        described += f"\n   :exclude-members: {', '.join(sorted(unlisted_members(value)))}"
     elif callable(value):
         described = f".. autofunction:: {name}"
     else:
         described = f".. data:: {name}\n\n"
         described += f"   A table of {len(value)} records by name; `facts()` gives the properties of a record."
     return f"### {last}\n\n```{{eval-rst}}\n{described}\n```"
+
+
+def unlisted_members(value: Any) -> set[str]:
+    """Members that the entry of a class leaves out: attributes its docstring describes, and the hooks of estimators."""
+    described = re.search(r"^Attributes\n-+\n((?:.*\n?)*?)(?=^\w+\n-+\n|\Z)", inspect.getdoc(value) or "", re.MULTILINE)
+    attributes = re.findall(r"^(\w[\w, ]*?) : ", described[1], re.MULTILINE) if described else []
+    result = UNLISTED | {each for names in attributes for each in names.split(", ")}
+    result |= {each for each in dir(value) if each.endswith("_request")}  # of scikit-learn's metadata routing
+    if issubclass(value, Estimator | luce.Machines | luce.Checkpoint):  # their other methods are for subclasses
+        result |= {each for each in dir(value) if "\n---" not in (inspect.getdoc(getattr(value, each, None)) or "")}
+    return {each for each in result if not each.startswith("_")}

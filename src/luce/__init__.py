@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from luce.errors import MissingPackageError as MissingPackageError
     from luce.errors import OptionError as OptionError
     from luce.experiments.comparison import compare_rankers as compare_rankers
+    from luce.experiments.peers import peer as peer
     from luce.experiments.tuning import tune as tune
     from luce.metrics import METRICS as METRICS
     from luce.metrics import Results as Results
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from luce.rankers import load as load
     from luce.rankers import preset as preset
     from luce.rankers.importance import permutation_importance as permutation_importance
+    from luce.rankers.search_space import search_space as search_space
     from luce.rankers.trees.machines import Machines as Machines
 
 _HOMES = {
@@ -58,6 +60,7 @@ _HOMES = {
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "MissingPackageError", "OptionError"),
     "luce.experiments.tuning": ("tune",),
     "luce.experiments.comparison": ("compare_rankers",),
+    "luce.experiments.peers": ("peer",),
     "luce.metrics": ("METRICS", "Results", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
@@ -74,6 +77,7 @@ _HOMES = {
         "preset",
     ),
     "luce.rankers.importance": ("permutation_importance",),
+    "luce.rankers.search_space": ("search_space",),
     "luce.rankers.trees.machines": ("Machines",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -13,7 +13,16 @@ from luce.compiled import compiled, inlined
 
 
 class Draw(NamedTuple):
-    """The randomness of one evaluation: the seed, the step, and the dataset-wide numbers of the lists evaluated."""
+    """The randomness of one evaluation of a random objective.
+
+    Attributes
+    ----------
+    seed : int
+    step : int
+        The iteration of training; another step draws other numbers.
+    lists : ndarray of shape (Q,), optional
+        The numbers of the lists in the dataset; 0, 1, 2, … by default. A list draws the same numbers in every batch.
+    """
 
     seed: int = 0
     step: int = 0

@@ -13,5 +13,7 @@ from luce.data.splits import rotations as rotations
 from luce.data.splits import split as split
 from luce.data.tables import from_table as from_table
 from luce.data.transforms import TRANSFORMS as TRANSFORMS
+from luce.data.transforms import apply_transforms as apply_transforms
+from luce.data.transforms import fit_transforms as fit_transforms
 from luce.data.trec import read_run as read_run
 from luce.data.trec import write_run as write_run

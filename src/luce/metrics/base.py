@@ -112,7 +112,7 @@ class Metric:
             "name": self.name,
             "summary": self.summary,
             "formula": self.formula,
-            "measured on": "rankings drawn from the scores" if self.is_stochastic else "the order of the scores",
+            "measured on": "rankings sampled from the scores" if self.is_stochastic else "the order of the scores",
             "higher is better": self.higher_is_better,
             "takes a cutoff": self.takes_cutoff,
             "parameters": ", ".join(self.options) or "none",

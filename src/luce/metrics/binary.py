@@ -127,7 +127,7 @@ def reference_hit(ranked: RankedLabels) -> float:
 RECORDS = (
     Metric(
         name="precision",
-        summary="The share of relevant items among the first k; a list shorter than k is not forgiven.",
+        summary="The share of relevant items among the first k places, also if the list is shorter than k.",
         formula="#{relevant, r ≤ k} / k; without a cutoff k is the length of the list",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,
@@ -137,7 +137,7 @@ RECORDS = (
     ),
     Metric(
         name="recall",
-        summary="The share of the relevant items that is among the first k.",
+        summary="The share of the relevant items that are among the first k.",
         formula="#{relevant, r ≤ k} / #{relevant}",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,
@@ -147,7 +147,7 @@ RECORDS = (
     ),
     Metric(
         name="map",
-        summary="Average precision: the precision at the place of each relevant item, averaged over all of them.",
+        summary="Average precision: the mean over the relevant items of the precision at their rank.",
         formula="Σ_{r ≤ k, relevant} precision@r / #{relevant}",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,
@@ -157,7 +157,7 @@ RECORDS = (
     ),
     Metric(
         name="mrr",
-        summary="One over the rank of the first relevant item.",
+        summary="Reciprocal rank of the first relevant item.",
         formula="1 / min{r : relevant}, 0 if that is beyond k",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,

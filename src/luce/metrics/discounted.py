@@ -62,7 +62,7 @@ def reference_ndcg(ranked: RankedLabels) -> float:
 RECORDS = (
     Metric(
         name="dcg",
-        summary="Discounted cumulative gain: the gains of the items, each divided by the logarithm of its place.",
+        summary="Discounted cumulative gain: the sum of the gains, each divided by the logarithm of 1 + rank.",
         formula="Σ_{r ≤ k} Gain(y_r) / log2(1 + r), Gain(y) = 2^y − 1, or y for linear gain",
         bounds=(0, math.inf),
         empty_when=NOTHING_RELEVANT,

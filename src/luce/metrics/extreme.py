@@ -109,7 +109,7 @@ _TABLE = (
     ),
     LabelMetric(
         name="psp",
-        summary="Propensity-scored precision: a relevant label counts the more the rarer it was in training.",
+        summary="Propensity-scored precision: relevant labels that are rare in the training data count more.",
         formula=f"Σ_{{relevant, r ≤ k}} 1 / (k p_r), {BEST}; p = 1 / (1 + C (n + B)^−A), C = (log N − 1)(B + 1)^A",
         bounds=(0, math.inf),
         empty_when=EMPTY,
@@ -118,7 +118,7 @@ _TABLE = (
     ),
     LabelMetric(
         name="psndcg",
-        summary="Propensity-scored NDCG: the gain of a label counts the more the rarer it was in training.",
+        summary="Propensity-scored NDCG: the gains of labels that are rare in the training data count more.",
         formula=f"Σ_{{r ≤ k}} (2^{{y_r}} − 1) / (p_r log2(1 + r)), divided by the row's ideal DCG, {BEST}",
         bounds=(0, math.inf),
         empty_when=EMPTY,

@@ -13,7 +13,7 @@ from luce.arrays import Floats, Integers, list_of_row
 from luce.metrics.base import Metric
 
 ValueAndGradient = tuple[Floats, Floats]
-EXPOSURE = "E_d = E[1 / log2(1 + r)] up to r = k, from 1,000 rankings drawn from the scores"
+EXPOSURE = "E_d = E[1 / log2(1 + r)] up to r = k, from 1,000 rankings sampled from the scores"
 
 
 def disparity(exposures: Floats, merits: Floats, item_groups: Integers | None, offsets: Integers) -> ValueAndGradient:
@@ -75,7 +75,7 @@ def sums(cells: Integers, values: Floats, n_cells: int) -> Floats:
 RECORDS = (
     Metric(
         name="disparity",
-        summary="Disparity of treatment (2021): how far exposure is from proportional to merit, over pairs of items.",
+        summary="Disparity of treatment (2021): deviation of exposure from proportionality to merit, over pairs.",
         formula=f"Σ_{{d, e}} (E_d ρ_e − E_e ρ_d)² / (n(n − 1)), {EXPOSURE}, ρ = Gain(y)",
         bounds=(0, math.inf),
         empty_when="no label is above 0, or there is one item",
@@ -86,7 +86,7 @@ RECORDS = (
     ),
     Metric(
         name="parity-gap",
-        summary="Distance from demographic parity: each group of items seen as much as its number of items.",
+        summary="Distance from demographic parity: exposure of each group in proportion to its number of items.",
         formula=f"Σ_g (share of exposure of g − share of items of g)², {EXPOSURE}",
         bounds=(0, 2),
         empty_when="there are not two groups",
@@ -96,7 +96,7 @@ RECORDS = (
     ),
     Metric(
         name="merit-gap",
-        summary="Distance from exposure in proportion to merit, group by group.",
+        summary="Distance from exposure of each group in proportion to its merit.",
         formula=f"Σ_g (share of exposure of g − share of merit of g)², {EXPOSURE}, merit Gain(y)",
         bounds=(0, 2),
         empty_when="no label is above 0, or there are not two groups",

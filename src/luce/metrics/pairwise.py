@@ -174,7 +174,7 @@ RECORDS = (
     ),
     Metric(
         name="disagreement",
-        summary="Weighted pairwise disagreement (2014): the differences in gain of all pairs in the wrong order.",
+        summary="Weighted pairwise disagreement (2014): the gain differences of all pairs in the wrong order, summed.",
         formula="Σ_{i, j : y_i > y_j} (Gain(y_i) − Gain(y_j)) · [r_i > r_j]",
         bounds=(0, math.inf),
         empty_when="no two gains differ",
@@ -187,8 +187,8 @@ RECORDS = (
     ),
     Metric(
         name="kendall-tau",
-        summary="Kendall's rank correlation of scores and labels, over the pairs with different labels.",
-        formula="(pairs in the right order − pairs in the wrong order) / #{i, j : y_i > y_j}",
+        summary="Kendall's rank correlation of scores and labels, over pairs with different labels.",
+        formula="(pairs in the correct order − pairs in the wrong order) / #{i, j : y_i > y_j}",
         bounds=(-1, 1),
         empty_when="no two labels differ",
         kernel=kendall_tau,

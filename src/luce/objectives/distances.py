@@ -33,7 +33,7 @@ def _squared(lists: Lists, value: str, norm: str) -> Evaluation:
     shift_invariant=False,
 )
 def rankcosine(lists: Lists) -> Evaluation:
-    """The angle between labels and scores."""
+    """Cosine distance between labels and scores."""
     return _cosine(lists, "label", "length")
 
 
@@ -49,7 +49,7 @@ def rankcosine(lists: Lists) -> Evaluation:
     shift_invariant=False,
 )
 def cosine(lists: Lists) -> Evaluation:
-    """The angle between gains and scores; lists without gain give nothing."""
+    """Cosine distance between gains and scores; lists without gain are ignored."""
     return _cosine(lists, "gain", "length")
 
 
@@ -66,7 +66,7 @@ def cosine(lists: Lists) -> Evaluation:
     shift_invariant=False,
 )
 def c_cosine(lists: Lists) -> Evaluation:
-    """The cosine with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
+    """Cosine distance with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
     return _cosine(lists, "gain", "dcg")
 
 
@@ -82,7 +82,7 @@ def c_cosine(lists: Lists) -> Evaluation:
     shift_invariant=False,
 )
 def squared_gain(lists: Lists) -> Evaluation:
-    """Regression on the gains."""
+    """Squared error of the scores as predictions of the gains."""
     evaluation = _squared(lists, "gain", "one")
     if not np.isfinite(evaluation.loss).all() and (lists.labels >= 1024).any():
         row = int(np.flatnonzero(lists.labels >= 1024)[0])
@@ -104,7 +104,7 @@ def squared_gain(lists: Lists) -> Evaluation:
     shift_invariant=False,
 )
 def squared_label(lists: Lists) -> Evaluation:
-    """Regression on the labels."""
+    """Squared error of the scores as predictions of the labels."""
     return _squared(lists, "label", "one")
 
 
@@ -120,5 +120,5 @@ def squared_label(lists: Lists) -> Evaluation:
     shift_invariant=False,
 )
 def c_squared(lists: Lists) -> Evaluation:
-    """Regression on the gains divided by the ideal DCG, consistent with NDCG; lists without gain give nothing."""
+    """Squared error with respect to gains / ideal DCG, consistent with NDCG; lists without gain are ignored."""
     return _squared(lists, "gain", "dcg")

@@ -28,8 +28,8 @@ FAMILY = "expected metric"
 PAPER = "Oosterhuis 2021"
 EXPECTED = (
     "−E[R], R = Σ_k θ_k ρ(y_k) over rankings y drawn from the policy, θ and ρ the discounts and gains of the metric; "
-    "0 where all gains of a list are alike; gradient: minus the mean over the samples of {}. Loss and gradient are "
-    "estimates from the same samples: with the draw held, the loss jumps where a ranking changes"
+    "0 where all gains of a list are equal; gradient: minus the mean over the samples of {}. Loss and gradient are "
+    "estimated from the same samples; for a fixed draw, the loss is discontinuous where a ranking changes"
 )
 
 
@@ -42,9 +42,9 @@ def _samples(default: int, auto: bool) -> Option:
         return (auto and isinstance(value, str) and value == "auto") or (is_integer(value) and bool(value >= 1))
 
     allowed = f"an integer ≥ 1, {'auto'!r} " if auto else "an integer ≥ 1 "
-    summary = "rankings drawn per list; (10, 100, 40), the paper's, rises from 10 to 100 in the first 40 steps (epochs)"
+    summary = "rankings sampled per list; (10, 100, 40), as in the paper, goes from 10 to 100 over 40 steps (epochs)"
     if auto:
-        summary += "; 'auto': as many as make the signal as strong as the noise, from 16 to 1,024 for each list"
+        summary += "; 'auto' chooses it for each list, from 16 to 1,024, to give a signal-to-noise ratio of 1"
     return Option(allowed + "or three of them (first, last, steps)", accepts, default, summary)
 
 
@@ -67,7 +67,7 @@ OPTIONS = {
         "dcg, ndcg, precision or recall, with or without a cutoff, arp, or a row of discounts",
         is_linear_metric,
         "ndcg@10",
-        "what is to be high on average (arp: low); a row of discounts, one for each rank, takes the gains of dcg",
+        "metric to maximize in expectation (arp: minimize); a row of discounts, one per rank, uses the gains of dcg",
     ),
     "gain": one_of(
         *GAINS,
@@ -165,7 +165,7 @@ def _evaluation(found: Estimate) -> Evaluation:
     paper=f"{PAPER}, Eq. 10; Williams 1992; Singh and Joachims 2019",
 )
 def policy_gradient(lists: Lists, **options: Any) -> Evaluation:
-    """The expected metric by REINFORCE: the whole reward of a ranking for each of its placements."""
+    """Expected metric, with the REINFORCE estimator: every placement gets the total reward of the ranking."""
     return _evaluation(_estimate("policy-gradient", lists, **options))
 
 
@@ -175,10 +175,10 @@ def policy_gradient(lists: Lists, **options: Any) -> Evaluation:
     formula=EXPECTED.format(
         "ω_r − Σ_{k≤r} π(d | y_1 … y_{k−1}) ω_k, r = rank of d, at most K, ω_k = Σ_{x≥k} θ_x ρ(y_x)"
     ),
-    paper=f"{PAPER}, Eq. 20; the same numbers as its placement policy gradient, Eq. 14",
+    paper=f"{PAPER}, Eq. 20; identical to its placement policy gradient, Eq. 14",
 )
 def pl_rank_1(lists: Lists, **options: Any) -> Evaluation:
-    """The expected metric by what follows an item's placement, minus what it puts at risk before."""
+    """Expected metric, estimated from the reward after each placement minus the expected loss of reward before it."""
     return _evaluation(_estimate("pl-rank-1", lists, **options))
 
 
@@ -186,10 +186,10 @@ def pl_rank_1(lists: Lists, **options: Any) -> Evaluation:
     "pl-rank-2",
     synonyms=("pl-rank-3",),
     formula=EXPECTED.format("ω_{r+1} + Σ_{k≤r} π(d | y_1 … y_{k−1}) (θ_k ρ_d − ω_k), r and ω as in pl-rank-1"),
-    paper=f"{PAPER}, Eq. 23; computed as PL-Rank-3 of Oosterhuis 2022, from running sums: the same numbers",
+    paper=f"{PAPER}, Eq. 23; computed by PL-Rank-3 of Oosterhuis 2022, which gives identical values",
 )
 def pl_rank_2(lists: Lists, **options: Any) -> Evaluation:
-    """As pl-rank-1, an item's own reward being expected rather than observed, which is less noisy."""
+    """Expected metric, estimated as in pl-rank-1 but with the expected reward of an item: a lower variance."""
     return _evaluation(_estimate("pl-rank-2", lists, **options))
 
 
@@ -231,7 +231,7 @@ def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
 @record(
     "stochastic-lambdaloss",
     family=FAMILY,
-    formula="the mean of lambdaloss at s + Gumbel noise over samples, ranks and noise held in the derivatives",
+    formula="the mean over samples of lambdaloss at s + Gumbel noise; derivatives treat ranks and noise as constants",
     paper=f"{PAPER}, baseline; Bruch et al. 2020; Wang et al. 2018",
     cost="(n log n + n · truncation_level) · samples",
     option_specs={**lambdaloss.option_specs, "samples": _samples(10, auto=False)},
@@ -240,7 +240,7 @@ def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     gradient_only=True,
 )
 def stochastic_lambdaloss(lists: Lists, *, samples: Any, **options: Any) -> Evaluation:
-    """LambdaLoss averaged over sampled rankings: a bound on what the policy's rankings lack on average."""
+    """LambdaLoss averaged over sampled rankings: a bound on 1 − expected NDCG of the policy."""
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
     loss, gradient, curvature = np.zeros(len(offsets) - 1), np.zeros(len(lists.scores)), np.zeros(len(lists.scores))
     n_samples, sizes, scores = samples_at(samples, lists.draw.step), np.diff(offsets), lists.scores[order]

@@ -48,8 +48,8 @@ class DiscountGroup(NamedTuple):
     "fair-policy",
     family=FAMILY,
     formula="−(Σ w · relevance + Σ w · F(E)), E_d = E[Σ_k θ_k 1(y_k = d)] over rankings y drawn from the policy; "
-    "gradient: minus that of the estimator with Σ w ρ + Σ w ∂F/∂E for gains, ∂F/∂E at exposures from rankings of their "
-    "own: the same rankings for both would bias it. Loss and gradient are estimates",
+    "gradient: minus that of the estimator with gains Σ w ρ + Σ w ∂F/∂E, where ∂F/∂E is taken at exposures estimated "
+    "from independent rankings, since the same rankings would bias it. Loss and gradient are estimates",
     paper=f"{PAPER}, Eq. 26 to 31; Singh and Joachims 2018, 2019",
     cost="n log n + (samples + exposure_samples) · ranks of the utility",
     option_specs={
@@ -57,8 +57,8 @@ class DiscountGroup(NamedTuple):
             "a sum such as '0.7*ndcg@10 - 0.3*disparity@10', or a mapping from names and functions to weights",
             is_utility,
             "ndcg@10 - disparity@10",
-            "what is to be high: dcg, ndcg, precision, recall, with a minus arp, disparity, parity-gap, merit-gap, and "
-            "functions (exposures, merits, item_groups) of one list → value and gradient in the exposures",
+            "what is maximized: dcg, ndcg, precision and recall; with negative weights arp, disparity, parity-gap and "
+            "merit-gap; functions (exposures, merits, item_groups) of one list → value and gradient in the exposures",
         ),
         "gain": one_of(
             *GAINS,
@@ -69,13 +69,13 @@ class DiscountGroup(NamedTuple):
             "None or a row of numbers ≥ 0, one for each rank",
             _are_discounts,
             None,
-            "how much each place is seen, for terms of fairness without a cutoff; None: 1 / log2(1 + rank)",
+            "weight of each rank in exposures, for fairness terms without a cutoff; None: 1 / log2(1 + rank)",
         ),
         "samples": OPTIONS["samples"],
         "exposure_samples": integer(
-            2, default=200, summary="further rankings drawn from each list, to estimate exposures"
+            2, default=200, summary="additional rankings sampled per list to estimate exposures"
         ),
-        "estimator": one_of(*ESTIMATORS, default="pl-rank-2", summary="how the gradient is estimated"),
+        "estimator": one_of(*ESTIMATORS, default="pl-rank-2", summary="gradient estimator"),
     },
     random=True,
     gradient_only=True,
@@ -84,7 +84,7 @@ class DiscountGroup(NamedTuple):
 def fair_policy(
     lists: Lists, *, utility: Any, gain: str, discounts: Any, samples: Any, exposure_samples: int, estimator: str
 ) -> Evaluation:
-    """Any linear mix of relevance and fairness of exposure that rankings drawn from the policy have on average."""
+    """Expected utility of a policy: any linear combination of relevance and fairness of exposure."""
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
     labels, weights = lists.labels[order], None if lists.item_weights is None else lists.item_weights[order]
     merits = merits_of(labels, gain) * (1.0 if weights is None else weights)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FAMILY = "Plackett-Luce likelihood"
 PLACE_WEIGHTS = ("halving", "dcg", "reciprocal")
-PERMUTATIONS = integer(1, default=1, summary="over how many shuffles of equal labels to average")
+PERMUTATIONS = integer(1, default=1, summary="number of random orders of tied items over which the loss is averaged")
 
 
 def _leaf_sums_of(order_of: Callable[..., Order]) -> Callable[..., Floats]:
@@ -90,19 +90,19 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
 @record(
     "listmle",
     family=FAMILY,
-    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from place j on in the order of the labels",
+    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from place j on, in the order of the labels",
     paper="Xia et al. 2008; Lan et al. 2014; Xia, Zhai and Wang 2019 (l-ListMLE: depth 10)",
     cost="n log n + n · permutations",
     option_specs={
         "depth": or_none(
             integer(
                 1,
-                summary="how many places of the order count; None = all",
+                summary="number of places of the order that count; None for all",
                 search_space=Choice((None, 5, 10, 20)),
             )
         ),
         "whole_grades": boolean(
-            default=False, summary="go on to the end of the grade that depth cuts, instead of cutting it at random"
+            default=False, summary="extend depth to the end of the grade that it cuts, instead of cutting at random"
         ),
         "permutations": PERMUTATIONS,
     },
@@ -113,7 +113,7 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
     device_lists=_listmle_on_device,
 )
 def listmle(lists: Lists, **options: Any) -> Evaluation:
-    """Minus the log-likelihood of the order that the labels give, equal labels in a seeded random order."""
+    """Negative log-likelihood of the order of the labels, with ties broken at random."""
     return ordered_likelihood(lists, _listmle_order(lists, **options))
 
 
@@ -146,7 +146,8 @@ def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
             "'halving', 'dcg', 'reciprocal' or a row of weights ≥ 0",
             _is_place_weights,
             "halving",
-            "weight of each place; halving is the paper's 2^(n−j) − 1 as a ratio to the first; a row ends in zeros",
+            "weight of each place; 'halving' is 2^(n−j) − 1 of the paper, relative to the first place; places beyond a "
+            "row of weights have weight 0",
             Choice(PLACE_WEIGHTS),
         ),
         "permutations": PERMUTATIONS,
@@ -157,7 +158,7 @@ def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
     device_lists=_p_listmle_on_device,
 )
 def p_listmle(lists: Lists, **options: Any) -> Evaluation:
-    """ListMLE with a weight for each place, so that errors at the top of the list cost most."""
+    """ListMLE with a weight for each place, which emphasizes the top of the list."""
     return ordered_likelihood(lists, _p_listmle_order(lists, **options))
 
 
@@ -165,14 +166,14 @@ def p_listmle(lists: Lists, **options: Any) -> Evaluation:
     "pl-topk",
     family=FAMILY,
     formula="Σ_{j ≤ K} lse(C_j) − s_(j), K = the number of items above the lowest label, all in a known order",
-    paper="Ma et al. 2020, the oracle of its simulation",
+    paper="Ma et al. 2020, oracle of the simulation",
     cost="n log n",
     curvature=True,
     loss_is_log_probability=True,
     leaf_sums=_leaf_sums_of(lambda lists: Order(TO_THE_LOWEST)),
 )
 def pl_topk(lists: Lists) -> Evaluation:
-    """Minus the log-likelihood of a known order at the top; the lowest label is the unordered rest."""
+    """Negative log-likelihood of a known order at the top; items with the lowest label are unordered."""
     evaluation = ordered_likelihood(lists, Order(TO_THE_LOWEST))
     tied = np.flatnonzero(np.isnan(evaluation.loss))
     if tied.size:
@@ -196,7 +197,7 @@ def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Te
     formula="−Σ_{m<M} log P(S_m > R_{m+1}), P(S > R) = ∫ e^{−t} Π_{i∈S} (1 − e^{−t a_i}) dt, a_i = e^{s_i − lse(R)}",
     paper="Ma et al. 2020",
     cost="n log n",
-    option_specs={"tol": number(1e-14, 1e-3, default=1e-9, summary="largest error of a log-probability")},
+    option_specs={"tol": number(1e-14, 1e-3, default=1e-9, summary="absolute tolerance of log-probabilities")},
     curvature=True,
     loss_is_log_probability=True,
     item_weights=False,
@@ -206,7 +207,7 @@ def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Te
     label_rows=PARTITION,
 )
 def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
-    """Minus the exact log-likelihood of the ordered grades, the order inside a grade being unknown."""
+    """Exact negative log-likelihood of the grades, summed over all orders within a grade."""
     return partition_likelihood(lists, tol)
 
 
@@ -214,11 +215,11 @@ def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
     "pl-lb",
     family=FAMILY,
     formula="Σ_{m<M} Σ_{i∈S_m} (lse(R_m) − s_i) − log n_m!, R_m = S_m and all below",
-    paper="Ma et al. 2020, the bound it compares with",
+    paper="Ma et al. 2020, baseline",
     cost="n log n",
     curvature=True,
     label_rows=BOUND,
 )
 def pl_lb(lists: Lists) -> Evaluation:
-    """Minus a lower bound of the likelihood of the ordered grades, in closed form."""
+    """Negative lower bound of the log-likelihood of pl-partition, in closed form."""
     return evaluate_kernel(partitions.cpu.partition_lower_bound, lists, lists.weights)

@@ -17,10 +17,10 @@ DIRECTION = one_of(
     "forward",
     "backward",
     default="forward",
-    summary="choose the best subset first, or eliminate the worst first: the model of −s",
+    summary="whether the best subset is chosen first, or the worst is eliminated first, which is the model of −s",
     search_space=Choice(("forward", "backward")),
 )
-CHAINS = integer(1, default=1, summary="over how many chains to average")
+CHAINS = integer(1, default=1, summary="number of chains over which the gradient is averaged")
 
 
 def _with_constants(lists: Lists, *, direction: str) -> Floats:
@@ -41,7 +41,7 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
     no_item_weights=NO_WEIGHTS,
 )
 def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
-    """Minus the log-likelihood of choosing grade after grade, a subset being worth the mean of its items' worths."""
+    """Negative log-likelihood of successive subset choices; the worth of a subset is the mean worth of its items."""
     return arithmetic_choice(lists, direction)
 
 
@@ -58,7 +58,7 @@ def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
     no_item_weights=NO_WEIGHTS,
 )
 def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
-    """Minus the exact log-likelihood of choosing grade after grade, a subset being worth e to its mean score."""
+    """Exact negative log-likelihood of successive subset choices; the worth of a subset is e^(mean score)."""
     return geometric_choice(lists, direction)
 
 
@@ -69,7 +69,7 @@ def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
     paper=f"{PAPER}, Algorithm 1",
     cost="n · grades · steps · chains",
     option_specs={
-        "steps": integer(1, default=1, summary="sweeps over the items that are left, at each stage"),
+        "steps": integer(1, default=1, summary="Gibbs sweeps over the remaining items at each stage"),
         "chains": CHAINS,
         "direction": DIRECTION,
     },
@@ -80,7 +80,7 @@ def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
     gradient_only=True,
 )
 def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Evaluation:
-    """The gradient of pmop-exact estimated by a few Gibbs sweeps from the observed subset, for lists of any length."""
+    """Gradient of pmop-exact, estimated by a few Gibbs sweeps from the observed subset, for lists of any length."""
     return sampled_choice(lists, steps=steps, chains=chains, direction=direction)
 
 
@@ -91,10 +91,11 @@ def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Eval
     paper=f"{PAPER}, Algorithm 1",
     cost="n · grades · steps · chains",
     option_specs={
-        "steps": integer(1, default=3, summary="proposals at each stage"),
+        "steps": integer(1, default=3, summary="number of proposals at each stage"),
         "chains": CHAINS,
         "corrected": boolean(
-            default=True, summary="accept so that the chain tends to the model; False: as printed, which does not"
+            default=True,
+            summary="use the acceptance probability whose limit is the model; False: as published, whose limit differs",
         ),
         "direction": DIRECTION,
     },
@@ -105,5 +106,5 @@ def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Eval
     gradient_only=True,
 )
 def pmop_mh(lists: Lists, *, steps: int, chains: int, corrected: bool, direction: str) -> Evaluation:
-    """The gradient of pmop-exact estimated by a few Metropolis-Hastings steps from the observed subset."""
+    """Gradient of pmop-exact, estimated by a few Metropolis-Hastings steps from the observed subset."""
     return sampled_choice(lists, gibbs=False, corrected=corrected, steps=steps, chains=chains, direction=direction)

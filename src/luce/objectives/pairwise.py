@@ -16,17 +16,17 @@ FAMILY = "pairwise"
 TIES = "pairwise with ties"
 WEIGHTED = "pairwise, metric-weighted"
 HELD = (
-    "r the present ranks, gains 2^y − 1, 0 for labels below 0, and ideal DCG of the first k ranks; over pairs of which "
-    "at least one item is among the first k = truncation_level. The gradient and second derivative hold the ranks; the "
-    "loss is the sum as it stands, and jumps when ranks change. Equal scores share their ranks: a pair's weight is its "
-    "mean over their orders"
+    "r the current ranks, gains 2^y − 1, 0 for labels below 0, and ideal DCG of the first k ranks; over pairs of which "
+    "at least one item is among the first k = truncation_level. Gradient and second derivative treat the ranks as "
+    "constants; the loss is discontinuous where ranks change. With equal scores, the weight of a pair is its mean over "
+    "their orders"
 )
 TRUNCATION = or_none(
     integer(
         1,
         default=30,
-        summary="pairs count where at least one of the two items is among so many first by the present scores, as with "
-        "LightGBM's lambdarank_truncation_level; None = all pairs",
+        summary="only pairs with at least one item among this many highest current scores count, as with LightGBM's "
+        "lambdarank_truncation_level; None for all pairs",
         search_space=Choice((10, 30, 100, None)),
     )
 )
@@ -42,7 +42,7 @@ HIGHEST_PARAMETER = 700.0
     curvature=True,
 )
 def ranknet(lists: Lists) -> Evaluation:
-    """Minus the log-likelihood of every pair with different labels under Bradley-Terry: the logistic loss."""
+    """Logistic loss of all pairs with different labels: the negative log-likelihood of the Bradley-Terry model."""
     return pair_outcomes(lists)._replace(nuisance_gradient=None)
 
 
@@ -54,7 +54,7 @@ def ranknet(lists: Lists) -> Evaluation:
     cost="n log n",
 )
 def ranksvm(lists: Lists) -> Evaluation:
-    """The hinge loss: pairs with different labels should be at least 1 apart."""
+    """Hinge loss of all pairs with different labels, with margin 1."""
     return evaluate_kernel(hinges.pair_hinges, lists, lists.weights, has_curvature=False)
 
 
@@ -67,7 +67,7 @@ def ranksvm(lists: Lists) -> Evaluation:
     curvature=True,
 )
 def rankregress(lists: Lists) -> Evaluation:
-    """The quadratic loss: pairs with different labels should be 1 apart, whatever the labels."""
+    """Squared loss of all pairs with different labels, whose scores should differ by 1."""
     return evaluate_kernel(squares.pair_squares, lists, lists.weights)
 
 
@@ -83,7 +83,7 @@ def rankregress(lists: Lists) -> Evaluation:
     uses_ties=True,
 )
 def pairties_davidson(lists: Lists) -> Evaluation:
-    """Minus the log-likelihood of all pairs, equal labels being draws of Davidson's model; at first ν = 1."""
+    """Negative log-likelihood of all pairs, with ties modeled as by Davidson; initially ν = 1."""
     return _with_ties(lists, "davidson")
 
 
@@ -99,7 +99,7 @@ def pairties_davidson(lists: Lists) -> Evaluation:
     uses_ties=True,
 )
 def pairties_rao_kupper(lists: Lists) -> Evaluation:
-    """Minus the log-likelihood of all pairs, equal labels being draws of Rao and Kupper's model; at first θ = 2."""
+    """Negative log-likelihood of all pairs, with ties modeled as by Rao and Kupper; initially θ = 2."""
     return _with_ties(lists, "rao-kupper")
 
 
@@ -107,15 +107,15 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
     "lambdarank",
     family=WEIGHTED,
     formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) |1/log₂(1+r_i) − 1/log₂(1+r_j)| log(1 + e^{−δ}), G = gain / ideal DCG: "
-    "a pair counts by what swapping it does to NDCG; " + HELD,
-    paper="Burges et al. 2006, Burges 2010; the trees of Xia, Zhai and Wang 2019",
+    "a pair is weighted by the change of NDCG if it is swapped; " + HELD,
+    paper="Burges et al. 2006; Burges 2010; Xia, Zhai and Wang 2019 (trees)",
     cost="n log n + n · truncation_level",
     option_specs={"truncation_level": TRUNCATION},
     curvature=True,
     gradient_only=True,
 )
 def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
-    """RankNet with each pair weighted by how much NDCG changes when its items trade places."""
+    """RankNet with each pair weighted by the change of NDCG when its items are swapped."""
     return _swaps(lists, truncation_level)
 
 
@@ -133,14 +133,14 @@ def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
             "2",
             "2++",
             default="2",
-            summary="NDCG-Loss2, or NDCG-Loss2++, which adds LambdaRank's weight",
+            summary="NDCG-Loss2, or NDCG-Loss2++, which adds the weight of LambdaRank",
             search_space=Choice(("2", "2++")),
         ),
         "mu": number(
             0,
             1e6,
             default=10.0,
-            summary="what NDCG-Loss2's weight counts for in 2++",
+            summary="factor of the weight of NDCG-Loss2 in variant 2++",
             search_space=Range(0.1, 100.0, log=True),
         ),
     },
@@ -148,7 +148,7 @@ def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
     gradient_only=True,
 )
 def lambdaloss(lists: Lists, *, truncation_level: int | None, variant: str, mu: float) -> Evaluation:
-    """A bound on 1 − NDCG: logistic pair losses weighted by gains and by the gap between the present ranks."""
+    """Bound on 1 − NDCG: logistic loss of pairs, weighted by gains and by the distance of the current ranks."""
     bits = 1 / np.log(2)
     if variant == "2":
         return _swaps(lists, truncation_level, change=0.0, gap=bits)

@@ -25,7 +25,7 @@ def _cross_entropy(lists: Lists, value: str, norm: str) -> Evaluation:
     uses_ties=True,
 )
 def listnet(lists: Lists) -> Evaluation:
-    """Cross-entropy of the top-one probabilities that labels and scores give."""
+    """Cross-entropy between the top-one probabilities of the labels and of the scores."""
     return _cross_entropy(lists, "exponential", "sum")
 
 
@@ -40,7 +40,7 @@ def listnet(lists: Lists) -> Evaluation:
     label_rows=ATTENTION,
 )
 def attrank(lists: Lists) -> Evaluation:
-    """Cross-entropy with the attention that labels above zero give; lists without any give nothing."""
+    """Cross-entropy with the softmax of the labels above zero; lists without such labels are ignored."""
     return _cross_entropy(lists, "attention", "sum")
 
 
@@ -54,7 +54,7 @@ def attrank(lists: Lists) -> Evaluation:
     uses_ties=True,
 )
 def kl(lists: Lists) -> Evaluation:
-    """Cross-entropy with the gains as a distribution; lists without gain give nothing."""
+    """Cross-entropy with the normalized gains; lists without gain are ignored."""
     return _cross_entropy(lists, "gain", "sum")
 
 
@@ -76,12 +76,12 @@ def c_kl(lists: Lists) -> Evaluation:
     "softmax",
     family="softmax",
     formula="−Σ_{i : y_i > 0} log softmax(s)_i",
-    paper="the usual loss of a multi-class network; with several relevant items a sum over them",
+    paper="the standard loss of multi-class networks, summed over relevant items",
     cost="n",
     curvature=True,
     uses_ties=True,
 )
 def softmax(lists: Lists) -> Evaluation:
-    """Minus the log of the probability that each relevant item would be picked first."""
+    """Negative log-probability that a relevant item is chosen first, summed over the relevant items."""
     relevant = np.where(np.isnan(lists.labels), np.nan, lists.labels > 0)
     return _cross_entropy(lists._replace(labels=relevant), "label", "one")

@@ -10,8 +10,20 @@ from luce.rankers.ranker import Ranker
 
 
 def search_space(ranker: Ranker) -> dict[str, Range | Choice]:
-    """What tuning tries, by the name of a parameter or of an option of the objective.
+    """The values that `luce.tune` searches by default.
 
+    Parameters
+    ----------
+    ranker : Ranker
+        The ranker to be tuned.
+
+    Returns
+    -------
+    dict of str to Range or Choice
+        By the name of a parameter of the ranker or of an option of its objective.
+
+    Examples
+    --------
     >>> from luce.rankers import LinearRanker
     >>> for name, values in search_space(LinearRanker("listmle")).items():
     ...     print(name, values, sep=": ")

@@ -1,6 +1,16 @@
 """One self-contained HTML page that shows what was measured, on which data, and how to do it again."""
 
+from luce.report.aggregation import write_aggregation
 from luce.report.contents import Cost, Report
+from luce.report.exposure import attention, write_exposure
 from luce.report.page import SECTIONS, write_report
 
-__all__ = ["SECTIONS", "Cost", "Report", "write_report"]
+__all__ = [
+    "SECTIONS",
+    "Cost",
+    "Report",
+    "attention",
+    "write_aggregation",
+    "write_exposure",
+    "write_report",
+]

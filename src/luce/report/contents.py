@@ -16,22 +16,31 @@ if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The contents of a report; what is empty gets no section. Rankers go by name, the same in every field.
+    """The contents of a report. An empty field has no section; mappings are by the name of a ranker unless stated.
 
-    Attributes:
-        title: heading of the page.
-        summary: the finding, in a sentence.
-        command: the command line that makes this report again.
-        dataset: the lists that the results were measured on.
-        results: of each ranker.
-        comparisons: what `luce.metrics.compare` gives, by metric.
-        costs: of each ranker.
-        histories: of each ranker, of each iteration of training its "iteration" and, where measured, "loss" and
-            "validation".
-        validation_metric: the metric behind "validation".
-        scores: of each ranker (N,), one for every row of the dataset; NaN in a list that it has not scored.
-        importances: of each ranker, what the features are worth to it.
-        settings: of the run, by name.
+    Attributes
+    ----------
+    title : str
+        The heading of the page.
+    summary : str
+        The main result, in one sentence.
+    command : str
+        The command line that reproduces the report.
+    dataset : Dataset
+        The lists on which the results were measured.
+    results : mapping of str to Results
+    comparisons : mapping of str to sequence of Comparison
+        The output of `luce.metrics.compare` by metric.
+    costs : mapping of str to Cost
+    histories : mapping of str to sequence of mappings
+        One mapping per iteration, with "iteration" and, where measured, "loss" and "validation".
+    validation_metric : str
+        The metric of "validation".
+    scores : mapping of str to ndarray of shape (N,)
+        One score for each row of the dataset; NaN in lists that a ranker has not scored.
+    importances : mapping of str to Importance
+    settings : mapping of str to object
+        Settings of the run by name.
     """
 
     title: str

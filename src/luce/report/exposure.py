@@ -57,8 +57,30 @@ def attention(
     gain: str = "exponential",
     n_jobs: int | None = None,
 ) -> Attention:
-    """Shares of the attention that rankings drawn from the scores give; lists without any merit do not count.
+    """Compute the shares of exposure that rankings drawn from the scores give to grades and groups.
 
+    Lists in which no item has merit are left out.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (N,)
+        The scores of a ranker.
+    dataset : Dataset
+        The judged lists.
+    cutoff : int or None, default=10
+        The number of places that are seen; None for all.
+    gain : {"exponential", "linear"}, default="exponential"
+        The merit of an item: 2^y − 1, or y.
+    n_jobs : int, optional
+        The number of threads.
+
+    Returns
+    -------
+    Attention
+        The shares `by_grade` and `by_group`, and `n_lists`.
+
+    Examples
+    --------
     >>> data = Dataset(np.zeros((2, 1)), [2, 1], [0, 2])
     >>> [(row.name, row.of_merit, row.of_attention) for row in attention(np.zeros(2), data).by_grade]
     [('1', 0.25, 0.5), ('2', 0.75, 0.5)]

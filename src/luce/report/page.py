@@ -35,6 +35,20 @@ def write_report(path: str | os.PathLike[str], **contents: Any) -> Path:
 
     The same contents on the same machine give the same bytes; an existing file is replaced only by a complete one.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write.
+    **contents
+        The fields of `Report`.
+
+    Returns
+    -------
+    Path
+        The path of the page.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from luce.data.ragged import Dataset
     >>> data = Dataset([[0.5], [0.1], [0.3]], [2, 0, 1], [0, 2, 3])

@@ -19,8 +19,27 @@ PEERS: dict[str, type[PeerRanker]] = {
 
 
 def peer(name: str, **settings: Any) -> PeerRanker:
-    """The peer of this name; an error with the line that installs its package where that is not there.
+    """Make a ranker of another library, for `luce.compare_rankers`.
 
+    Parameters
+    ----------
+    name : str
+        "lightgbm-lambdarank", "lightgbm-xendcg", "xgboost", "catboost-yetirank" or "catboost-softmax".
+    **settings
+        Parameters of the ranker.
+
+    Returns
+    -------
+    PeerRanker
+        The ranker, not fitted; it has the `fit`, `predict` and `get_params` of a Luce ranker.
+
+    Raises
+    ------
+    LuceError
+        If the library is not installed; the message contains the command that installs it.
+
+    Examples
+    --------
     >>> peer("lightgbm-lambdarank", n_estimators=100)
     LightGBMLambdaRank(n_estimators=100)
     """
