@@ -13,20 +13,15 @@ BAD_LABEL, LABEL_TOO_HIGH, COMMENTED = 101, 102, 103
 
 
 class TaggedBuffers(NamedTuple):
-    """Buffers for the content of a piece of text.
+    """Buffers for the content of a piece of text."""
 
-    label_ends, ends: number of labels, and of feature entries, up to and with each row. labels: one an entry.
-    starts: place of the line of each row. indices, values: one a feature entry.
-    doubts: (entry, first byte, byte after it) of numbers to be read again with more care.
-    """
-
-    label_ends: Any
+    label_ends: Any  # number of labels up to and with each row
     labels: Any
-    starts: Any
-    ends: Any
+    starts: Any  # place of the line of each row
+    ends: Any  # number of feature entries up to and with each row
     indices: Any
     values: Any
-    doubts: Any
+    doubts: Any  # (entry, first byte, byte after it) of numbers to be read again by Python
 
 
 class TaggedSummary(NamedTuple):

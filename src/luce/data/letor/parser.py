@@ -15,26 +15,16 @@ SPACE, TAB, RETURN, NEWLINE, COMMENT = 32, 9, 13, 10, 35
 
 
 class RowBuffers(NamedTuple):
-    """Buffers for the content of a piece of text.
-
-    Attributes:
-        labels: float64, one a row.
-        starts: place of the line of each row.
-        ends: number of entries up to and with each row.
-        documents: places of the first byte of each row's document id and of the byte after it.
-        indices, values: one an entry; indices as the text has them.
-        runs: (row, first byte, byte after it) of the query id of rows that follow each other with the same one.
-        doubts: (entry, or −1 − row for a label; first byte; byte after it) of numbers to be read again with more care.
-    """
+    """Buffers for the content of a piece of text."""
 
     labels: Any
-    starts: Any
-    ends: Any
-    documents: Any
-    indices: Any
+    starts: Any  # place of the line of each row
+    ends: Any  # number of entries up to and with each row
+    documents: Any  # places of the first byte of each row's document id and of the byte after it
+    indices: Any  # of each entry, as the text has them
     values: Any
-    runs: Any
-    doubts: Any
+    runs: Any  # (row, first byte, byte after it) of the query id of rows that follow each other with the same one
+    doubts: Any  # (entry, or −1 − row for a label; first byte; byte after it) of numbers to be read again by Python
 
 
 class ParseSummary(NamedTuple):

@@ -90,30 +90,18 @@ class BlockAllocator:
 
 
 class ParsedPiece(NamedTuple):
-    """The rows of one piece of text.
-
-    Attributes:
-        labels: float64, one a row.
-        features: a table of float32, or sparse rows, whichever takes less memory; column 0 has the index `base`.
-        base: 0 where the piece has the index 0, else 1.
-        highest, highest_place: the highest feature index, and the place of the line where it first occurs.
-        n_entries: the number of index:value pairs in the text, those with the value 0 too.
-        run_sizes, run_places: how many rows in a row have the same query id, and the place of the first.
-        query_ids: the query id of each run, '' where there is none.
-        document_ids: the document id of each row, '' where there is none.
-        lines: the number of lines.
-    """
+    """The rows of one piece of text."""
 
     labels: Floats
-    features: NDArray[np.float32] | SparseRows
-    base: int
-    highest: int
-    highest_place: int
-    n_entries: int
-    run_sizes: Integers
-    run_places: Integers
-    query_ids: pa.Array
-    document_ids: pa.Array
+    features: NDArray[np.float32] | SparseRows  # whichever takes less memory; column 0 has the index `base`
+    base: int  # 0 where the piece has the index 0, else 1
+    highest: int  # the highest feature index
+    highest_place: int  # of the line where it first occurs
+    n_entries: int  # index:value pairs in the text, those with the value 0 too
+    run_sizes: Integers  # how many rows that follow each other have the same query id
+    run_places: Integers  # of the first line of each run
+    query_ids: pa.Array  # of each run, '' where there is none
+    document_ids: pa.Array  # of each row, '' where there is none
     lines: int
 
 

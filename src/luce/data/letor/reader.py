@@ -127,20 +127,14 @@ def _document_ids(pieces: list[ParsedPiece], grouping: Grouping) -> pa.Array | N
 
 
 class _Scan:
-    """The pieces of a file, and what is known of all of them.
-
-    Attributes:
-        pieces: the pieces that have rows, in order.
-        rows, lines, entries: the number of rows, of lines, and of index:value pairs in the text.
-        base: 0 where the index 0 was seen, else 1.
-        highest, highest_line: the highest feature index, and the line where it first occurs.
-    """
+    """The pieces of a file that have rows, and what is known of all of them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.pieces: list[ParsedPiece] = []
-        self.rows = self.lines = self.entries = self.highest = self.highest_line = 0
-        self.base = 1
+        self.rows = self.lines = self.entries = 0
+        self.base = 1  # 0 where the index 0 occurs
+        self.highest = self.highest_line = 0  # the highest feature index, and the line where it first occurs
         self._has_queries: bool | None = None
 
     def accept(self, text: Bytes, piece: ParsedPiece, error: LineError | None) -> None:
