@@ -14,12 +14,12 @@ from sklearn.base import clone
 
 import luce
 from luce.data import Dataset, concatenate, parts, rotations
+from luce.data.fingerprint import fingerprint
 from luce.data.synthetic import web_search
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.experiments import workers
 from luce.experiments.comparison import compare_rankers, seconds_left
 from luce.experiments.cost import forget_peak, peak_bytes, present_bytes
-from luce.experiments.fingerprint import fingerprint
 from luce.metrics import compare
 from luce.rankers.storage import open_model, save_model
 

@@ -118,8 +118,11 @@ def test_an_earlier_checkpoint_is_never_overwritten(data, tmp_path):
     ):
         with pytest.raises(DataError, match=words):
             other.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
-    with pytest.raises(DataError, match="its data was"):
-        LinearRanker().fit(data["test"], checkpoint=Checkpoint(path, resume=True))
+    train = data["train"]
+    weighted = luce.Dataset(train.features, train.labels, train.offsets, list_weights=np.arange(1.0, train.n_lists + 1))
+    for other in (data["test"], weighted, train.with_features(2 * train.features)):
+        with pytest.raises(DataError, match="its data was"):
+            LinearRanker().fit(other, checkpoint=Checkpoint(path, resume=True))
     assert path.read_bytes() == before
 
 

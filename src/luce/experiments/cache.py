@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from luce.data.fingerprint import fingerprint
 from luce.data.memory_mapped import read_mapped, write_mapped
 from luce.data.ragged import Dataset
 from luce.data.splits import Fold
 from luce.errors import DataError, LuceWarning
 from luce.experiments.cost import Cost
-from luce.experiments.fingerprint import fingerprint
 from luce.experiments.fits import FitResult, packages_of
 from luce.files import lock
 from luce.rankers.importance import Importance

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.data.extreme import TaggedData
+from luce.data.fingerprint import fingerprint
 from luce.data.ragged import Dataset
 from luce.errors import DataError, LuceError, LuceWarning, OptionError, load_package
 from luce.experiments.cross_validation import CrossValidation
-from luce.experiments.fingerprint import fingerprint
 from luce.experiments.study import errors_of, importances, open_study, sampler
 from luce.experiments.trials import Trial, TuningResult, finished_trials
 from luce.experiments.tuning_space import own_values, space_of, suggest

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from luce.data import Dataset
+from luce.data.fingerprint import fingerprint
 from luce.data.transforms import (
     TRANSFORMS,
     Block,
@@ -49,8 +50,8 @@ class Estimator(BaseEstimator):
     """Base of `Ranker`, which ranks the items of lists, and of `LabelRanker`, which ranks the labels of a row.
 
     The constructor of a subclass takes at least `objective`, `metric`, `early_stopping_rounds`, `transforms`,
-    `random_state` and `n_jobs`. A subclass implements `fit`, `get_metric` and `data_fingerprint`, one of RANKERS also
-    `state_dict` and `load_state_dict`; it may extend `check_params`, `iteration_limit` and `unused_params`.
+    `random_state` and `n_jobs`. A subclass implements `fit` and `get_metric`, one of RANKERS also `state_dict` and
+    `load_state_dict`; it may extend `check_params`, `iteration_limit` and `unused_params`.
 
     Attributes
     ----------
@@ -100,10 +101,6 @@ class Estimator(BaseEstimator):
     @abstractmethod
     def get_metric(self) -> Metric:
         """The record of `metric`."""
-
-    @abstractmethod
-    def data_fingerprint(self, data: Any) -> dict[str, int]:
-        """Numbers that tell apart training data of the same size."""
 
     def get_objective(self) -> Objective:
         """The objective with its options, also where `objective` is just a name."""
@@ -244,7 +241,7 @@ class Estimator(BaseEstimator):
             return None
         given = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         facts: dict[str, Any] = {"rows": data.n_rows, "lists": data.n_lists, "features": data.n_features}
-        facts |= self.data_fingerprint(data) | ({"elsewhere": elsewhere} if elsewhere else {})
+        facts |= {"fingerprint": fingerprint(data)} | ({"elsewhere": elsewhere} if elsewhere else {})
         training = {**self.describe(self.resumable_params), "data": facts}
         return given.for_training(json.loads(json.dumps(training)), number)
 

@@ -143,7 +143,7 @@ PRESETS = {
                 "labels",
                 objective,
                 "Ma et al. 2020",
-                f"Labels ranked by a hidden layer of 256 with {objective}, Adam, the learning rate chosen by validation.",
+                f"Labels ranked by a hidden layer of 256 with {objective}, Adam, learning rate by validation.",
                 settings=_TAGS,
             )
             for objective in ("pl-partition", "pl-lb", "ranknet", "ranksvm")

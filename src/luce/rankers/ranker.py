@@ -1,7 +1,6 @@
 """The base class of the rankers of lists: fitted to judged lists, they score and rank items."""
 
 import os
-import zlib
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
@@ -281,9 +280,6 @@ class Ranker(Estimator):
             f"No list of {dataset!r} teaches {self.get_objective()} anything: one sample alone has no order, nor have "
             "equal labels."
         )
-
-    def data_fingerprint(self, data: Dataset) -> dict[str, int]:
-        return {"labels and lists": zlib.crc32(data.offsets, zlib.crc32(data.labels))}
 
     _nuisance: Floats
 

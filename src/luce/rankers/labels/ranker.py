@@ -1,7 +1,6 @@
 """The label ranker: an estimator around a network that scores the labels of a row."""
 
 import os
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
@@ -365,11 +364,6 @@ class LabelRanker(NetworkEstimator):
             activation=self.activation,
             dropout=self.dropout,
         )
-
-    def data_fingerprint(self, data: TaggedData) -> dict[str, int]:
-        labels = data.labels
-        checksum = zlib.crc32(labels.data, zlib.crc32(labels.indices, zlib.crc32(labels.indptr)))
-        return {"labels": data.n_labels, "relevant labels": checksum}
 
     def extra_state(self) -> Arrays:
         return {"label_counts": self.label_counts_, "training_rows": np.array([self.training_rows_])}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
+from luce.data.fingerprint import fingerprint
 from luce.data.transforms import width_after
 from luce.errors import DataError, LuceWarning, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
@@ -229,9 +230,10 @@ class TreeRanker(FittedTrees):
     def _shards(self, reducer: Reducer, training: TrainingData, init_forest: Forest | None) -> list[dict[str, Any]]:
         """The seed and the highest grades of each machine's data; sets `max_grade_` to the highest of all."""
         top = 0.0 if training.validation is None else highest_grade(training.validation)
-        own, settings = {"seed": self.get_seed(), "max_grade": self.max_grade_, "validation_max_grade": top}, {}
+        own: dict[str, Any] = {"seed": self.get_seed(), "max_grade": self.max_grade_, "validation_max_grade": top}
         if reducer.size > 1:
-            own, settings = own | self.data_fingerprint(training.dataset), self.describe(("n_jobs",))
+            own["fingerprint"] = fingerprint(training.dataset)
+        settings = self.describe(("n_jobs",)) if reducer.size > 1 else {}
         shards = reducer.exchange_metadata(own, settings, training, self.transforms_, init_forest)
         self.max_grade_ = max(shard["max_grade"] for shard in shards)
         return shards
