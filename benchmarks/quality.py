@@ -30,7 +30,7 @@ from luce.data import Dataset, concatenate, parts, read, rotations, split
 from luce.data.splits import Fold
 from luce.experiments.cache import version_of
 from luce.experiments.peers import PEERS, is_installed, peer
-from luce.files import replacing
+from luce.files import atomic_write
 from luce.metrics import measure
 from luce.objectives import objective
 from luce.rankers import TreeRanker
@@ -177,7 +177,7 @@ class ScoreCache:
 
     def _write(self) -> None:
         if self.path is not None:
-            with replacing(self.path) as partial:
+            with atomic_write(self.path) as partial:
                 partial.write_text(json.dumps(self.cells))
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import numbers
+from luce.arrays import as_floats
 
 MAX_LISTED = 6
 """More differences than this are summarized instead of listed."""
@@ -63,8 +63,8 @@ def difference(a: ArrayLike, b: ArrayLike) -> Difference:
     >>> difference([0.5, 0.7, 0.9], [0.4, 0.5, 0.6])
     Difference(mean=0.19..., error=0.057..., n=3)
     """
-    a = numbers("a", a)
-    values = a - numbers("b", b, len(a))
+    a = as_floats("a", a)
+    values = a - as_floats("b", b, len(a))
     values = values[~np.isnan(values)]
     if len(values) < 2:
         return Difference(float(values.mean()) if len(values) else 0.0, np.inf, len(values))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from luce.errors import DataError
-from luce.files import check_target, replacing
+from luce.files import atomic_write, check_target
 
 
 class ResultCache:
@@ -38,7 +38,7 @@ class ResultCache:
         """Store the result of a point, which must be serializable as JSON."""
         self._points[_key(settings)] = result
         if self.path is not None:
-            with replacing(self.path) as partial:
+            with atomic_write(self.path) as partial:
                 partial.write_text(json.dumps(self._metadata | {"points": self._points}), encoding="utf-8")
 
     def _read(self, path: Path) -> dict[str, Any]:

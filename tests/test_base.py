@@ -11,7 +11,7 @@ from numba import njit, uint32
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import luce
-from luce.arrays import check_offsets, check_rows, frozen, list_of_row, numbers, offsets_of_sizes, rows_of_lists
+from luce.arrays import as_floats, check_offsets, check_rows, list_of_row, offsets_of_sizes, read_only, rows_of_lists
 from luce.errors import DataError, OptionError, load_package
 from luce.randomness import Draw, philox, random_bits, uniform
 from luce.threads import LONG, SMALL, in_parallel, one_blas_thread, over_lists, thread_count
@@ -232,23 +232,23 @@ def test_bad_offsets_are_refused(offsets, text):
 
 
 def test_numbers_and_rows_are_checked():
-    assert numbers("x", [1, 2]).dtype == np.float64
-    assert np.isnan(numbers("x", [np.nan]))[0]
+    assert as_floats("x", [1, 2]).dtype == np.float64
+    assert np.isnan(as_floats("x", [np.nan]))[0]
     with pytest.raises(DataError, match="x must be numbers"):
-        numbers("x", ["a"])
+        as_floats("x", ["a"])
     with pytest.raises(DataError, match=r"x must be one-dimensional. Got shape \(1, 1\)"):
-        numbers("x", [[1]])
+        as_floats("x", [[1]])
     with pytest.raises(DataError, match=r"x must have 3 entries. Got 2"):
-        numbers("x", [1, 2], 3)
+        as_floats("x", [1, 2], 3)
     with pytest.raises(DataError, match=r"x must have 0 entries. Got 1"):
-        numbers("x", [1], 0)
+        as_floats("x", [1], 0)
     with pytest.raises(DataError, match=r"x must not be NaN. Got NaN at row 1 \(2 in all\)"):
         check_rows("x", [0, np.nan, np.nan])
 
 
 def test_frozen_is_a_view_that_cannot_be_written():
     values = np.zeros(2)
-    view = frozen(values)
+    view = read_only(values)
     values[0] = 7
     assert view[0] == 7
     with pytest.raises(ValueError, match="read-only"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from luce.arrays import frozen, offsets_of_sizes, rows_of_lists
+from luce.arrays import offsets_of_sizes, read_only, rows_of_lists
 from luce.errors import DataError
 from luce.metrics import METRICS, measure, metric
 from luce.optimizers.coordinate_ascent import _Problem, maximize
@@ -26,7 +26,7 @@ def made(seed=0, n_lists=25, n_features=4, longest=9):
     labels = rng.choice([0.0, 0, 1, 2, 4], size=sizes.sum())
     features = rng.normal(size=(sizes.sum(), n_features)) + 0.3 * labels[:, None] * rng.random(n_features)
     features[rng.random(sizes.sum()) < 0.2] = 0.25
-    return frozen(features.astype(np.float32)), frozen(labels), frozen(np.concatenate([[0], np.cumsum(sizes)]))
+    return read_only(features.astype(np.float32)), read_only(labels), read_only(np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def run(features, labels, offsets, name="ndcg@10", start=None, **settings):

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from luce.errors import DataError
-from luce.files import alone, replacing
+from luce.files import atomic_write, exclusive_lock
 
 
 def test_a_crash_while_writing_leaves_the_old_file_whole(tmp_path):
     path = tmp_path / "kept.txt"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), replacing(path) as partial:
+    with pytest.raises(KeyboardInterrupt), atomic_write(path) as partial:
         partial.write_text("half of the n")
         raise KeyboardInterrupt
     assert path.read_text() == "old"
@@ -30,7 +30,7 @@ def test_a_failed_write_says_that_the_old_file_is_untouched(tmp_path):
     path = tmp_path / "kept.txt"
     path.write_text("old")
     untouched = r"kept\.txt was not written, what was there before is untouched: .*full"
-    with pytest.raises(DataError, match=untouched), replacing(path):
+    with pytest.raises(DataError, match=untouched), atomic_write(path):
         raise OSError(28, "disk full")
     assert path.read_text() == "old"
 
@@ -39,7 +39,7 @@ def test_replacing_takes_the_place_of_the_old_file(tmp_path):
     path = tmp_path / "kept.txt"
     path.write_text("old")
     path.chmod(0o640)
-    with replacing(str(path)) as partial:
+    with atomic_write(str(path)) as partial:
         partial.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
@@ -48,9 +48,9 @@ def test_replacing_takes_the_place_of_the_old_file(tmp_path):
 
 
 def test_replacing_refuses_a_directory_and_a_missing_one(tmp_path):
-    with pytest.raises(DataError, match="is a directory"), replacing(tmp_path):
+    with pytest.raises(DataError, match="is a directory"), atomic_write(tmp_path):
         pass
-    with pytest.raises(DataError, match="there is no directory"), replacing(tmp_path / "no" / "file"):
+    with pytest.raises(DataError, match="there is no directory"), atomic_write(tmp_path / "no" / "file"):
         pass
 
 
@@ -64,7 +64,7 @@ def test_a_device_is_written_through_and_stays_a_device(tmp_path):
     path, link = Path(os.ttyname(other_end)), tmp_path / "link"
     link.symlink_to(path)
     for name in (path, link):
-        with replacing(name) as partial:
+        with atomic_write(name) as partial:
             partial.write_text("hello\n")
         assert os.read(terminal, 100) == b"hello\r\n"
     assert stat.S_ISCHR(path.stat().st_mode) and link.is_symlink()
@@ -77,7 +77,7 @@ def test_what_cannot_be_written_through_is_an_error_and_stays(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)  # the name of a socket must be short
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind("socket")
-        with pytest.raises(DataError, match="socket was not written: "), replacing("socket") as partial:
+        with pytest.raises(DataError, match="socket was not written: "), atomic_write("socket") as partial:
             partial.write_text("something")
         assert Path("socket").is_socket()
 
@@ -88,7 +88,7 @@ def test_a_named_pipe_gets_what_was_written_with_seeks(tmp_path):
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    with replacing(pipe) as partial, zipfile.ZipFile(partial, "w") as archive:
+    with atomic_write(pipe) as partial, zipfile.ZipFile(partial, "w") as archive:
         archive.writestr("note", "complete")
     reader.join(30)
     assert zipfile.ZipFile(io.BytesIO(read[0])).read("note") == b"complete"
@@ -100,7 +100,7 @@ def test_an_open_file_is_appended_to_and_not_replaced(tmp_path):
     path = tmp_path / "log"
     path.write_text("before\n")
     with open(path, "a") as log:
-        with replacing(f"/proc/self/fd/{log.fileno()}") as partial:
+        with atomic_write(f"/proc/self/fd/{log.fileno()}") as partial:
             partial.write_text("new\n")
         log.write("after\n")
     assert path.read_text() == "before\nnew\nafter\n"
@@ -113,7 +113,7 @@ def test_standard_output_redirected_to_a_file_is_appended_to(tmp_path):
     try:
         with open(path, "a") as log:
             os.dup2(log.fileno(), 1)
-        with replacing("/dev/stdout") as partial:
+        with atomic_write("/dev/stdout") as partial:
             partial.write_text("new\n")
     finally:
         os.dup2(stdout, 1)
@@ -126,13 +126,13 @@ def test_of_a_link_the_file_it_points_to_is_replaced(tmp_path):
     link, file = tmp_path / "link.txt", tmp_path / "store" / "file.txt"
     link.symlink_to(Path("store") / "file.txt")
     for text in ("new", "newer"):  # the first time there is no file yet
-        with replacing(link) as partial:
+        with atomic_write(link) as partial:
             partial.write_text(text)
             assert partial.parent == file.parent  # or the move would not be one step
         assert link.is_symlink() and file.read_text() == text
     link.unlink()
     link.symlink_to(tmp_path / "none" / "file.txt")
-    with pytest.raises(DataError, match=r"there is no directory .*none"), replacing(link):
+    with pytest.raises(DataError, match=r"there is no directory .*none"), atomic_write(link):
         pass
 
 
@@ -143,9 +143,9 @@ def test_what_a_killed_process_left_unfinished_is_removed(tmp_path):
     )
     left.write_text("half")
     other.write_text("of another file")
-    with replacing(path) as first:
+    with atomic_write(path) as first:
         first.write_text("first")
-        with replacing(path) as second:  # does not take the first for one that was left
+        with atomic_write(path) as second:  # does not take the first for one that was left
             second.write_text("second")
         assert path.read_text() == "second"
     assert path.read_text() == "first"
@@ -155,9 +155,9 @@ def test_what_a_killed_process_left_unfinished_is_removed(tmp_path):
 def test_without_file_locks_unfinished_files_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr("luce.files.fcntl", None)
     path = tmp_path / "a.txt"
-    with replacing(path) as first:
+    with atomic_write(path) as first:
         first.write_text("first")
-        with replacing(path) as second:
+        with atomic_write(path) as second:
             second.write_text("second")
         assert first.exists()
     assert path.read_text() == "first"
@@ -169,13 +169,13 @@ def test_a_file_is_written_by_one_at_a_time(tmp_path):
     link.symlink_to(path)
     (tmp_path / ".model.luce.lock").write_text("1")  # left by a process that was killed
     refused = rf"is being written by process {os.getpid()}\. Wait until it has ended, or name another"
-    with alone(path):
+    with exclusive_lock(path):
         for same in (path, link):
-            with pytest.raises(DataError, match=refused), alone(same):
+            with pytest.raises(DataError, match=refused), exclusive_lock(same):
                 pass
-        with alone(tmp_path / "other.luce"):
+        with exclusive_lock(tmp_path / "other.luce"):
             pass
-    with alone(link):
+    with exclusive_lock(link):
         pass
     assert list(tmp_path.iterdir()) == [link]
 
@@ -183,21 +183,20 @@ def test_a_file_is_written_by_one_at_a_time(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_may_have_several_writers(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with alone(tmp_path / "pipe"), alone(tmp_path / "pipe"):
+    with exclusive_lock(tmp_path / "pipe"), exclusive_lock(tmp_path / "pipe"):
         assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_another_process_holds_the_file_until_it_ends(tmp_path):
     pytest.importorskip("fcntl")
     path = tmp_path / "model.luce"
-    code = (
-        "import sys\nfrom luce.files import alone\nwith alone(sys.argv[1]): print('held', flush=True); sys.stdin.read()"
-    )
+    code = "import sys\nfrom luce.files import exclusive_lock\n"
+    code += "with exclusive_lock(sys.argv[1]): print('held', flush=True); sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as other:
         assert other.stdout.readline() == b"held\n"
-        with pytest.raises(DataError, match=rf"by process {other.pid}\."), alone(path):
+        with pytest.raises(DataError, match=rf"by process {other.pid}\."), exclusive_lock(path):
             pass
         other.kill()
-    with alone(path):
+    with exclusive_lock(path):
         pass

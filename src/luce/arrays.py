@@ -33,14 +33,14 @@ def check_offsets(offsets: ArrayLike, n_rows: int) -> Integers:
 
 def check_rows(name: str, values: ArrayLike, n_rows: int | None = None) -> Floats:
     """One float64 per row, without NaN; errors refer to it by `name`."""
-    result = numbers(name, values, n_rows)
+    result = as_floats(name, values, n_rows)
     bad = np.flatnonzero(np.isnan(result))
     if bad.size:
         raise DataError(f"{name} must not be NaN. Got NaN at row {bad[0]} ({bad.size} in all).")
     return result
 
 
-def numbers(name: str, values: ArrayLike, length: int | None = None) -> Floats:
+def as_floats(name: str, values: ArrayLike, length: int | None = None) -> Floats:
     """A one-dimensional float64 array of the given length; NaN is allowed, and errors refer to it by `name`."""
     try:
         result = np.ascontiguousarray(real(values), dtype=np.float64)
@@ -114,7 +114,7 @@ def rows_of_lists(offsets: Integers, lists: Integers) -> Integers:
     return np.arange(starts[-1]) + np.repeat(offsets[lists] - starts[:-1], sizes)
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only view of an array, which itself stays writable."""
     view = array.view()
     view.flags.writeable = False

@@ -20,13 +20,13 @@ except ImportError:  # Windows, where files are neither locked nor swept
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path to write to, which replaces `path` at the end of the block and is removed after an error.
 
     If `path` is a link, the file it points to is replaced. A device or a pipe gets all bytes at the end of the block.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "note.txt") as partial:
+    ...     with atomic_write(Path(folder) / "note.txt") as partial:
     ...         _ = partial.write_text("complete")
     ...     (Path(folder) / "note.txt").read_text()
     'complete'
@@ -55,13 +55,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def alone(path: str | os.PathLike[str]) -> Iterator[None]:
+def exclusive_lock(path: str | os.PathLike[str]) -> Iterator[None]:
     """A lock on writing a file: an error where another process, or another block of this one, holds it.
 
     The lock of a process that crashed is released.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with alone(Path(folder) / "model.luce"):
+    ...     with exclusive_lock(Path(folder) / "model.luce"):
     ...         [file.name for file in Path(folder).iterdir()]
     ['.model.luce.lock']
     """

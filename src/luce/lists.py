@@ -24,7 +24,7 @@ class Evaluation(NamedTuple):
     loss : ndarray of shape (Q,)
     gradient : ndarray of shape (N,) or (N, outputs)
         The derivative of the total loss in each score.
-    curvature : ndarray in the shape of the gradient, or None
+    hessian : ndarray in the shape of the gradient, or None
         The diagonal of the second derivative, where it was asked for.
     nuisance_gradient : ndarray of shape (Q, P) or None
         The derivative in each of P nuisance parameters.
@@ -32,7 +32,7 @@ class Evaluation(NamedTuple):
 
     loss: Floats
     gradient: Floats
-    curvature: Floats | None = None
+    hessian: Floats | None = None
     nuisance_gradient: Floats | None = None
 
 
@@ -45,7 +45,7 @@ class Lists(NamedTuple):
     item_weights: Floats | None = None
     nuisance: Floats = NO_ROWS
     draw: Draw = Draw()
-    curvature: bool = False
+    hessian: bool = False
     n_jobs: int | None = None
     item_groups: Integers | None = None
 
@@ -75,11 +75,11 @@ class DeviceLists(NamedTuple):
 
 
 def evaluate_kernel(
-    kernel: Callable[..., None], lists: Lists, *arguments: Any, has_curvature: bool = True, zeroed: bool = True
+    kernel: Callable[..., None], lists: Lists, *arguments: Any, has_hessian: bool = True, zeroed: bool = True
 ) -> Evaluation:
     """Call `kernel(first, last, offsets, scores, labels, *arguments, loss, gradient, second)` on several threads.
 
-    Inputs are read-only there; `second` is empty where no curvature is asked for, and left out without `has_curvature`.
+    Inputs are read-only there; `second` is empty where no hessian is asked for, and left out without `has_hessian`.
     The results start at 0 if `zeroed`, which a kernel that writes every entry does without.
 
     >>> from luce.kernels.logistic import cpu
@@ -89,8 +89,8 @@ def evaluate_kernel(
     """
     scores, labels, offsets = lists[:3]
     make = np.zeros if zeroed else np.empty
-    loss, gradient, second = make(len(offsets) - 1), make(scores.shape), make(scores.shape if lists.curvature else 0)
+    loss, gradient, second = make(len(offsets) - 1), make(scores.shape), make(scores.shape if lists.hessian else 0)
     results = [loss, gradient.ravel(), second.ravel()]  # kernels take one row of outputs after the other
     inputs = offsets, scores.ravel(), labels, *arguments
-    over_lists(kernel, *inputs, results=results if has_curvature else results[:2], n_jobs=lists.n_jobs)
-    return Evaluation(loss, gradient, second if lists.curvature else None)
+    over_lists(kernel, *inputs, results=results if has_hessian else results[:2], n_jobs=lists.n_jobs)
+    return Evaluation(loss, gradient, second if lists.hessian else None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers, read_only
 from luce.errors import LuceWarning, OptionError
 
 _limited: dict[str, bool] = {}
@@ -197,7 +197,7 @@ def split_lists(offsets: Integers, n_blocks: int) -> list[tuple[int, int]]:
 def kernel_input(value: Any) -> Any:
     """An array as a read-only view, also within a NamedTuple; other values as they are."""
     if isinstance(value, np.ndarray):
-        return frozen(value)
+        return read_only(value)
     return value._make(map(kernel_input, value)) if hasattr(value, "_make") else value
 
 

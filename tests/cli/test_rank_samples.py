@@ -60,7 +60,7 @@ def test_rankings_to_a_file_in_full(folder, tmp_path):
         (["--temperature", 0.5], "give their number with --sample"),
         (["--sample", 2, "--format", "run"], "one ranking per query"),
         (["--sample", 2, "-o", "drawn.run"], "one ranking per query"),
-        (["--sample", 2, "--temperature", 0], "temperature of a policy must be a number above 0. Got 0.0"),
+        (["--sample", 2, "--temperature", 0], "temperature of a policy must be a number > 0. Got 0.0"),
         (["--sample", 0], "for '--sample'"),
         (["--sample", 2, "--top", 0], "for '--top'"),
         (["--sample", 2, "--seed", -1], "seed must be an integer from 0"),

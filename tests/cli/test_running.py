@@ -14,7 +14,7 @@ import luce
 from luce.cli import app, main
 from luce.cli.output import beside
 from luce.data.synthetic import web_search
-from luce.files import alone
+from luce.files import exclusive_lock
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_sigterm_that_is_ignored_stays_ignored(folder, monkeypatch, sigterm):
 )
 def test_a_second_run_to_the_same_output_is_refused(folder, words):
     pytest.importorskip("fcntl")
-    with alone("out"):
+    with exclusive_lock("out"):
         result = CliRunner().invoke(app, words)
     assert f"out is being written by process {os.getpid()}." in str(result.exception)
     assert [file.name for file in folder.iterdir()] == ["lists.txt"]

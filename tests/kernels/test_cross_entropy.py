@@ -34,7 +34,7 @@ def test_equals_its_twin(target, observed, spread):
 
 def test_lists_that_say_nothing_give_nothing():
     scores, labels = np.array([3.0, -1, 2, 0.5, 4]), np.array([np.nan, 0, 0, np.nan, 1])
-    loss, gradient, second = cross_entropy(scores, labels, np.array([0, 1, 3, 3, 5]), GAINS, curvature=True)
+    loss, gradient, second = cross_entropy(scores, labels, np.array([0, 1, 3, 3, 5]), GAINS, hessian=True)
     assert not loss.any()
     assert not gradient.any()
     assert not second.any()
@@ -43,7 +43,7 @@ def test_lists_that_say_nothing_give_nothing():
 def test_an_unobserved_item_is_no_rival_even_with_the_highest_score():
     offsets = np.array([0, 3])
     labels, scores = np.array([1.0, np.nan, 0.0]), np.array([0.0, 1e4, 0.0])
-    loss, gradient, second = cross_entropy(scores, labels, offsets, GAINS, curvature=True)
+    loss, gradient, second = cross_entropy(scores, labels, offsets, GAINS, hessian=True)
     np.testing.assert_allclose(loss, np.log(2), rtol=1e-15)
     np.testing.assert_allclose(gradient, [-0.5, 0, 0.5], rtol=1e-15)
     np.testing.assert_allclose(second, [0.25, 0, 0.25], rtol=1e-15)
@@ -53,6 +53,6 @@ def test_threads_change_nothing():
     rng = np.random.default_rng(0)
     offsets = np.arange(0, 30_001, 30)
     scores, labels = rng.normal(size=30_000), rng.random(30_000)
-    one, three = (cross_entropy(scores, labels, offsets, GAINS, curvature=True, n_jobs=jobs) for jobs in (1, 3))
+    one, three = (cross_entropy(scores, labels, offsets, GAINS, hessian=True, n_jobs=jobs) for jobs in (1, 3))
     for found, expected in zip(three, one, strict=True):
         np.testing.assert_array_equal(found, expected)

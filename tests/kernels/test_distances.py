@@ -17,7 +17,7 @@ def squared(scores, labels, offsets, target, **given):
 
 def cosine(scores, labels, offsets, target, **given):
     lists = Lists(scores, labels, offsets, **given)
-    return evaluate_kernel(cpu.cosine, lists, *target_arguments(offsets, *target), has_curvature=False)[:2]
+    return evaluate_kernel(cpu.cosine, lists, *target_arguments(offsets, *target), has_hessian=False)[:2]
 
 
 def made(n, spread, observed):
@@ -35,7 +35,7 @@ def test_equal_their_twins(n, observed, spread):
     for target in (LABELS, UNIT, GAINS):
         targets = label_targets(labels, offsets, *target)
         for w in (None, weights):
-            loss, gradient, second = squared(scores, labels, offsets, target, item_weights=w, curvature=True)
+            loss, gradient, second = squared(scores, labels, offsets, target, item_weights=w, hessian=True)
             expected = reference.squared(scores, targets, w)
             assert loss[0] == pytest.approx(expected[0], rel=1e-12)
             np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-14)
@@ -56,7 +56,7 @@ def test_the_cosine_of_scores_whose_squares_are_no_numbers(scale):
 def test_lists_that_say_nothing_give_nothing():
     scores, labels = np.array([3.0, -1, 2, 0.5, -4]), np.array([np.nan, 0, 0, np.nan, 1])
     offsets = np.array([0, 1, 3, 3, 5])
-    for values in squared(scores, labels, offsets, GAINS, curvature=True):
+    for values in squared(scores, labels, offsets, GAINS, hessian=True):
         assert not values[:-2].any()
     for values in cosine(scores, labels, offsets, GAINS):
         assert not values.any()

@@ -23,7 +23,7 @@ def test_equals_its_twin(grades, spread):
     scores, labels, weights = rng.normal(0, spread, (n, grades)), rng.integers(0, grades, n) * 1.0, rng.uniform(0, 2, n)
     labels[rng.random(n) < 0.3] = np.nan
     for w in (None, weights):
-        loss, gradient, second = grade_choice(scores, labels, offsets, item_weights=w, curvature=True)
+        loss, gradient, second = grade_choice(scores, labels, offsets, item_weights=w, hessian=True)
         for q, (a, b) in enumerate(pairwise(offsets)):
             expected = reference.grade_choice(scores[a:b], labels[a:b], None if w is None else w[a:b])
             assert loss[q] == pytest.approx(expected[0], rel=1e-13, abs=1e-13)
@@ -46,6 +46,6 @@ def test_threads_change_nothing():
     rng = np.random.default_rng(0)
     scores, labels = rng.normal(size=(30_000, 3)), rng.integers(0, 3, 30_000) * 1.0
     offsets = np.arange(0, 30_001, 30)
-    one, three = (grade_choice(scores, labels, offsets, curvature=True, n_jobs=jobs) for jobs in (1, 3))
+    one, three = (grade_choice(scores, labels, offsets, hessian=True, n_jobs=jobs) for jobs in (1, 3))
     for found, expected in zip(three, one, strict=True):
         np.testing.assert_array_equal(found, expected)

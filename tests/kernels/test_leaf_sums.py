@@ -16,7 +16,7 @@ from luce.lists import Lists
 from luce.randomness import Draw
 
 STEP = 1e-3
-GIVEN = ("item_weights", "draw", "curvature", "n_jobs")
+GIVEN = ("item_weights", "draw", "hessian", "n_jobs")
 
 
 def lists_and_settings(scores, labels, offsets, settings):
@@ -145,7 +145,7 @@ def test_partition_sums_of_scores_far_apart(spread):
 def test_one_leaf_each_is_the_diagonal_and_one_leaf_for_all_is_flat(sums):
     scores, labels, offsets, _ = made(9, 6)
     likelihood = ordered_likelihood if sums is ordered_leaf_sums else partition_likelihood
-    _, gradient, second = likelihood(scores, labels, offsets, curvature=True)
+    _, gradient, second = likelihood(scores, labels, offsets, hessian=True)
     each = sums(scores, labels, offsets, np.arange(len(scores), dtype=np.int32), len(scores))
     np.testing.assert_allclose(each[1], second, atol=1e-8)
     pulled = np.abs(gradient)

@@ -9,9 +9,9 @@ from luce.lists import Lists
 from luce.randomness import Draw
 
 
-def one_list(scores, labels, item_weights=None, curvature=False, **order):
+def one_list(scores, labels, item_weights=None, hessian=False, **order):
     arrays = np.asarray(scores, dtype=float), np.asarray(labels, dtype=float), np.array([0, len(scores)])
-    lists = Lists(*arrays, item_weights, curvature=curvature)
+    lists = Lists(*arrays, item_weights, hessian=hessian)
     loss, gradient, second, _ = ordered_likelihood(lists, Order(**order))
     return (loss[0], gradient, second) if second is not None else (loss[0], gradient)
 
@@ -45,7 +45,7 @@ def test_equals_its_twin(depth, spread, weighted, places):
         if len(order) < 2:
             expected = 0.0, np.zeros(n), np.zeros(n)
         settings = {"halving": {"halving": True}, "given": {"place_weights": alpha}, "equal": {}}[places]
-        found = one_list(scores, labels, depth=depth, item_weights=weights, curvature=True, **settings)
+        found = one_list(scores, labels, depth=depth, item_weights=weights, hessian=True, **settings)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
@@ -60,7 +60,7 @@ def test_near_scores_and_one_far_off(depth, far):
         scores[order[place]] += far
         weights, labels = rng.uniform(0, 3, 12), np.empty(12)
         labels[order] = -np.arange(12)
-        found = one_list(scores, labels, depth=depth, item_weights=weights, curvature=True)
+        found = one_list(scores, labels, depth=depth, item_weights=weights, hessian=True)
         for one, other in zip(found, reference.ordered_likelihood(scores, order, depth, weights), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 

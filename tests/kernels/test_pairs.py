@@ -25,19 +25,19 @@ def pair_squares(lists):
 
 
 def pair_hinges(lists):
-    return evaluate_kernel(hinges.pair_hinges, lists, lists.weights, has_curvature=False)
+    return evaluate_kernel(hinges.pair_hinges, lists, lists.weights, has_hessian=False)
 
 
-def one_list(kernel, scores, labels, *gains, item_weights=None, curvature=False, n_jobs=None, **settings):
+def one_list(kernel, scores, labels, *gains, item_weights=None, hessian=False, n_jobs=None, **settings):
     s, y, *gains = (np.asarray(values, dtype=float) for values in (scores, labels, *gains))
-    lists = Lists(s, y, np.array([0, len(s)]), item_weights, curvature=curvature, n_jobs=n_jobs)
+    lists = Lists(s, y, np.array([0, len(s)]), item_weights, hessian=hessian, n_jobs=n_jobs)
     return kernel(lists, *gains, **settings)
 
 
 def within(draws="none", parameter=0.0):
     """What `outcomes_in_blocks` calls for blocks that are gone through pair by pair."""
     return lambda s, y, cuts, item_weights: pair_outcomes(
-        Lists(s, y, cuts, item_weights, curvature=True), draws, parameter
+        Lists(s, y, cuts, item_weights, hessian=True), draws, parameter
     )
 
 
@@ -61,7 +61,7 @@ def assert_same(found, expected):
 class TestTwins:
     def test_squares(self, spread, weighted):
         for scores, labels, weights in irregular(spread, weighted):
-            found = one_list(pair_squares, scores, labels, item_weights=weights, curvature=True)
+            found = one_list(pair_squares, scores, labels, item_weights=weights, hessian=True)
             assert_same(found, reference.pair_squares(scores, labels, weights))
 
     def test_hinges(self, spread, weighted):
@@ -73,7 +73,7 @@ class TestTwins:
     def test_outcomes(self, spread, weighted, draws, parameter):
         model = {"draws": draws, "parameter": parameter}
         for scores, labels, weights in irregular(spread, weighted):
-            found = one_list(pair_outcomes, scores, labels, item_weights=weights, curvature=True, **model)
+            found = one_list(pair_outcomes, scores, labels, item_weights=weights, hessian=True, **model)
             assert_same(found, reference.pair_outcomes(scores, labels, weights, **model))
             loss, gradient, none, slope = one_list(pair_outcomes, scores, labels, item_weights=weights, **model)
             assert none is None
@@ -88,7 +88,7 @@ class TestTwins:
 
 def assert_same_swaps(scores, labels, weights, **settings):
     gains = np.exp2(np.maximum(np.nan_to_num(labels), 0)) - 1
-    found = one_list(pair_swaps, scores, labels, gains, item_weights=weights, curvature=True, **settings)
+    found = one_list(pair_swaps, scores, labels, gains, item_weights=weights, hessian=True, **settings)
     assert_same(found, reference.pair_swaps(scores, labels, gains, weights, **settings))
 
 
@@ -179,7 +179,7 @@ def test_blocks_agree_with_going_through_the_pairs(draws, parameter, spread, wei
     weights = rng.uniform(0, 2, len(labels)) if weighted else None
     noise = rng.normal(0, spread, len(labels))
     for scores in (noise, np.nan_to_num(labels) + 0.01 * noise):  # any order, and nearly the right one
-        model = {"draws": draws, "parameter": parameter, "curvature": True}
+        model = {"draws": draws, "parameter": parameter, "hessian": True}
         expected = one_list(pair_outcomes, scores, labels, item_weights=weights, **model)
         model = DRAWS[draws], parameter, within(draws, parameter)
         found = outcomes_in_blocks(scores, labels, weights, *model, True, 1)
@@ -203,7 +203,7 @@ def test_blocks_keep_the_digits_of_small_losses(gap):
 def test_lists_of_many_pairs_are_cut_into_blocks(monkeypatch):
     n = 2_100
     scores, labels = np.random.default_rng(0).normal(size=n), np.arange(n)
-    loss, gradient, second, _ = one_list(pair_outcomes, scores, labels, curvature=True)
+    loss, gradient, second, _ = one_list(pair_outcomes, scores, labels, hessian=True)
     wrong = np.tril(expit(scores - scores[:, None]), -1)
     bent = wrong * (1 - wrong)
     np.testing.assert_allclose(loss, -np.log1p(-wrong).sum(), rtol=1e-12)
@@ -230,7 +230,7 @@ def test_huge_lists_in_parts_are_whole():
     scores, labels = few_above_many(20_500, 41)
     difference = scores[labels == 1][:, None] - scores[labels == 0]
     wrong = expit(-difference)
-    loss, gradient, second, _ = one_list(pair_outcomes, scores, labels, curvature=True, n_jobs=3)
+    loss, gradient, second, _ = one_list(pair_outcomes, scores, labels, hessian=True, n_jobs=3)
     np.testing.assert_allclose(loss, np.logaddexp(0, -difference).sum(), rtol=1e-12)
     np.testing.assert_allclose(gradient[labels == 1], -wrong.sum(axis=1), rtol=1e-12)
     np.testing.assert_allclose(second[labels == 0], (wrong * (1 - wrong)).sum(axis=0), rtol=1e-12)
@@ -267,15 +267,15 @@ def test_threads_change_no_digit_even_of_huge_lists():
         [
             *pair_outcomes(lists),
             *pair_swaps(lists, labels, truncation_level=6_000, gap=1),
-            *pair_hinges(lists._replace(curvature=False)),
+            *pair_hinges(lists._replace(hessian=False)),
             *pair_squares(lists),
         ]
-        for lists in (Lists(scores, labels, offsets, curvature=True, n_jobs=jobs) for jobs in (1, 3))
+        for lists in (Lists(scores, labels, offsets, hessian=True, n_jobs=jobs) for jobs in (1, 3))
     )
     assert number_of_parts(21_000, 6_000) > 1
     for a, b in zip(one, three, strict=True):
         np.testing.assert_array_equal(a, b)
-    alone = one_list(pair_outcomes, *parts[1], curvature=True)
+    alone = one_list(pair_outcomes, *parts[1], hessian=True)
     np.testing.assert_array_equal(alone[1], one[1][300:21_300])
 
 

@@ -10,9 +10,9 @@ from luce.kernels.partition_likelihood import cpu, partition_likelihood, referen
 from luce.lists import Lists, evaluate_kernel
 
 
-def one_list(scores, labels, curvature=False, **settings):
+def one_list(scores, labels, hessian=False, **settings):
     given = np.asarray(scores, dtype=float), np.asarray(labels, dtype=float), np.array([0, len(scores)])
-    loss, gradient, second, _ = partition_likelihood(Lists(*given, curvature=curvature), **settings)
+    loss, gradient, second, _ = partition_likelihood(Lists(*given, hessian=hessian), **settings)
     return loss[0], gradient, second
 
 
@@ -117,7 +117,7 @@ def test_log_probability_is_concave():
 def test_scores_far_apart(spread):
     rng = np.random.default_rng(0)
     scores, labels = rng.uniform(-spread, spread, 50), rng.integers(0, 3, 50)
-    loss, gradient, second = one_list(scores, labels, curvature=True)
+    loss, gradient, second = one_list(scores, labels, hessian=True)
     assert np.isfinite(loss) and np.isfinite(gradient).all() and np.isfinite(second).all()
     assert gradient.sum() == pytest.approx(0, abs=1e-9)
     # The best order inside the sets is one of Π n_m! consistent ones, and the most likely of them.

@@ -136,12 +136,12 @@ def test_stochastic_lambdaloss_is_the_mean_over_noise():
     scores, labels = np.array([2.0, 0.5, 1, 0, -1]), np.array([3.0, 2, 1, 1, 0])
     draw = Draw(5, 2)
     goal = objective("stochastic-lambdaloss", samples=7, variant="2++", mu=3.0)
-    found = goal.value_and_gradient(scores, labels, draw=draw, curvature=True)
+    found = goal.value_and_gradient(scores, labels, draw=draw, hessian=True)
     noisy = [gumbel_scores(scores, np.array([0, 5]), sample=sample, draw=draw) for sample in range(7)]
     single = [
-        objective("lambdaloss", variant="2++", mu=3.0).value_and_gradient(one, labels, curvature=True) for one in noisy
+        objective("lambdaloss", variant="2++", mu=3.0).value_and_gradient(one, labels, hessian=True) for one in noisy
     ]
-    for field in ("loss", "gradient", "curvature"):
+    for field in ("loss", "gradient", "hessian"):
         expected = np.mean([getattr(one, field) for one in single], axis=0)
         np.testing.assert_allclose(getattr(found, field), expected, rtol=1e-12)
     later = objective("stochastic-lambdaloss", samples=(1, 7, 2)).value_and_gradient(scores, labels, draw=Draw(5, 3))

@@ -14,7 +14,7 @@ from .made import DRAW, evaluate, ragged, shaped, suitable, without_ties
 EVERY = pytest.mark.parametrize("name", OBJECTIVES)
 SMOOTH = pytest.mark.parametrize("name", [name for name in OBJECTIVES if not OBJECTIVES[name].gradient_only])
 WEIGHTED = pytest.mark.parametrize("name", [name for name in OBJECTIVES if OBJECTIVES[name].item_weights])
-CURVED = pytest.mark.parametrize("name", [name for name in OBJECTIVES if OBJECTIVES[name].curvature])
+CURVED = pytest.mark.parametrize("name", [name for name in OBJECTIVES if OBJECTIVES[name].hessian])
 
 
 def check_gradient(name, scores, labels, offsets, **settings):
@@ -66,21 +66,21 @@ def test_weighted_gradient_is_the_finite_difference(name):
 @CURVED
 def test_curvature_is_the_finite_difference_of_the_gradient(name):
     scores, labels, offsets = ragged(name)
-    curvature = evaluate(name, scores, labels, offsets, curvature=True).curvature
+    hessian = evaluate(name, scores, labels, offsets, hessian=True).hessian
     for place in np.ndindex(scores.shape):
         step = np.zeros(scores.shape)
         step[place] = 1e-5
         above, below = (evaluate(name, scores + d, labels, offsets).gradient[place] for d in (step, -step))
-        assert curvature[place] == pytest.approx((above - below) / 2e-5, rel=1e-5, abs=1e-6)
+        assert hessian[place] == pytest.approx((above - below) / 2e-5, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.leaf_sums is not None])
 def test_leaf_sums_of_one_item_a_leaf_are_the_curvature(name):
     scores, labels, offsets = ragged(name)
-    curvature = evaluate(name, scores, labels, offsets, curvature=True).curvature
+    hessian = evaluate(name, scores, labels, offsets, hessian=True).hessian
     lists, leaves = Lists(scores, labels, offsets, draw=DRAW), np.arange(len(scores), dtype=np.int32)
     each = OBJECTIVES[name].leaf_sums(lists, leaves, len(scores), None, **OBJECTIVES[name].options)
-    np.testing.assert_allclose(each[1], curvature, atol=1e-8)
+    np.testing.assert_allclose(each[1], hessian, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTIVES if OBJECTIVES[name].nuisance])
@@ -113,8 +113,8 @@ def test_a_shift_of_a_list_changes_nothing(name):
 def test_a_large_shift_costs_no_digits(name, shift):
     scores, labels, offsets = ragged(name)
     scores = np.round(8 * scores) / 8  # so that the sum is exact
-    curvature = OBJECTIVES[name].curvature
-    given, moved = (evaluate(name, s, labels, offsets, curvature=curvature) for s in (scores, scores + shift))
+    hessian = OBJECTIVES[name].hessian
+    given, moved = (evaluate(name, s, labels, offsets, hessian=hessian) for s in (scores, scores + shift))
     for a, b in zip(given, moved, strict=True):
         if a is not None:
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
@@ -125,7 +125,7 @@ def test_a_large_shift_costs_no_digits(name, shift):
 def test_extreme_scores_give_finite_numbers_or_an_error(name, scale):
     scores, labels, offsets = ragged(name)
     try:
-        evaluation = evaluate(name, scores * scale, labels, offsets, curvature=OBJECTIVES[name].curvature)
+        evaluation = evaluate(name, scores * scale, labels, offsets, hessian=OBJECTIVES[name].hessian)
     except DataError as error:
         assert "beyond float64 with scores from" in str(error)
         assert name in OVERFLOW[scale]
@@ -200,7 +200,7 @@ def test_unobserved_items_are_left_out(name):
 @EVERY
 @pytest.mark.parametrize("spread", [1e2, 1e4])
 def test_any_scores_give_finite_numbers(name, spread):
-    evaluation = evaluate(name, *ragged(name, spread=spread), curvature=OBJECTIVES[name].curvature)
+    evaluation = evaluate(name, *ragged(name, spread=spread), hessian=OBJECTIVES[name].hessian)
     for values in evaluation:
         assert values is None or np.isfinite(values).all()
     assert evaluation.gradient.any()
@@ -266,9 +266,9 @@ def test_records_speak_for_themselves(name):
         assert spec.accepts(spec.default) and spec.summary
         with pytest.raises(OptionError, match=f"'{option}' option of {name} must be"):
             objective(name, **{option: object()})
-    if not record.curvature:
+    if not record.hessian:
         with pytest.raises(OptionError, match="no diagonal second derivative"):
-            evaluate(name, *ragged(name), curvature=True)
+            evaluate(name, *ragged(name), hessian=True)
 
 
 @EVERY

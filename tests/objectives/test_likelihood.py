@@ -29,11 +29,11 @@ def test_the_example_of_2014():
 def test_the_example_of_2019():
     """Section 3.2: four documents in their order, depth 2; L' as printed, L'' from it by the diagonal."""
     s = np.array([0.3, -0.2, 0.8, 0.1])
-    evaluation = objective("listmle", depth=2).value_and_gradient(s, [3, 2, 1, 0], curvature=True)
+    evaluation = objective("listmle", depth=2).value_and_gradient(s, [3, 2, 1, 0], hessian=True)
     first, second = softmax(s), np.append(0, softmax(s[1:]))
     response = np.array([1, 1, 0, 0]) - first - second
     np.testing.assert_allclose(-evaluation.gradient, response, atol=1e-14)
-    np.testing.assert_allclose(evaluation.curvature, first * (1 - first) + second * (1 - second), atol=1e-14)
+    np.testing.assert_allclose(evaluation.hessian, first * (1 - first) + second * (1 - second), atol=1e-14)
 
 
 def test_place_weights_by_name():

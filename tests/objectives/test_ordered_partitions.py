@@ -32,10 +32,10 @@ def test_backward_is_the_model_of_the_negated_scores_and_labels(name):
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_curvature_of_the_full_decomposition(direction):
     fd = objective("pmop-fd", direction=direction)
-    curvature = fd.value_and_gradient(SCORES, LABELS, curvature=True).curvature
+    hessian = fd.value_and_gradient(SCORES, LABELS, hessian=True).hessian
     for i, step in enumerate(np.eye(6) * 1e-5):
         above, below = (fd.value_and_gradient(SCORES + d, LABELS).gradient[i] for d in (step, -step))
-        assert curvature[i] == pytest.approx((above - below) / 2e-5, abs=1e-9)
+        assert hessian[i] == pytest.approx((above - below) / 2e-5, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["pmop-gibbs", "pmop-mh"])

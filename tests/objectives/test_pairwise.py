@@ -57,12 +57,12 @@ def test_lambdarank_is_that_of_lightgbm(level):
     settings |= {"num_leaves": 2, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0, "lambda_l2": 1.0}
     settings |= {"learning_rate": 1.0, "num_threads": 1, "verbose": -1}
     goal = objective("lambdarank", truncation_level=level)
-    ours = goal.value_and_gradient(scores, labels, np.cumsum([0, *sizes]), curvature=True)
+    ours = goal.value_and_gradient(scores, labels, np.cumsum([0, *sizes]), hessian=True)
     for _ in range(5):  # its gradients are seen in the leaves of a tree that divides the rows at random
         side = rng.integers(0, 2, 65)
         data = lightgbm.Dataset(side[:, None] * 1.0, labels, group=sizes, init_score=scores, params=settings)
         leaves = lightgbm.train(settings, data, 1).predict([[0.0], [1.0]])
-        sums = np.array([[values[side == k].sum() for k in (0, 1)] for values in (ours.gradient, ours.curvature)])
+        sums = np.array([[values[side == k].sum() for k in (0, 1)] for values in (ours.gradient, ours.hessian)])
         np.testing.assert_allclose(leaves, -sums[0] / (sums[1] + 1), rtol=1e-3, atol=1e-4)
 
 

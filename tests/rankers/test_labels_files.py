@@ -155,7 +155,7 @@ def test_the_command_line_says_what_does_not_go(tmp_path):
     for words, message in (
         (["train", tmp_path / "train.txt", "--model", "labels", "--read", "sparse=true"], "no option 'sparse'"),
         (["evaluate", tmp_path / "a.luce", tmp_path / "train.txt", "--propensity", "1"], "takes two numbers"),
-        (["rank", tmp_path / "a.luce", tmp_path / "train.txt", "--sample", 3], "goes without --sample"),
+        (["rank", tmp_path / "a.luce", tmp_path / "train.txt", "--sample", 3], "does not take --sample"),
         (["compare", tmp_path / "train.txt", "--models", "labels"], "learns from tagged rows"),
         (["compare", tmp_path / "train.txt", "--presets", "leml"], "learns from tagged rows"),
     ):

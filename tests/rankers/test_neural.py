@@ -245,7 +245,7 @@ def test_bad_settings_are_named(data, settings, words):
 
 
 def test_data_that_teaches_nothing_is_told():
-    with pytest.raises(DataError, match="teaches listmle anything"):
+    with pytest.raises(DataError, match="nothing for listmle to learn from"):
         quick().fit(luce.from_arrays([[1.0], [2.0]], [1, 1], [1, 1]))
 
 

@@ -115,12 +115,12 @@ def test_a_diagonal_leaf_is_the_mean_gradient_over_the_mean_second_derivative(da
     train = data["train"]
     ranker = quick("listnet", n_estimators=1, reg_lambda=0.5, learning_rate=0.3).fit(train)
     at_zero = luce.objective("listnet").value_and_gradient(
-        np.zeros(train.n_rows), train.labels, train.offsets, curvature=True
+        np.zeros(train.n_rows), train.labels, train.offsets, hessian=True
     )
     leaves = ranker.to_lightgbm().predict(train.features, pred_leaf=True, num_threads=1).ravel()
     for leaf, value in enumerate(ranker.forest_.trees[0].leaf_value):
         rows = leaves == leaf
-        expected = -0.3 * at_zero.gradient[rows].sum() / (at_zero.curvature[rows].sum() + 0.5)
+        expected = -0.3 * at_zero.gradient[rows].sum() / (at_zero.hessian[rows].sum() + 0.5)
         assert value == pytest.approx(expected, rel=1e-9)
 
 

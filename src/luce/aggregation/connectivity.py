@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 
 from luce.aggregation.names import SHOWN, count, listed
 from luce.aggregation.win_graph import graph, topological_order, win_graph
-from luce.arrays import Integers, frozen
+from luce.arrays import Integers, read_only
 from luce.errors import DataError, LuceWarning
 
 if TYPE_CHECKING:
@@ -142,11 +142,11 @@ def _connectivity(rankings: "Rankings", ties: bool) -> Connectivity:
     n_items = rankings.n_items
     return Connectivity(
         names=rankings.names,
-        component=frozen(np.unique(rank[component[:n_items]], return_inverse=True)[1]),
-        group=frozen(np.unique(group[:n_items], return_inverse=True)[1]),
-        never_lose=frozen(np.flatnonzero(wins & ~losses)),
-        never_win=frozen(np.flatnonzero(losses & ~wins)),
-        unseen=frozen(np.flatnonzero(~wins & ~losses)),
+        component=read_only(np.unique(rank[component[:n_items]], return_inverse=True)[1]),
+        group=read_only(np.unique(group[:n_items], return_inverse=True)[1]),
+        never_lose=read_only(np.flatnonzero(wins & ~losses)),
+        never_win=read_only(np.flatnonzero(losses & ~wins)),
+        unseen=read_only(np.flatnonzero(~wins & ~losses)),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from luce.aggregation.names import Where, concatenated, encode_items, python_value
 from luce.aggregation.ranking_arrays import RankingArrays
-from luce.arrays import Integers, frozen, offsets_of_sizes
+from luce.arrays import Integers, offsets_of_sizes, read_only
 from luce.compiled import compiled
 from luce.errors import DataError
 
@@ -170,8 +170,10 @@ def _in_rows(
     )
     items, places = np.empty(n_set_rows, np.int64), np.empty(n_set_rows, np.int64)
     top, rest = codes[n_set_rows:], codes[:n_set_rows]
-    top_places, top_offsets, set_offsets = map(frozen, (named.places, named.offsets, set_offsets))
-    q, code, twice = _fill(frozen(top), top_places, top_offsets, frozen(rest), set_offsets, items, places, len(known))
+    top_places, top_offsets, set_offsets = map(read_only, (named.places, named.offsets, set_offsets))
+    q, code, twice = _fill(
+        read_only(top), top_places, top_offsets, read_only(rest), set_offsets, items, places, len(known)
+    )
     if q >= 0:
         fault = "has {!r} twice" if twice else "names {!r}, which is not in its set"
         raise DataError(f"A ranking must name items of its set, each once. Ranking {q} {fault.format(known[code])}.")

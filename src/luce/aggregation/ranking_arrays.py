@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from luce.aggregation.names import Where, check_names
-from luce.arrays import Floats, Integers, check_offsets, check_rows, frozen, offsets_of_sizes, rows_of_lists
+from luce.arrays import Floats, Integers, check_offsets, check_rows, offsets_of_sizes, read_only, rows_of_lists
 from luce.compiled import compiled
 from luce.errors import DataError, LuceWarning
 from luce.threads import over_lists
@@ -52,11 +52,11 @@ def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
     )
     rows = rows_of_lists(arrays.offsets, kept)
     return arrays._replace(
-        items=frozen(arrays.items[rows]),
-        places=frozen(arrays.places[rows]),
-        offsets=frozen(offsets_of_sizes(sizes[kept])),
-        open_end=frozen(arrays.open_end[kept]),
-        pool=frozen(arrays.pool[kept]),
+        items=read_only(arrays.items[rows]),
+        places=read_only(arrays.places[rows]),
+        offsets=read_only(offsets_of_sizes(sizes[kept])),
+        open_end=read_only(arrays.open_end[kept]),
+        pool=read_only(arrays.pool[kept]),
     ), kept
 
 
@@ -68,7 +68,7 @@ def check_arrays(
 ) -> RankingArrays:
     """The arrays, frozen, of the right types and by the rules; `allow_singletons` allows rankings that say nothing."""
     items = check_codes("items", arrays.items)
-    offsets = frozen(check_offsets(arrays.offsets, len(items)))
+    offsets = read_only(check_offsets(arrays.offsets, len(items)))
     n_rankings = len(offsets) - 1
     numbered = range(int(items.max(initial=-1)) + 1)
     names = check_names("items", numbered if arrays.names is None else arrays.names)
@@ -81,7 +81,7 @@ def check_arrays(
         places=check_codes("places", arrays.places, len(items)),
         offsets=offsets,
         names=names,
-        open_end=frozen(open_end),
+        open_end=read_only(open_end),
         pool=_check_pool_numbers(arrays.pool, pools, np.diff(offsets)),
         pools=pools,
     )
@@ -96,24 +96,24 @@ def check_codes(name: str, given: ArrayLike, length: int | None = None) -> Integ
         raise DataError(f"{name} must be one row of integers. Got {values.dtype} of shape {values.shape}.")
     if length is not None and len(values) != length:
         raise DataError(f"{name} must have {length} entries. Got {len(values)}.")
-    return frozen(np.ascontiguousarray(values, dtype=np.int64))
+    return read_only(np.ascontiguousarray(values, dtype=np.int64))
 
 
 def check_weights(given: ArrayLike | None, n_rankings: int) -> Floats:
     """One finite weight ≥ 0 a ranking; ones where none were given."""
     if given is None:
-        return frozen(np.ones(n_rankings))
+        return read_only(np.ones(n_rankings))
     weights = check_rows("weights", given, n_rankings)
     bad = np.flatnonzero((weights < 0) | np.isinf(weights))
     if bad.size:
         raise DataError(f"weights must be finite and not negative. Got {weights[bad[0]]} for ranking {bad[0]}.")
-    return frozen(weights)
+    return read_only(weights)
 
 
 def flat_pools(pools: Sequence[Integers]) -> tuple[Integers, Integers]:
     """The pools one after another, and their offsets."""
     flat = np.concatenate([np.empty(0, np.int64), *pools])
-    return frozen(flat), frozen(offsets_of_sizes([len(pool) for pool in pools]))
+    return read_only(flat), read_only(offsets_of_sizes([len(pool) for pool in pools]))
 
 
 def _check_pool(number: int, given: ArrayLike, n_items: int) -> Integers:
@@ -133,7 +133,7 @@ def _check_pool_numbers(given: ArrayLike | None, pools: Sequence[Integers], size
             f"pool must be −1 or the number of one of {len(pools)} pools. Got {pool.min()} to {pool.max()}."
         )
     pool_sizes = np.array([*map(len, pools), -1])  # the last is what −1 finds
-    return frozen(np.where(sizes == pool_sizes[pool], -1, pool))
+    return read_only(np.where(sizes == pool_sizes[pool], -1, pool))
 
 
 def _refuse_faults(arrays: RankingArrays, allow_singletons: bool, where: Where) -> None:

@@ -17,7 +17,7 @@ from luce.aggregation.ranking_arrays import (
     drop_singletons,
     first_equal,
 )
-from luce.arrays import Integers, frozen, offsets_of_sizes, rows_of_lists
+from luce.arrays import Integers, offsets_of_sizes, read_only, rows_of_lists
 from luce.errors import DataError
 
 
@@ -164,10 +164,10 @@ class Rankings(RankingsConstructors):
         wanted = np.atleast_1d(np.asarray(indices))
         chosen = np.arange(len(self))[wanted if wanted.size else np.empty(0, np.int64)]
         rows = rows_of_lists(self.offsets, chosen)
-        taken = {name: frozen(getattr(self, name)[rows]) for name in ("items", "places")}
-        taken |= {name: frozen(getattr(self, name)[chosen]) for name in ("open_end", "pool", "weights")}
-        rankers = None if self.rankers is None else frozen(self.rankers[chosen])
-        return self._with(**taken, offsets=frozen(offsets_of_sizes(self.sizes[chosen])), rankers=rankers)
+        taken = {name: read_only(getattr(self, name)[rows]) for name in ("items", "places")}
+        taken |= {name: read_only(getattr(self, name)[chosen]) for name in ("open_end", "pool", "weights")}
+        rankers = None if self.rankers is None else read_only(self.rankers[chosen])
+        return self._with(**taken, offsets=read_only(offsets_of_sizes(self.sizes[chosen])), rankers=rankers)
 
     def _with(self, **values: Any) -> "Rankings":
         """The same with some fields, already checked, in place of others."""
@@ -193,7 +193,7 @@ class Rankings(RankingsConstructors):
         first = first_equal(self)
         kept = np.flatnonzero(first == np.arange(len(first)))
         weights = np.bincount(first, self.weights, len(first))[kept]
-        return self.take(kept)._with(weights=frozen(weights))
+        return self.take(kept)._with(weights=read_only(weights))
 
     def connectivity(self, *, ties: bool = False) -> Connectivity:
         """Which items are linked by chains of wins, and so which worths can be estimated without a prior.

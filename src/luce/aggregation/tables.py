@@ -10,7 +10,7 @@ from scipy import sparse
 
 from luce.aggregation.names import Names, Where, check_names, concatenated, encode_items, encode_values, python_value
 from luce.aggregation.ranking_arrays import RankingArrays
-from luce.arrays import Floats, Integers, numbers
+from luce.arrays import Floats, Integers, as_floats
 from luce.compiled import compiled
 from luce.data.columns import is_number
 from luce.data.grouping import arrow_ids, arrow_values, group_rows
@@ -96,7 +96,7 @@ def column_numbers(name: str, column: pa.ChunkedArray) -> Floats:
     if not is_number(column.type):
         raise DataError(f"Column {name!r} must be numbers. It is {column.type}.")
     try:
-        values = numbers(name, column.cast(pa.float64()).to_numpy())
+        values = as_floats(name, column.cast(pa.float64()).to_numpy())
     except pa.ArrowInvalid as error:  # integers that float64 does not hold
         raise DataError(f"Column {name!r} must be numbers up to 2⁵³ in size. {error}") from error
     if np.isinf(values).any():

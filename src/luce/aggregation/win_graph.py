@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.aggregation.ranking_arrays import flat_pools
-from luce.arrays import Integers, frozen
+from luce.arrays import Integers, read_only
 from luce.compiled import compiled
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def win_graph(rankings: "Rankings", ties: bool) -> WinGraph:
     helper node, so that they cost as many edges as they have items. A pool is reached through a tree of helper nodes.
     """
     wins, losses = np.zeros(rankings.n_items, bool), np.zeros(rankings.n_items, bool)
-    counted = frozen(rankings.weights > 0)
+    counted = read_only(rankings.weights > 0)
     given = (rankings.offsets, rankings.items, rankings.places, rankings.open_end, counted, ties)
     nothing = np.empty(0, np.int32)
     n_edges, n_nodes = _level_edges(*given, nothing, nothing, wins, losses)
@@ -102,7 +102,7 @@ def win_graph(rankings: "Rankings", ties: bool) -> WinGraph:
         in_pools = in_pools[np.argsort(rankings.pool[in_pools], kind="stable")]
         rows = (rankings.offsets, rankings.items, rankings.places, rankings.pool)
         sources, targets, n_nodes = pool_edges(
-            frozen(in_pools), *rows, *flat_pools(rankings.pools), n_nodes, wins, losses
+            read_only(in_pools), *rows, *flat_pools(rankings.pools), n_nodes, wins, losses
         )
         ends = np.concatenate([ends, [sources, targets]], axis=1)
     return WinGraph(graph(ends[0], ends[1], n_nodes), wins, losses)

@@ -12,7 +12,7 @@ from luce.cli.compare_output import is_results, print_comparison, summary_of, wr
 from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Settings, Threads, empty_value
 from luce.cli.output import beside, check_written, progress, say, show_json
 from luce.errors import DataError, OptionError, load_package
-from luce.files import alone
+from luce.files import exclusive_lock
 
 Parts = Annotated[
     list[Path],
@@ -112,7 +112,7 @@ def compare(
     scale: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "n_jobs": threads}
     cache = beside(report.with_suffix(""), ".cache", "comparison")
     shown = _Progress()
-    with alone(report):
+    with exclusive_lock(report):
         try:
             with progress("Comparing", timed=False) as shown.bar:
                 found = compare_rankers(

@@ -105,9 +105,9 @@ def write_results(table: Any, path: Path) -> None:
 
     import pyarrow.parquet
 
-    from luce.files import replacing
+    from luce.files import atomic_write
 
-    with replacing(path) as partial:
+    with atomic_write(path) as partial:
         if path.suffix == ".parquet":
             pyarrow.parquet.write_table(table, partial)
         else:

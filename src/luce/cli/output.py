@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from luce.errors import MissingPackageError, OptionError
-from luce.files import check_target, is_stream, replacing
+from luce.files import atomic_write, check_target, is_stream
 
 PROGRESS_DELAY = 2.0
 """Seconds of work before progress is shown."""
@@ -90,7 +90,7 @@ def write_csv(table: Any, path: str | os.PathLike[str] | None) -> None:
 
     if path is None:
         return
-    with replacing(path) as partial, open(partial, "wb") as file:
+    with atomic_write(path) as partial, open(partial, "wb") as file:
         csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(list(table)), file)
 
 

@@ -45,7 +45,7 @@ def rank(
 
     Example: luce rank model.luce test.txt --sample 10 --seed 1 --temperature 0.5 --top 5 -o sampled.csv
     """
-    from luce.files import replacing
+    from luce.files import atomic_write
     from luce.rankers import Ranker, load
 
     kind = format or ("csv" if output is None else output.suffix.lstrip("."))
@@ -67,7 +67,7 @@ def rank(
     if output is None:
         _print(ranking, kind)
         return
-    with replacing(output) as partial, open(partial, "wb") as file:
+    with atomic_write(output) as partial, open(partial, "wb") as file:
         WRITERS[kind](ranking, file)
     say(f"{output}: {ranking.num_rows:,} rows")
 

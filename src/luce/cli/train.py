@@ -22,7 +22,7 @@ from luce.cli.output import beside, check_written, say, show_json
 from luce.cli.rankers import fit, make_preset, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError
-from luce.files import alone
+from luce.files import exclusive_lock
 
 Output = Annotated[
     Path | None,
@@ -102,7 +102,7 @@ def train(
     check_written([output], [data, validation])
     checkpoint_path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
     checkpoint = Checkpoint(checkpoint_path, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
-    with nullcontext() if output is None else alone(output):
+    with nullcontext() if output is None else exclusive_lock(output):
         try:
             with together as joined:
                 more = _init_model(ranker, init) | ({} if joined is None else {"machines": joined})

@@ -11,7 +11,7 @@ from luce.cli.output import beside, check_written, command_line, progress, say, 
 from luce.cli.rankers import defaults, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError, load_package
-from luce.files import alone
+from luce.files import exclusive_lock
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Validation = Annotated[
@@ -93,7 +93,7 @@ def tune(
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
     if study.exists():
         say(f"Resuming with the trials in {study}.")
-    with alone(output):
+    with exclusive_lock(output):
         try:
             with progress("Tuning") as bar:
                 found = search(

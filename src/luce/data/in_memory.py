@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from luce.arrays import numbers, offsets_of_sizes
+from luce.arrays import as_floats, offsets_of_sizes
 from luce.data.columns import feature_columns
 from luce.data.grouping import Grouping, arrow_ids, group_rows
 from luce.data.ragged import Dataset
@@ -72,8 +72,8 @@ def from_arrays(
 
     documents = None if document_ids is None else arrow_ids("document_ids", document_ids).cast(pa.large_string())
     groups = None if item_groups is None else arrow_ids("item_groups", item_groups)
-    labels = np.full(n_rows, np.nan) if y is None else numbers("y", _column(y))
-    weights = None if item_weights is None else numbers("item_weights", item_weights)
+    labels = np.full(n_rows, np.nan) if y is None else as_floats("y", _column(y))
+    weights = None if item_weights is None else as_floats("item_weights", item_weights)
     given = {"y": labels, "document_ids": documents, "item_weights": weights, "item_groups": groups}
     _same_length(n_rows, **{name: len(values) for name, values in given.items() if values is not None})
     return Dataset(

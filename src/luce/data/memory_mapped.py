@@ -24,7 +24,7 @@ from luce.compiled import compiled
 from luce.data.ragged import Dataset
 from luce.data.streams import open_to_read
 from luce.errors import DataError
-from luce.files import replacing
+from luce.files import atomic_write
 from luce.threads import over_lists
 
 METADATA = b"luce-data"
@@ -58,7 +58,7 @@ def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     about = {"version": VERSION, "n_features": dataset.n_features, "feature_names": dataset.feature_names}
     batch = pa.record_batch(lists).replace_schema_metadata({METADATA: json.dumps(about, ensure_ascii=False)})
     with (
-        replacing(path) as partial_file,
+        atomic_write(path) as partial_file,
         pa.OSFile(str(partial_file), "wb") as file,
         pa.ipc.new_file(file, batch.schema) as writer,
     ):

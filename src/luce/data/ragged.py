@@ -13,12 +13,12 @@ from scipy import sparse
 from luce.arrays import (
     Floats,
     Integers,
+    as_floats,
     check_offsets,
     check_rows,
-    frozen,
     list_of_row,
-    numbers,
     offsets_of_sizes,
+    read_only,
     real,
     rows_of_lists,
 )
@@ -89,13 +89,13 @@ class Dataset:
 
     def _check_lists(self) -> None:
         """Check and convert everything but the features."""
-        labels = numbers("labels", self.labels, self.features.shape[0])
+        labels = as_floats("labels", self.labels, self.features.shape[0])
         _refuse_infinite("labels", labels)
         offsets = check_offsets(self.offsets, len(labels))
         n_lists = len(offsets) - 1
         self._set(
-            labels=frozen(labels),
-            offsets=frozen(offsets),
+            labels=read_only(labels),
+            offsets=read_only(offsets),
             query_ids=_ids("query_ids", self.query_ids, n_lists) or pa.array(np.arange(1, n_lists + 1)),
             document_ids=_ids("document_ids", self.document_ids, len(labels)),
             item_weights=_weights("item_weights", self.item_weights, len(labels)),
@@ -125,7 +125,7 @@ class Dataset:
     @classmethod
     def of_finite_features(cls, features: Any, **values: Any) -> "Dataset":
         """A dataset of float32 features whose reader has refused infinite ones; everything else is checked."""
-        dataset = cls.unchecked(features=features if sparse.issparse(features) else frozen(features), **values)
+        dataset = cls.unchecked(features=features if sparse.issparse(features) else read_only(features), **values)
         dataset._check_lists()
         return dataset
 
@@ -202,12 +202,12 @@ class Dataset:
 
     def _rows(self, rows: Integers, offsets: Integers, lists: Integers) -> "Dataset":
         def of(values: Any, wanted: Integers) -> Any:
-            return None if values is None else frozen(values[wanted])
+            return None if values is None else read_only(values[wanted])
 
         return Dataset.unchecked(
-            features=self.features[rows] if self.is_sparse else frozen(self.features[rows]),
+            features=self.features[rows] if self.is_sparse else read_only(self.features[rows]),
             labels=of(self.labels, rows),
-            offsets=frozen(offsets),
+            offsets=read_only(offsets),
             query_ids=self.query_ids.take(pa.array(lists)),
             document_ids=None if self.document_ids is None else self.document_ids.take(pa.array(rows)),
             item_weights=of(self.item_weights, rows),
@@ -274,7 +274,7 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
         values = [getattr(dataset, name) for dataset in datasets]
         if any(value is None for value in values):
             return None
-        return frozen(np.concatenate(values)) if isinstance(values[0], np.ndarray) else _concatenate_ids(values)
+        return read_only(np.concatenate(values)) if isinstance(values[0], np.ndarray) else _concatenate_ids(values)
 
     if any(dataset.is_sparse for dataset in datasets):
         features: Any = sparse.vstack([sparse.csr_array(d.features) for d in datasets], format="csr")
@@ -282,7 +282,7 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
         features = joined("features")
     return Dataset.unchecked(
         features=features,
-        offsets=frozen(offsets_of_sizes(np.concatenate([dataset.sizes for dataset in datasets]))),
+        offsets=read_only(offsets_of_sizes(np.concatenate([dataset.sizes for dataset in datasets]))),
         feature_names=first.feature_names,
         **{
             name: joined(name)
@@ -319,7 +319,7 @@ def checked_features(given: Any) -> Any:
         raise DataError(f"features must be two-dimensional, rows by features. Got shape {dense.shape}.")
     for start in range(0, len(dense), BLOCK):
         _refuse_infinite("features", dense[start : start + BLOCK], start)
-    return frozen(dense)
+    return read_only(dense)
 
 
 def _refuse_infinite(name: str, values: NDArray[Any], first_row: int = 0) -> None:
@@ -360,7 +360,7 @@ def _weights(name: str, given: Any, length: int) -> Floats | None:
     bad = np.flatnonzero((weights < 0) | np.isinf(weights))
     if bad.size:
         raise DataError(f"{name} must be finite and not negative. Got {weights[bad[0]]} at {bad[0]}.")
-    return frozen(weights)
+    return read_only(weights)
 
 
 def _names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, frozen, list_of_row, offsets_of_sizes
+from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, read_only
 from luce.data.extreme import TaggedData
 from luce.data.ragged import Dataset
 from luce.errors import OptionError
@@ -111,7 +111,7 @@ def web_search(
         features[rows] = _features(world, traits, queries[of_row], random)
         if missing:
             features[rows][random.random(features[rows].shape, dtype=np.float32) < missing] = np.nan
-    return SyntheticLists(Dataset(features, labels, offsets, document_ids=_document_ids(offsets)), frozen(truth))
+    return SyntheticLists(Dataset(features, labels, offsets, document_ids=_document_ids(offsets)), read_only(truth))
 
 
 def _check(least: float, **given: float) -> None:

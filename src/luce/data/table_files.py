@@ -32,7 +32,7 @@ from luce.data.ragged import Dataset
 from luce.data.streams import CODECS, InputStream, check_utf8, open_to_write, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
-from luce.files import replacing
+from luce.files import atomic_write
 
 FilePath = str | os.PathLike[str]
 
@@ -283,7 +283,7 @@ def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
         warnings.warn(
             f"{path}: {empty} empty list(s) left out; a table has no place for them.", LuceWarning, stacklevel=5
         )
-    with replacing(path) as partial:
+    with atomic_write(path) as partial:
         yield partial
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from luce.arrays import Floats, Integers, numbers
+from luce.arrays import Floats, Integers, as_floats
 from luce.data.columns import (
     DOCUMENT,
     ITEM_GROUP,
@@ -187,7 +187,7 @@ def _float_column(table: Table, name: str) -> Floats:
     column = _column(table, name)
     if not is_number(column.type):
         raise DataError(f"{table.name}: column {name!r} must be numbers. It is {column.type}.")
-    values = numbers(name, np.concatenate([np.empty(0), *(_floats(chunk) for chunk in column.chunks)]))
+    values = as_floats(name, np.concatenate([np.empty(0), *(_floats(chunk) for chunk in column.chunks)]))
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         raise _infinite(table, name, int(infinite[0]))

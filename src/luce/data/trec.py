@@ -17,7 +17,7 @@ from luce.data.grouping import group_rows, integer_ids
 from luce.data.ragged import Dataset
 from luce.data.streams import InputStream, open_to_write, text_pieces
 from luce.errors import DataError, LuceWarning, OptionError
-from luce.files import replacing
+from luce.files import atomic_write
 
 FilePath = str | os.PathLike[str]
 
@@ -190,7 +190,7 @@ def _write_rows(dataset: Dataset, path: FilePath, rows: Integers, form: str, *co
     if dataset.document_ids is None:
         raise DataError("A TREC file names documents, and the dataset has no document ids.")
     lists = list_of_row(dataset.offsets)
-    with replacing(path) as partial, open_to_write(partial, path) as file:
+    with atomic_write(path) as partial, open_to_write(partial, path) as file:
         for start in range(0, len(rows), LINES):
             block = rows[start : start + LINES]
             queries, documents = dataset.query_ids.take(pa.array(lists[block])), dataset.document_ids.take(block)

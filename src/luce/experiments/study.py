@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from luce.errors import DataError, LuceError, load_package
-from luce.files import alone
+from luce.files import exclusive_lock
 
 NAME = "luce"
 STARTUP_TRIALS = 10
@@ -99,7 +99,7 @@ def _storage(path: str | os.PathLike[str] | None) -> Iterator[Any]:
     file = Path(path)
     if file.is_dir() or not file.parent.is_dir():
         raise DataError(f"{file} cannot hold a study: it must be a file in a folder that exists.")
-    with alone(file):
+    with exclusive_lock(file):
         with errors_of(file):
             _check_foreign(file)
             # A file name in a URL would have to be escaped; a connection takes any.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, check_offsets, check_rows, frozen, list_blocks, numbers
+from luce.arrays import Floats, as_floats, check_offsets, check_rows, list_blocks, read_only
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics.base import Metric
@@ -72,12 +72,12 @@ def measure(
     """
     wanted = parse_metrics(metrics)
     _check_gain(gain)
-    labels = numbers("labels", labels)
+    labels = as_floats("labels", labels)
     if np.isinf(labels).any():
         raise DataError("labels must be finite, or NaN where not observed. Got an infinite one.")
     offsets = check_offsets(offsets, len(labels))
     scores = check_rows("scores", scores, len(labels))
-    members = None if item_groups is None else numbers("item_groups", item_groups, len(labels)).astype(np.int64)
+    members = None if item_groups is None else as_floats("item_groups", item_groups, len(labels)).astype(np.int64)
     top = resolve_max_grade(wanted, labels, max_grade)
     longest = int(np.diff(offsets).max(initial=0))
     table = discounts(min(longest, _depth(wanted)))
@@ -167,7 +167,7 @@ def evaluate(
     weights = dataset.list_weights
     intervals = bootstrap_intervals(values, weights, n_bootstrap, confidence, random_state)
     return Results(
-        values={name: frozen(np.ascontiguousarray(column)) for name, column in zip(names, values.T, strict=True)},
+        values={name: read_only(np.ascontiguousarray(column)) for name, column in zip(names, values.T, strict=True)},
         means={name: _mean(column, weights) for name, column in zip(names, values.T, strict=True)},
         intervals={name: (float(low), float(high)) for name, (low, high) in zip(names, intervals, strict=True)},
         n_empty=dict(zip(names, n_empty.tolist(), strict=True)),

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, Integers, check_rows, frozen, list_of_row
+from luce.arrays import Floats, Integers, check_rows, list_of_row, read_only
 from luce.data.extreme import TaggedData
 from luce.errors import DataError, OptionError
 from luce.metrics.base import Metric
@@ -274,7 +274,7 @@ def evaluate_labels(
     intervals = bootstrap_intervals(values, None, n_bootstrap, confidence, random_state)
     without = int(np.count_nonzero(data.sizes == 0))
     return Results(
-        values={name: frozen(column) for name, column in found.items()},
+        values={name: read_only(column) for name, column in found.items()},
         means={name: float(column.mean()) if len(column) else math.nan for name, column in found.items()},
         intervals={name: (float(low), float(high)) for name, (low, high) in zip(found, intervals, strict=True)},
         n_empty=dict.fromkeys(found, without),

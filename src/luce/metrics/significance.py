@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, check_rows, numbers
+from luce.arrays import Floats, as_floats, check_rows
 from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics.resampling import BLOCK, group_sums
 from luce.metrics.results import Results
@@ -186,8 +186,8 @@ def compare(
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
-    a = numbers("a", a)
-    differences = _paired(a, numbers("b", b, len(a)))
+    a = as_floats("a", a)
+    differences = _paired(a, as_floats("b", b, len(a)))
     return differences[~np.isnan(differences)]
 
 

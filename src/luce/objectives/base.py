@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, check_offsets, check_rows, frozen, numbers, selected_offsets
+from luce.arrays import Floats, as_floats, check_offsets, check_rows, read_only, selected_offsets
 from luce.compiled import compiled
 from luce.errors import DataError, NumericalError, OptionError, unknown_name
 from luce.lists import Evaluation, Lists
@@ -41,7 +41,7 @@ class Objective:
         The values of the options.
     random : bool
         Whether it uses random numbers; the same `draw` gives the same result.
-    curvature : bool
+    hessian : bool
         Whether it has a diagonal second derivative.
     nuisance : mapping of str to float
         Parameters learned together with the model, and their initial values.
@@ -83,7 +83,7 @@ class Objective:
     option_specs: Mapping[str, Option] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     random: bool = False
-    curvature: bool = False
+    hessian: bool = False
     nuisance: Mapping[str, float] = field(default_factory=dict)
     one_output_per_grade: bool = False
     ranking_score: Callable[[Floats], Floats] | None = None
@@ -119,7 +119,7 @@ class Objective:
         item_weights: ArrayLike | None = None,
         nuisance: ArrayLike | None = None,
         draw: Draw | None = None,
-        curvature: bool = False,
+        hessian: bool = False,
         n_jobs: int | None = None,
         item_groups: ArrayLike | None = None,
     ) -> Evaluation:
@@ -137,7 +137,7 @@ class Objective:
             Values of the nuisance parameters; the initial ones by default.
         draw : Draw, optional
             Names the randomness of a random objective.
-        curvature : bool, default=False
+        hessian : bool, default=False
             Also compute the diagonal of the second derivative.
         n_jobs : int, optional
             Threads; LUCE_THREADS, or all cores, by default.
@@ -154,7 +154,7 @@ class Objective:
         >>> objective("listnet").value_and_gradient([0.0, 0.0], [5.0, 5.0]).gradient
         array([0., 0.])
         """
-        given: Any = scores, labels, offsets, item_weights, nuisance, draw or Draw(), curvature, n_jobs, item_groups
+        given: Any = scores, labels, offsets, item_weights, nuisance, draw or Draw(), hessian, n_jobs, item_groups
         return self.evaluate(self.check(Lists(*given)))
 
     def evaluate(self, lists: Lists) -> Evaluation:
@@ -209,22 +209,22 @@ class Objective:
         Lists
         """
         scores = self._checked_scores(lists.scores)
-        labels = numbers("labels", lists.labels, len(scores))
-        if not _all_finite(frozen(labels)) and np.isinf(labels).any():
+        labels = as_floats("labels", lists.labels, len(scores))
+        if not _all_finite(read_only(labels)) and np.isinf(labels).any():
             row = np.flatnonzero(np.isinf(labels))[0]
             raise DataError(f"labels must be finite. Got an infinite one at row {row}.")
         offsets = check_offsets([0, len(scores)] if lists.offsets is None else lists.offsets, len(scores))
         numbered = lists.draw.lists
         if numbered is not None and len(numbered) != len(offsets) - 1:
             raise DataError(f"draw.lists must name {len(offsets) - 1} lists. Got {len(numbered)}.")
-        if lists.curvature and not self.curvature:
+        if lists.hessian and not self.hessian:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = self._checked_weights(lists.item_weights, len(scores))
         start: Any = [*self.nuisance.values()] if lists.nuisance is None else lists.nuisance
         nuisance = check_rows("nuisance", start, len(self.nuisance))
         groups = lists.item_groups
         groups = None if groups is None else check_rows("item_groups", groups, len(scores)).astype(np.int64)
-        return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.curvature, lists.n_jobs, groups)
+        return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.hessian, lists.n_jobs, groups)
 
     def has_signal(self, labels: ArrayLike, offsets: ArrayLike) -> np.ndarray:
         """Which lists this objective can learn from: (Q,) booleans.
@@ -233,7 +233,7 @@ class Objective:
         >>> objective("listmle").has_signal([1, 0, 2, 2, 1], [0, 2, 4, 5])
         array([ True, False, False])
         """
-        y = numbers("labels", labels)
+        y = as_floats("labels", labels)
         bounds = check_offsets(offsets, len(y))
         observed = np.diff(selected_offsets(~np.isnan(y), bounds))
         differ = np.zeros(len(observed), dtype=bool)
@@ -253,7 +253,7 @@ class Objective:
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
         if not self.one_output_per_grade:
-            return numbers("scores", scores)
+            return as_floats("scores", scores)
         s = np.ascontiguousarray(scores, dtype=np.float64)
         if s.ndim != 2:
             raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
@@ -285,7 +285,7 @@ class Objective:
             "paper": self.paper,
             "time complexity": f"O({self.cost})",
             "random": self.random,
-            "Hessian": "diagonal" if self.curvature else "none",
+            "Hessian": "diagonal" if self.hessian else "none",
             "nuisance parameters": ", ".join(self.nuisance) or "none",
             "outputs per item": "one per grade" if self.one_output_per_grade else "1",
             "uses ties": self.uses_ties,
@@ -326,7 +326,7 @@ def _all_finite(values):
 
 def check_finite(scores: Floats) -> None:
     """An error that names the first score that is not finite."""
-    if not _all_finite(frozen(scores.ravel())):
+    if not _all_finite(read_only(scores.ravel())):
         row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
         raise NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
 

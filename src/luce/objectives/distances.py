@@ -13,7 +13,7 @@ WHOLE_LIST = "the cosine is a property of the whole list, not a sum over its ite
 
 def _cosine(lists: Lists, value: str, norm: str) -> Evaluation:
     targets = target_arguments(lists.offsets, value, norm)
-    return evaluate_kernel(cpu.cosine, lists, *targets, has_curvature=False, zeroed=False)
+    return evaluate_kernel(cpu.cosine, lists, *targets, has_hessian=False, zeroed=False)
 
 
 def _squared(lists: Lists, value: str, norm: str) -> Evaluation:
@@ -76,7 +76,7 @@ def c_cosine(lists: Lists) -> Evaluation:
     formula="Σ_i (s_i − G_i)², G = 2^y − 1, 0 for labels below 0",
     paper="Xia, Zhai and Wang 2019, Eq. 11 (MART-1)",
     cost="n",
-    curvature=True,
+    hessian=True,
     uses_ties=True,
     pointwise=True,
     shift_invariant=False,
@@ -98,7 +98,7 @@ def squared_gain(lists: Lists) -> Evaluation:
     formula="Σ_i (s_i − y_i)²",
     paper="Xia, Zhai and Wang 2019, Eq. 12 (MART-2)",
     cost="n",
-    curvature=True,
+    hessian=True,
     uses_ties=True,
     pointwise=True,
     shift_invariant=False,
@@ -114,7 +114,7 @@ def squared_label(lists: Lists) -> Evaluation:
     formula="Σ_i (s_i − G_i / ‖G‖_D)², G = 2^y − 1, 0 for labels below 0, ‖G‖_D = the ideal DCG of the list",
     paper="Ravikumar et al. 2011; Xia, Zhai and Wang 2019, Eq. 10 (c-MART-1)",
     cost="n log n",
-    curvature=True,
+    hessian=True,
     uses_ties=True,
     pointwise=True,
     shift_invariant=False,

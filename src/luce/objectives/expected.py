@@ -236,13 +236,13 @@ def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     cost="(n log n + n · truncation_level) · samples",
     option_specs={**lambdaloss.option_specs, "samples": _samples(10, auto=False)},
     random=True,
-    curvature=True,
+    hessian=True,
     gradient_only=True,
 )
 def stochastic_lambdaloss(lists: Lists, *, samples: Any, **options: Any) -> Evaluation:
     """LambdaLoss averaged over sampled rankings: a bound on 1 − expected NDCG of the policy."""
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
-    loss, gradient, curvature = np.zeros(len(offsets) - 1), np.zeros(len(lists.scores)), np.zeros(len(lists.scores))
+    loss, gradient, hessian = np.zeros(len(offsets) - 1), np.zeros(len(lists.scores)), np.zeros(len(lists.scores))
     n_samples, sizes, scores = samples_at(samples, lists.draw.step), np.diff(offsets), lists.scores[order]
     # Less the score of one item of the list, so that large scores do not round the noise away.
     scores = scores - np.repeat(scores[offsets[:-1][sizes > 0]], sizes[sizes > 0])
@@ -251,6 +251,6 @@ def stochastic_lambdaloss(lists: Lists, *, samples: Any, **options: Any) -> Eval
         found = lambdaloss.compute(lists._replace(scores=at_rows(order, noisy, lists.scores)), **options)
         loss += found.loss / n_samples
         gradient += found.gradient / n_samples
-        if found.curvature is not None:
-            curvature += found.curvature / n_samples
-    return Evaluation(loss, gradient, curvature if lists.curvature else None)
+        if found.hessian is not None:
+            hessian += found.hessian / n_samples
+    return Evaluation(loss, gradient, hessian if lists.hessian else None)

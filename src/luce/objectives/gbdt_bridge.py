@@ -41,10 +41,10 @@ class CustomObjective:
             offsets,
             item_weights=item_weights,
             draw=Draw(self.seed, self.round),
-            curvature=self.objective.curvature,
+            hessian=self.objective.hessian,
         )
         self.round += 1
-        hessian = np.ones(len(evaluation.gradient)) if evaluation.curvature is None else evaluation.curvature
+        hessian = np.ones(len(evaluation.gradient)) if evaluation.hessian is None else evaluation.hessian
         return evaluation.gradient * row_weights, np.maximum(hessian * row_weights, MIN_HESSIAN)
 
 

@@ -107,7 +107,7 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
         "permutations": PERMUTATIONS,
     },
     random=True,
-    curvature=True,
+    hessian=True,
     log_probability=_strict_order,
     leaf_sums=_leaf_sums_of(_listmle_order),
     device_lists=_listmle_on_device,
@@ -153,7 +153,7 @@ def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
         "permutations": PERMUTATIONS,
     },
     random=True,
-    curvature=True,
+    hessian=True,
     leaf_sums=_leaf_sums_of(_p_listmle_order),
     device_lists=_p_listmle_on_device,
 )
@@ -168,7 +168,7 @@ def p_listmle(lists: Lists, **options: Any) -> Evaluation:
     formula="Σ_{j ≤ K} lse(C_j) − s_(j), K = the number of items above the lowest label, all in a known order",
     paper="Ma et al. 2020, oracle of the simulation",
     cost="n log n",
-    curvature=True,
+    hessian=True,
     loss_is_log_probability=True,
     leaf_sums=_leaf_sums_of(lambda lists: Order(TO_THE_LOWEST)),
 )
@@ -198,7 +198,7 @@ def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Te
     paper="Ma et al. 2020",
     cost="n log n",
     option_specs={"tol": number(1e-14, 1e-3, default=1e-9, summary="absolute tolerance of log-probabilities")},
-    curvature=True,
+    hessian=True,
     loss_is_log_probability=True,
     item_weights=False,
     no_item_weights="the likelihood of a set is one number, not a sum over its items.",
@@ -217,7 +217,7 @@ def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
     formula="Σ_{m<M} Σ_{i∈S_m} (lse(R_m) − s_i) − log n_m!, R_m = S_m and all below",
     paper="Ma et al. 2020, baseline",
     cost="n log n",
-    curvature=True,
+    hessian=True,
     label_rows=BOUND,
 )
 def pl_lb(lists: Lists) -> Evaluation:

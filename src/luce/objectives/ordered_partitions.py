@@ -35,7 +35,7 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
     paper=f"{PAPER}, full decomposition",
     cost="n log n",
     option_specs={"direction": DIRECTION},
-    curvature=True,
+    hessian=True,
     log_probability=_with_constants,
     item_weights=False,
     no_item_weights=NO_WEIGHTS,

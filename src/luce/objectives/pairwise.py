@@ -39,7 +39,7 @@ HIGHEST_PARAMETER = 700.0
     formula="Σ_{y_i > y_j} w_i w_j log(1 + e^{−δ}), δ = s_i − s_j",
     paper="Burges et al. 2005; Tran, Phung and Venkatesh 2011",
     cost="n log n",
-    curvature=True,
+    hessian=True,
 )
 def ranknet(lists: Lists) -> Evaluation:
     """Logistic loss of all pairs with different labels: the negative log-likelihood of the Bradley-Terry model."""
@@ -55,7 +55,7 @@ def ranknet(lists: Lists) -> Evaluation:
 )
 def ranksvm(lists: Lists) -> Evaluation:
     """Hinge loss of all pairs with different labels, with margin 1."""
-    return evaluate_kernel(hinges.pair_hinges, lists, lists.weights, has_curvature=False)
+    return evaluate_kernel(hinges.pair_hinges, lists, lists.weights, has_hessian=False)
 
 
 @record(
@@ -64,7 +64,7 @@ def ranksvm(lists: Lists) -> Evaluation:
     formula="Σ_{y_i > y_j} w_i w_j (1 − δ)², δ = s_i − s_j",
     paper="Tran, Phung and Venkatesh 2011",
     cost="n log n",
-    curvature=True,
+    hessian=True,
 )
 def rankregress(lists: Lists) -> Evaluation:
     """Squared loss of all pairs with different labels, whose scores should differ by 1."""
@@ -78,7 +78,7 @@ def rankregress(lists: Lists) -> Evaluation:
     "D = 1 + ν e^{−δ/2} + e^{−δ}; ν = e^beta",
     paper="Davidson 1970; Tran, Phung and Venkatesh 2011",
     cost="n log n",
-    curvature=True,
+    hessian=True,
     nuisance={"beta": 0.0},
     uses_ties=True,
 )
@@ -94,7 +94,7 @@ def pairties_davidson(lists: Lists) -> Evaluation:
     "θ = 1 + e^alpha",
     paper="Rao and Kupper 1967; Tran, Phung and Venkatesh 2011",
     cost="n log n",
-    curvature=True,
+    hessian=True,
     nuisance={"alpha": 0.0},
     uses_ties=True,
 )
@@ -111,7 +111,7 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
     paper="Burges et al. 2006; Burges 2010; Xia, Zhai and Wang 2019 (trees)",
     cost="n log n + n · truncation_level",
     option_specs={"truncation_level": TRUNCATION},
-    curvature=True,
+    hessian=True,
     gradient_only=True,
 )
 def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
@@ -144,7 +144,7 @@ def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
             search_space=Range(0.1, 100.0, log=True),
         ),
     },
-    curvature=True,
+    hessian=True,
     gradient_only=True,
 )
 def lambdaloss(lists: Lists, *, truncation_level: int | None, variant: str, mu: float) -> Evaluation:

@@ -21,7 +21,7 @@ def _cross_entropy(lists: Lists, value: str, norm: str) -> Evaluation:
     formula="−Σ_i softmax(y)_i log softmax(s)_i",
     paper="Cao et al. 2007, top-one form; Lan et al. 2014",
     cost="n",
-    curvature=True,
+    hessian=True,
     uses_ties=True,
 )
 def listnet(lists: Lists) -> Evaluation:
@@ -35,7 +35,7 @@ def listnet(lists: Lists) -> Evaluation:
     formula="−Σ_i t_i log softmax(s)_i, t_i ∝ e^{y_i} where y_i > 0, else 0",
     paper="Ai et al. 2018; Ma et al. 2020",
     cost="n",
-    curvature=True,
+    hessian=True,
     uses_ties=True,
     label_rows=ATTENTION,
 )
@@ -50,7 +50,7 @@ def attrank(lists: Lists) -> Evaluation:
     formula="−Σ_i (G_i / ΣG) log softmax(s)_i, G = 2^y − 1, 0 for labels below 0",
     paper="Ravikumar et al. 2011; Xia, Zhai and Wang 2019 (KLMART)",
     cost="n",
-    curvature=True,
+    hessian=True,
     uses_ties=True,
 )
 def kl(lists: Lists) -> Evaluation:
@@ -64,7 +64,7 @@ def kl(lists: Lists) -> Evaluation:
     formula="−Σ_i (G_i / ‖G‖_D) log softmax(s)_i, G = 2^y − 1, 0 for labels below 0, ‖G‖_D = the ideal DCG of the list",
     paper="Ravikumar et al. 2011; Xia, Zhai and Wang 2019 (c-KLMART)",
     cost="n log n",
-    curvature=True,
+    hessian=True,
     uses_ties=True,
 )
 def c_kl(lists: Lists) -> Evaluation:
@@ -78,7 +78,7 @@ def c_kl(lists: Lists) -> Evaluation:
     formula="−Σ_{i : y_i > 0} log softmax(s)_i",
     paper="the standard loss of multi-class networks, summed over relevant items",
     cost="n",
-    curvature=True,
+    hessian=True,
     uses_ties=True,
 )
 def softmax(lists: Lists) -> Evaluation:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, check_rows, numbers, offsets_of_sizes, rows_of_lists, selected_offsets
+from luce.arrays import Floats, Integers, as_floats, check_rows, offsets_of_sizes, rows_of_lists, selected_offsets
 from luce.errors import DataError
 from luce.kernels.line_search import best_time, changes
 from luce.kernels.linear_products import scores_of
@@ -102,7 +102,7 @@ class _Problem:
         list_weights: Floats | None,
         n_jobs: int | None,
     ):
-        self.features, self.labels, self.offsets = features, numbers("labels", labels), offsets
+        self.features, self.labels, self.offsets = features, as_floats("labels", labels), offsets
         self.columns = features.tocsc() if sparse.issparse(features) else features
         self.metric, self.n_jobs = metric, n_jobs
         self.sign = 1 if metric.higher_is_better else -1

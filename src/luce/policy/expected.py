@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, Integers, list_of_row, numbers, selected_offsets
+from luce.arrays import Floats, Integers, as_floats, list_of_row, selected_offsets
 from luce.errors import OptionError
 from luce.kernels.placements import Expectation, expected_sums, order_sums
 from luce.metrics import METRICS, measure
@@ -33,7 +33,7 @@ def expected_metric(
             f"{metric.name} measures a policy as a whole and is not a mean over its rankings: use luce.evaluate. "
             f"Means: {', '.join(one.name for one in METRICS.values() if one.place_sum is not None)}."
         )
-    given = numbers("labels", labels, len(scores))
+    given = as_floats("labels", labels, len(scores))
     observed = ~np.isnan(given)
     scores, given = scores[observed], given[observed]
     offsets = selected_offsets(observed, offsets)

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, Integers, check_offsets, frozen, numbers
+from luce.arrays import Floats, Integers, as_floats, check_offsets, read_only
 from luce.errors import DataError, OptionError
 from luce.kernels import placements
 from luce.kernels.placements import Expectation
@@ -59,7 +59,7 @@ class Policy:
     """
 
     def __init__(self, scores: ArrayLike, offsets: ArrayLike | None = None, temperature: float = 1.0) -> None:
-        given = numbers("scores", scores)
+        given = as_floats("scores", scores)
         check_scores(given)
         number(above=0).check("The temperature of a policy", temperature)
         with np.errstate(over="ignore"):
@@ -69,10 +69,10 @@ class Policy:
                 f"Scores divided by a temperature of {temperature!r} are beyond float64: take a higher one."
             )
         bounds = [0, len(given)] if offsets is None else offsets
-        self.scores: Floats = frozen(given.copy())
-        self.offsets: Integers = frozen(check_offsets(bounds, len(given)).copy())
+        self.scores: Floats = read_only(given.copy())
+        self.offsets: Integers = read_only(check_offsets(bounds, len(given)).copy())
         self.temperature = float(temperature)
-        self._scaled = frozen(scaled)
+        self._scaled = read_only(scaled)
 
     @classmethod
     def of(cls, ranker: Any, data: Any, temperature: float = 1.0) -> Self:
@@ -242,7 +242,7 @@ class Policy:
         >>> Policy(np.log([2.0, 1.0, 1.0])).exposure([1, 0.6]).value
         array([0.7 , 0.45, 0.45])
         """
-        row = dcg_discounts(self.longest) if discounts is None else numbers("discounts", discounts)
+        row = dcg_discounts(self.longest) if discounts is None else as_floats("discounts", discounts)
         if not np.isfinite(row).all():
             raise DataError(f"discounts must be finite, one for each place from the first on. Got {row.tolist()}.")
         return placements.exposures(self._scaled, self.offsets, row, **_settings(samples, seed, n_jobs))

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.random import default_rng
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, frozen, list_of_row
+from luce.arrays import Floats, Integers, list_of_row, read_only
 from luce.data import Dataset
 from luce.errors import DataError, OptionError
 from luce.metrics import measure
@@ -155,7 +155,7 @@ def _with_shuffled(dataset: Dataset, column: int, orders: Sequence[Integers]) ->
     features = np.array(dataset.features)
     for order in orders:
         features[:, column] = dataset.features[order, column]
-        yield Dataset.unchecked(features=frozen(features), **parts)
+        yield Dataset.unchecked(features=read_only(features), **parts)
 
 
 def _over_lists(values: Floats, weights: Floats) -> tuple[float, float]:

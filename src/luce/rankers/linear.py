@@ -143,7 +143,8 @@ class LinearRanker(Explainable):
         training = self.prepare_training_data(X, y, qid, group, validation)
         objective = self.get_objective()
         if not objective.has_signal(training.dataset.labels, training.dataset.offsets).any():
-            warnings.warn(f"{self.no_signal(training.dataset)} All scores are equal.", LuceWarning, stacklevel=2)
+            message = objective.no_signal_message(training.dataset)
+            warnings.warn(f"{message} All scores are equal.", LuceWarning, stacklevel=2)
 
         def validation_score(parameters: Parameters) -> float | None:
             if training.validation is None:

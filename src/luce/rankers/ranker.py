@@ -274,13 +274,6 @@ class Ranker(Estimator):
             raise self.wrong_arrays()
         self._nuisance = nuisance
 
-    def no_signal(self, dataset: Dataset) -> str:
-        """The words for data from which the objective cannot learn."""
-        return (
-            f"No list of {dataset!r} teaches {self.get_objective()} anything: one sample alone has no order, nor have "
-            "equal labels."
-        )
-
     _nuisance: Floats
 
 

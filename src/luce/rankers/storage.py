@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from luce.errors import DataError, OptionError
-from luce.files import replacing
+from luce.files import atomic_write
 
 FORMAT = 1
 MANIFEST = "luce"
@@ -30,7 +30,7 @@ def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: M
             "A model file holds data alone, and an option of this ranker or of its objective is something else, such "
             f"as a function: {error}. Name what the option can be named by, or train without it."
         ) from error
-    with replacing(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_bytes(content)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from luce.arrays import Floats, numbers
+from luce.arrays import Floats, as_floats
 from luce.data.ragged import Dataset
 from luce.errors import OptionError
 from luce.experiments.cost import Cost as Cost
@@ -69,7 +69,8 @@ class Report:
                         f"Got {len(values):,} values of {metric}."
                     )
         checked = {
-            name: numbers(f"The scores of {name}", values, self.dataset.n_rows) for name, values in self.scores.items()
+            name: as_floats(f"The scores of {name}", values, self.dataset.n_rows)
+            for name, values in self.scores.items()
         }
         object.__setattr__(self, "scores", checked)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from luce.errors import load_package
-from luce.files import replacing
+from luce.files import atomic_write
 from luce.report.formatting import count, decimal, number, plain
 from luce.report.svg import Picture
 from luce.threads import thread_count
@@ -128,7 +128,7 @@ def write_page(
 ) -> Path:
     """Write a page, completely or not at all, and return its path; the last section says how to repeat it."""
     page = page_of(title, summary, {**sections, "repeat": repeat_section(command, settings)}, contents)
-    with replacing(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
     return Path(path)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from luce.arrays import Integers, frozen, real
+from luce.arrays import Integers, read_only, real
 from luce.data.ragged import checked_features
 from luce.errors import DataError, OptionError
 
@@ -117,7 +117,7 @@ class TaggedData:
         chosen = np.asarray(lists, dtype=np.int64)
         result = object.__new__(TaggedData)
         features = self.features[chosen]
-        object.__setattr__(result, "features", features if self.is_sparse else frozen(features))
+        object.__setattr__(result, "features", features if self.is_sparse else read_only(features))
         object.__setattr__(result, "labels", self.labels[chosen])
         return result
 

@@ -12,7 +12,7 @@ from luce.data.extreme.tagged import TaggedData
 from luce.data.letor.writer import joined, joint, strings
 from luce.data.streams import open_to_write
 from luce.errors import DataError
-from luce.files import replacing
+from luce.files import atomic_write
 
 BLOCK = 1 << 14
 """Rows turned to text together."""
@@ -46,7 +46,7 @@ def write_tagged(data: TaggedData, path: str | os.PathLike[str]) -> None:
             f"{os.fspath(path)} was not written: the text has no place for grades, it only says which labels are "
             "relevant. Set the grades to 1, or store the matrices with scipy.sparse.save_npz."
         )
-    with replacing(path) as unfinished, open_to_write(unfinished, path) as stream:
+    with atomic_write(path) as unfinished, open_to_write(unfinished, path) as stream:
         stream.write(f"{data.n_rows} {data.n_features} {data.n_labels}\n".encode())
         for start in range(0, data.n_rows, BLOCK):
             stream.write(_text(data, slice(start, min(start + BLOCK, data.n_rows))))

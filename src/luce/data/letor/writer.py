@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from luce.data.ragged import Dataset
 from luce.data.streams import open_to_write
 from luce.errors import DataError, LuceWarning
-from luce.files import replacing
+from luce.files import atomic_write
 from luce.threads import in_parallel, thread_count
 
 BLOCK = 1 << 19
@@ -44,7 +44,7 @@ def write_letor(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         partial(_text, dataset, slice(start, min(start + step, dataset.n_rows)), base) for start in starts
     ]
     together = 2 * thread_count()
-    with replacing(path) as unfinished, open_to_write(unfinished, path) as stream:
+    with atomic_write(path) as unfinished, open_to_write(unfinished, path) as stream:
         for first in range(0, len(blocks), together):
             for text in in_parallel(blocks[first : first + together]):
                 stream.write(text)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, frozen, list_blocks
+from luce.arrays import Floats, Integers, list_blocks, read_only
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError
 
@@ -40,7 +40,7 @@ class Transform:
                     f"{name} of the transform {self.name} must be one-dimensional, of finite numbers. "
                     f"Got {array.dtype} of shape {array.shape}."
                 )
-            object.__setattr__(self, name, frozen(np.ascontiguousarray(array)))
+            object.__setattr__(self, name, read_only(np.ascontiguousarray(array)))
 
     @classmethod
     def option_names(cls) -> list[str]:
@@ -80,7 +80,7 @@ class Transform:
 
 def contiguous(features: Any) -> NDArray[np.float32]:
     """Dense features as kernels expect them: read-only, row after row."""
-    return frozen(np.ascontiguousarray(features, dtype=np.float32))
+    return read_only(np.ascontiguousarray(features, dtype=np.float32))
 
 
 def width_after(transforms: Sequence[Transform], n_features: int) -> int:

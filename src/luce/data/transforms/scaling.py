@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers, read_only
 from luce.compiled import compiled
 from luce.data.ragged import Dataset
 from luce.data.transforms.base import Features, Transform, blocks, saturated, width_after
@@ -151,7 +151,7 @@ def moments_of(features: Any) -> Moments:
     if sparse.issparse(features):
         _sparse_moments(features, result)
     else:
-        _dense_moments(frozen(features), *result)  # one type for numba, whatever the block was
+        _dense_moments(read_only(features), *result)  # one type for numba, whatever the block was
     return result
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from luce.arrays import Floats, frozen
+from luce.arrays import Floats, read_only
 from luce.kernels.linear_products import cpu
 from luce.threads import in_parallel, thread_count
 
@@ -24,7 +24,7 @@ def scores_of(features: Any, weights: Floats, *, n_jobs: int | None = None) -> F
     if sparse.issparse(features):
         return np.asarray(features @ weights, dtype=np.float64)
     result = np.empty(len(features))
-    X, w = frozen(features), frozen(weights)
+    X, w = read_only(features), read_only(weights)
     cuts = np.linspace(0, len(features), thread_count(n_jobs) + 1 if len(features) > BLOCK else 2).astype(int)
     in_parallel([partial(cpu.scores_of, X[a:b], w, result[a:b]) for a, b in pairwise(cuts)], n_jobs)
     return result
@@ -38,7 +38,7 @@ def weights_of(features: Any, row_gradient: Floats, *, n_jobs: int | None = None
     """
     if sparse.issparse(features):
         return np.asarray(features.T @ row_gradient, dtype=np.float64)
-    X, g = frozen(features), frozen(row_gradient)
+    X, g = read_only(features), read_only(row_gradient)
     cuts = np.append(np.arange(0, len(features), BLOCK), len(features))
     parts = in_parallel([partial(cpu.weights_of, X[a:b], g[a:b]) for a, b in pairwise(cuts)], n_jobs)
     return np.sum(parts, axis=0) if parts else np.zeros(features.shape[1])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen, offsets_of_sizes
+from luce.arrays import Floats, Integers, offsets_of_sizes, read_only
 from luce.kernels.pair_counts import cpu, tally
 from luce.threads import over_lists, sum_over_lists
 
@@ -38,7 +38,7 @@ def count_pairs(items: Integers, places: Integers, weights: Floats, n_items: int
     >>> counts.starts, counts.second, counts.wins, counts.losses, counts.ties
     (array([0, 1, 2, 2]), array([1, 2]), array([1., 0.]), array([1., 0.]), array([0., 1.]))
     """
-    first, second, counts = tally.count(frozen(items), frozen(places), frozen(weights), n_items)
+    first, second, counts = tally.count(read_only(items), read_only(places), read_only(weights), n_items)
     return PairCounts(offsets_of_sizes(np.bincount(first, minlength=n_items)), second.copy(), *counts.copy())
 
 

@@ -37,7 +37,7 @@ def pair_outcomes(lists: Lists, draws: str = "none", parameter: float = 0.0) -> 
     scores, labels, offsets, weights = lists[:4]
     n_lists, model = len(offsets) - 1, (DRAWS[draws], float(parameter))
     loss, derivative, left = np.zeros(n_lists), np.zeros(n_lists), np.zeros(n_lists, dtype=bool)
-    gradient, second = np.zeros(len(scores)), np.zeros(len(scores) * lists.curvature)
+    gradient, second = np.zeros(len(scores)), np.zeros(len(scores) * lists.hessian)
     results = loss, derivative, gradient, second, left
     inputs = scores, labels, lists.weights, *model
     over_lists(outcomes.pair_outcomes, offsets, *inputs, results=results, n_jobs=lists.n_jobs)
@@ -49,12 +49,12 @@ def pair_outcomes(lists: Lists, draws: str = "none", parameter: float = 0.0) -> 
     for q in np.flatnonzero(left):
         rows = slice(offsets[q], offsets[q + 1])
         own = scores[rows], labels[rows], None if weights is None else weights[rows]
-        loss[q], gradient[rows], curvature, derivative[q] = outcomes_in_blocks(
-            *own, *model, within, lists.curvature, lists.n_jobs
+        loss[q], gradient[rows], hessian, derivative[q] = outcomes_in_blocks(
+            *own, *model, within, lists.hessian, lists.n_jobs
         )
-        if lists.curvature:
-            second[rows] = curvature
-    return Evaluation(loss, gradient, second if lists.curvature else None, derivative[:, None])
+        if lists.hessian:
+            second[rows] = hessian
+    return Evaluation(loss, gradient, second if lists.hessian else None, derivative[:, None])
 
 
 def pair_swaps(
@@ -73,7 +73,7 @@ def pair_swaps(
     array([-0.184535,  0.184535])
     """
     n_rows, level = len(lists.scores), np.iinfo(np.int64).max if truncation_level is None else truncation_level
-    loss, gradient, second = np.zeros(len(lists.offsets) - 1), np.zeros(n_rows), np.zeros(n_rows * lists.curvature)
+    loss, gradient, second = np.zeros(len(lists.offsets) - 1), np.zeros(n_rows), np.zeros(n_rows * lists.hessian)
     over_lists_and_parts(
         swaps.pair_swaps,
         lists.offsets,
@@ -84,4 +84,4 @@ def pair_swaps(
         level,
         lists.n_jobs,
     )
-    return Evaluation(loss, gradient, second if lists.curvature else None)
+    return Evaluation(loss, gradient, second if lists.hessian else None)

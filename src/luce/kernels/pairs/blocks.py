@@ -25,7 +25,7 @@ def outcomes_in_blocks(
     draws: int,
     parameter: float,
     within: Callable[..., tuple[Floats, Floats, Floats | None, Floats]],
-    curvature: bool,
+    wants_hessian: bool,
     n_jobs: int | None,
 ) -> tuple[float, Floats, Floats, float]:
     """Loss, gradient, second derivative and derivative of the tie parameter; `within` gives them for short lists."""
@@ -46,7 +46,7 @@ def outcomes_in_blocks(
     margin = np.log1p(np.exp(parameter)) if draws == RAO_KUPPER else 0.0
     tie = np.exp(parameter) if draws == DAVIDSON else 0.0
     share = np.where(large, {NO_DRAWS: 0.0, RAO_KUPPER: 1.0, DAVIDSON: 0.5}[draws], 0.0)  # of draws, as met both ways
-    terms, table = TERMS if curvature else HESSIAN, table_of_terms(margin, tie)
+    terms, table = TERMS if wants_hessian else HESSIAN, table_of_terms(margin, tie)
     down, up = np.zeros((2, len(s))), np.zeros((2, len(s)))
     back = len(s) - cuts[::-1], share[::-1].copy(), -s[::-1], w[::-1].copy()
     tasks: list[Callable[[], tuple[float, float]]] = [

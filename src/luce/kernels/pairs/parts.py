@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, frozen
+from luce.arrays import Floats, Integers, read_only
 from luce.compiled import compiled
 from luce.threads import in_parallel, over_lists
 
@@ -35,14 +35,14 @@ def over_lists_and_parts(
     Inputs and `by_row` have an entry a row or none at all; the kernel writes to `by_list` and `by_row`. At most
     `level` items of a list are taken against all others.
     """
-    inputs = [frozen(array) for array in inputs]
+    inputs = [read_only(array) for array in inputs]
     over_lists(kernel, offsets, *inputs, 0, 1, *settings, results=[*by_list, *by_row], n_jobs=n_jobs)
     for q, size in enumerate(np.diff(offsets).tolist()):
         parts = number_of_parts(size, level)
         if parts == 1:
             continue
         rows = slice(offsets[q], offsets[q + 1])
-        single = frozen(np.array([0, size])), *[array[rows] for array in inputs]
+        single = read_only(np.array([0, size])), *[array[rows] for array in inputs]
         totals = [array[q : q + 1] for array in by_list] + [array[rows] for array in by_row]
         for begin in range(0, parts, TOGETHER):
             now = range(begin, min(begin + TOGETHER, parts))

@@ -60,7 +60,7 @@ def _sum(scores, order, zero, rest, ordered, share):
 
 
 @compiled
-def _integrals(ends, sets, ordered, below, tol, rate, scratch, curvature):
+def _integrals(ends, sets, ordered, below, tol, rate, scratch, hessian):
     """The integral of every set but the last; `rate` gets E[q], ∂²log P/∂s² and, first of its set, Σ_ij H_ij."""
     loss, begin = 0.0, 0
     for m in range(sets - 1):
@@ -75,7 +75,7 @@ def _integrals(ends, sets, ordered, below, tol, rate, scratch, curvature):
                 gap = ordered[j] - below[m + 1]
                 scratch[0, j - begin] = max(min(gap, FAR), -FAR)
                 loss -= min(gap + FAR, 0.0)
-            loss -= integrate(end - begin, tol, rate[:, begin:end], scratch, curvature)
+            loss -= integrate(end - begin, tol, rate[:, begin:end], scratch, hessian)
         begin = end
     return loss
 

@@ -25,7 +25,7 @@ LARGE = 64.0
 
 
 @compiled
-def integrate(n, tol, rate, scratch, curvature):
+def integrate(n, tol, rate, scratch, hessian):
     """log P for the n items whose log a are in scratch[0]; writes E[q_i], ∂²log P/∂s_i² and, at [2, 0], Σ_ij H_ij."""
     low, high, chains, peak = grid(scratch[0, :n], tol)
     step = np.log(2.0) / chains
@@ -44,7 +44,7 @@ def integrate(n, tol, rate, scratch, curvature):
         while z < high:
             weight = outer[node] * product if direct else np.exp(outer[node] + sum_of_logarithms(w))
             total += weight
-            if curvature:
+            if hessian:
                 product, q, d = _advance_twice(weight, x, w, first, squares, own)
                 total_q += weight * (q + tiny)
                 total_square += weight * (q + tiny) ** 2
@@ -53,7 +53,7 @@ def integrate(n, tol, rate, scratch, curvature):
                 product = _advance(weight, x, w, first)
             node, z = node + chains, z + chains * step
     rate[2, 0] = total_square / total - (total_q / total) ** 2 + total_own / total
-    _scatter(n, total, first, squares, own, rate, curvature)
+    _scatter(n, total, first, squares, own, rate, hessian)
     return peak + np.log(total * step)
 
 
@@ -143,13 +143,13 @@ def _advance_twice(weight, x, w, first, squares, own):
 
 
 @compiled
-def _scatter(n, total, first, squares, own, rate, curvature):
+def _scatter(n, total, first, squares, own, rate, hessian):
     """Give the items that had nodes their rates, in the order in which `classify` met them."""
     k = 0
     for i in range(n):
         if rate[0, i] == -1.0:
             mean = first[k] / total
             rate[0, i] = mean
-            if curvature:
+            if hessian:
                 rate[1, i] = squares[k] / total - mean * mean + own[k] / total
             k += 1

@@ -39,7 +39,7 @@ def geometric_choice(lists: Lists, direction: str = "forward") -> Evaluation:
     (array([0.33333333]), array([-0.5, 0.5]))
     """
     longest = _longest(lists)
-    found = evaluate_kernel(geometric.geometric_choice, _turned(lists, direction), longest, has_curvature=False)
+    found = evaluate_kernel(geometric.geometric_choice, _turned(lists, direction), longest, has_hessian=False)
     return _turned_back(found, direction)
 
 
@@ -64,7 +64,7 @@ def sampled_choice(
     np.True_
     """
     settings = *lists.stream, gibbs, corrected, steps, chains
-    found = evaluate_kernel(sampled.sampled_choice, _turned(lists, direction), *settings, has_curvature=False)
+    found = evaluate_kernel(sampled.sampled_choice, _turned(lists, direction), *settings, has_hessian=False)
     return _turned_back(found, direction)
 
 

@@ -173,7 +173,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
         dataset, objective = training.dataset, self.get_objective()
         lists = np.flatnonzero(objective.has_signal(dataset.labels, dataset.offsets))
         if not lists.size:
-            raise DataError(self.no_signal(dataset))
+            raise DataError(objective.no_signal_message(dataset))
         from luce.rankers.neural.learner import NetworkLearner, scores_of
 
         def validation_score(learner: NetworkLearner) -> float | None:

@@ -81,7 +81,7 @@ class TreeLearner:
         self.all_weights = self._row_weights(dataset.list_weights)
         self.evaluation = self._evaluate(0)
         absolute = objective.one_output_per_grade or not objective.shift_invariant
-        if absolute and objective.curvature and not self.trees and not params.builtin_objective:
+        if absolute and objective.hessian and not self.trees and not params.builtin_objective:
             self._set_init_score()
 
     def forest(self, rounds: int) -> Forest:
@@ -175,7 +175,7 @@ class TreeLearner:
                 item_weights=self.dataset.item_weights,
                 nuisance=self.nuisance[-1] if nuisance is None else nuisance,
                 draw=self._draw(round_number),
-                curvature=self.objective.curvature and self.needs_hessian and not self.params.builtin_objective,
+                hessian=self.objective.hessian and self.needs_hessian and not self.params.builtin_objective,
                 n_jobs=self.params.n_jobs,
                 item_groups=self.item_groups,
             )
@@ -223,7 +223,7 @@ class TreeLearner:
         """
         gradient, hessian = self.evaluation.gradient, None
         if self.needs_hessian:
-            hessian = np.abs(gradient if self.evaluation.curvature is None else self.evaluation.curvature)
+            hessian = np.abs(gradient if self.evaluation.hessian is None else self.evaluation.hessian)
         if weights.all_one:
             return gradient, hessian
         rows = _like(weights.rows, gradient)

@@ -281,7 +281,7 @@ class TreeRanker(FittedTrees):
         dataset, objective, width = training.dataset, self.get_objective(), training.features.shape[1]
         has_signal = reducer.gather(objective.has_signal(dataset.labels, dataset.offsets))
         if self.lightgbm_objective is None and not any(lists.any() for lists in has_signal):
-            raise DataError(self.no_signal(dataset))
+            raise DataError(objective.no_signal_message(dataset))
         seed, top = shards[0]["seed"], max(shard["validation_max_grade"] for shard in shards)
         parameters = lightgbm_parameters(self, width, self._n_outputs, seed, thread_count(self.n_jobs))
         grower = TreeGrower(
