@@ -248,7 +248,7 @@ class Objective:
         if self.pointwise:
             lacking = "an item with a label"
         else:
-            lacking = "two items with labels" if self.uses_ties else "two items with different labels"
+            lacking = f"two items with {'' if self.uses_ties else 'different '}labels (one sample has no order)"
         return f"No list of {dataset!r} has {lacking}, so there is nothing for {self} to learn from."
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
