@@ -189,6 +189,8 @@ def split_lists(offsets: Integers, n_blocks: int) -> list[tuple[int, int]]:
     >>> split_lists(np.array([0, 2, 4, 9, 10]), 2)
     [(0, 3), (3, 4)]
     """
+    if n_blocks == 1:
+        return [(0, len(offsets) - 1)]
     cuts = np.searchsorted(offsets, np.linspace(0, int(offsets[-1]), n_blocks + 1))
     cuts[0], cuts[-1] = 0, len(offsets) - 1
     return list(pairwise(cuts.tolist()))
