@@ -22,7 +22,15 @@ EXTRAS = PROJECT["optional-dependencies"]
 TOOLS = ("mpmath", "pytest", "pytest-xdist", "pandas", "polars")  # those of the dev extra that the tests below import
 PACKAGES = [*EXTRAS["trees"], *EXTRAS["report"], *EXTRAS["tune"], *(p for p in EXTRAS["dev"] if p.startswith(TOOLS))]
 WITHOUT_TORCH = [
-    *("tests/data", "tests/kernels", "tests/metrics", "tests/objectives", "tests/policy", "tests/test_newton.py"),
+    *(
+        "tests/aggregation",
+        "tests/data",
+        "tests/kernels",
+        "tests/metrics",
+        "tests/objectives",
+        "tests/policy",
+        "tests/test_newton.py",
+    ),
     *("tests/test_base.py", "tests/test_coordinate_ascent.py", "tests/test_optimizers.py"),
     *(f"tests/rankers/test_{part}.py" for part in ("linear",)),
 ]
