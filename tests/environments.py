@@ -22,17 +22,9 @@ EXTRAS = PROJECT["optional-dependencies"]
 TOOLS = ("mpmath", "pytest", "pytest-xdist", "pandas", "polars")  # those of the dev extra that the tests below import
 PACKAGES = [*EXTRAS["trees"], *EXTRAS["report"], *EXTRAS["tune"], *(p for p in EXTRAS["dev"] if p.startswith(TOOLS))]
 WITHOUT_TORCH = [
-    *(
-        "tests/aggregation",
-        "tests/data",
-        "tests/kernels",
-        "tests/metrics",
-        "tests/objectives",
-        "tests/policy",
-        "tests/test_newton.py",
-    ),
-    *("tests/test_base.py", "tests/test_coordinate_ascent.py", "tests/test_optimizers.py"),
-    *(f"tests/rankers/test_{part}.py" for part in ("linear",)),
+    *(f"tests/{name}" for name in ("aggregation", "data", "kernels", "metrics", "objectives", "policy")),
+    *(f"tests/test_{name}.py" for name in ("base", "coordinate_ascent", "newton", "optimizers")),
+    "tests/rankers/test_linear.py",
 ]
 TRIAL = r"""
 import luce

@@ -12,6 +12,7 @@ import luce
 from luce.data.synthetic import web_search
 from luce.errors import DataError, OptionError
 from luce.experiments.peers import peer
+from luce.objectives import Objective
 from luce.rankers import RANKERS, LabelRanker, LinearRanker, NeuralRanker, Ranker, TreeRanker
 
 from .tagged import tagged
@@ -209,3 +210,15 @@ def test_a_kind_is_imported_when_it_is_used(tmp_path, data):
         own, others = modules_after(code)
         assert "linear" in own and not own & {"neural", "trees", "labels", "items"}
         assert others == ""
+
+
+@pytest.mark.parametrize("ranker", [LinearRanker(max_iter=5, n_jobs=1), TreeRanker(n_estimators=5, n_jobs=1)])
+def test_the_lists_of_a_training_are_checked_once(ranker, monkeypatch):
+    calls = []
+    for name in ("check", "evaluate"):
+        original = getattr(Objective, name)
+        monkeypatch.setattr(
+            Objective, name, lambda *given, name=name, original=original: calls.append(name) or original(*given)
+        )
+    clone(ranker).fit(web_search(20, n_features=4, mean_length=8, seed=0).dataset)
+    assert calls.count("check") == 1 and calls.count("evaluate") > 3

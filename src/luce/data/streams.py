@@ -130,7 +130,7 @@ def parse_pieces(
     An error of the file is raised after the pieces before it, so that a bad line before it comes first.
     """
     # Several pieces a thread, so that none waits long for the others; few enough to need little memory.
-    wanted = max(threads, min(8 * threads, 32))
+    wanted = max(threads, min(4 * threads, 32))
     failures: list[DataError] = []
 
     def next_batch() -> list[Bytes]:

@@ -8,6 +8,7 @@ import numpy as np
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.data import Dataset
 from luce.kernels.linear_products import scores_of, weights_of
+from luce.lists import Lists
 from luce.objectives import Draw, Objective
 
 
@@ -34,13 +35,24 @@ class LinearProblem:
     ):
         self.features = features
         self.objective, self.draw, self.reg_lambda, self.n_jobs = objective, draw, reg_lambda, n_jobs
-        self._set_lists(dataset.with_features(np.empty((dataset.n_rows, 0), dtype=np.float32)))
         grades = int(np.nanmax(dataset.labels)) + 1 if objective.one_output_per_grade else 1
         self.shape = (features.shape[1], grades) if objective.one_output_per_grade else (features.shape[1],)
+        self._set_lists(dataset.with_features(np.empty((dataset.n_rows, 0), dtype=np.float32)))
         self.n_intercepts = grades if objective.one_output_per_grade or not objective.shift_invariant else 0
 
     def _set_lists(self, lists: Dataset) -> None:
-        self.dataset, self.item_groups = lists, lists.item_group_numbers()
+        self.dataset = lists
+        self.lists = self.objective.check(
+            Lists(
+                np.zeros((lists.n_rows, *self.shape[1:])),
+                lists.labels,
+                lists.offsets,
+                lists.item_weights,
+                np.array([*self.objective.nuisance.values()]),
+                n_jobs=self.n_jobs,
+                item_groups=lists.item_group_numbers(),
+            )
+        )
         self.list_weights = np.ones(lists.n_lists) if lists.list_weights is None else lists.list_weights
         self.row_weights = None if lists.list_weights is None else lists.list_weights[list_of_row(lists.offsets)]
 
@@ -68,15 +80,9 @@ class LinearProblem:
     def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
         """The penalized loss and its gradient in all parameters."""
         given = self.parameters(point)
-        evaluation = self.objective.value_and_gradient(
-            given.scores(self.features, self.n_jobs),
-            self.dataset.labels,
-            self.dataset.offsets,
-            item_weights=self.dataset.item_weights,
-            nuisance=given.nuisance,
-            draw=self.draw,
-            n_jobs=self.n_jobs,
-            item_groups=self.item_groups,
+        scores = given.scores(self.features, self.n_jobs)
+        evaluation = self.objective.evaluate(
+            self.lists._replace(scores=scores, nuisance=given.nuisance, draw=self.draw)
         )
         score_gradients = evaluation.gradient.reshape(self.dataset.n_rows, -1).T
         if self.row_weights is not None:

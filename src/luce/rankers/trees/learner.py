@@ -10,6 +10,7 @@ from luce.arrays import Floats, list_of_row
 from luce.data import Dataset
 from luce.errors import LuceError, NumericalError
 from luce.kernels.leaf_sums import Leaves
+from luce.lists import Lists
 from luce.objectives import Draw, Evaluation, Objective
 from luce.optimizers.gradient_descent import Arrays
 from luce.rankers.trees.forest import Forest, Tree, constant_tree
@@ -71,7 +72,6 @@ class TreeLearner:
         self.first_list = sum(map(len, has_signal[: self.reducer.rank]))  # lists are numbered over all machines
         self.n_rows = int(self._sum(dataset.n_rows)[0])
         self.observed = self.has_signal[list_of_row(dataset.offsets)] & ~np.isnan(dataset.labels)
-        self.item_groups = dataset.item_group_numbers()
         self.scores = self._predicted_scores()
         if self.trees:
             self.grower = grower.starting_at(self.scores[TRAINING][0])
@@ -79,6 +79,18 @@ class TreeLearner:
         self.init_score = np.zeros(grower.outputs)
         self.needs_hessian = params.split_by_hessian or not params.exact_leaves  # of each row
         self.all_weights = self._row_weights(dataset.list_weights)
+        self.lists = objective.check(
+            Lists(
+                self._shaped(self.scores[TRAINING]),
+                dataset.labels,
+                dataset.offsets,
+                dataset.item_weights,
+                self.nuisance[-1],
+                hessian=objective.hessian and self.needs_hessian and not params.builtin_objective,
+                n_jobs=params.n_jobs,
+                item_groups=dataset.item_group_numbers(),
+            )
+        )
         self.evaluation = self._evaluate(0)
         absolute = objective.one_output_per_grade or not objective.shift_invariant
         if absolute and objective.hessian and not self.trees and not params.builtin_objective:
@@ -168,16 +180,12 @@ class TreeLearner:
         # The initial score is in no tree yet: the first one takes it into its leaves.
         scores = self.scores[TRAINING]
         try:
-            return self.objective.value_and_gradient(
-                self._shaped(scores + self.init_score[:, None] if self.init_score.any() else scores),
-                self.dataset.labels,
-                self.dataset.offsets,
-                item_weights=self.dataset.item_weights,
-                nuisance=self.nuisance[-1] if nuisance is None else nuisance,
-                draw=self._draw(round_number),
-                hessian=self.objective.hessian and self.needs_hessian and not self.params.builtin_objective,
-                n_jobs=self.params.n_jobs,
-                item_groups=self.item_groups,
+            return self.objective.evaluate(
+                self.lists._replace(
+                    scores=self._shaped(scores + self.init_score[:, None] if self.init_score.any() else scores),
+                    nuisance=self.nuisance[-1] if nuisance is None else nuisance,
+                    draw=self._draw(round_number),
+                )
             )
         except NumericalError as error:
             if not scores.any():
