@@ -49,7 +49,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 app = typer.Typer(
     name="luce",
-    help="Plackett-Luce learning to rank: from a file of judged lists to a measured ranking.",
+    help="Plackett-Luce learning to rank: from judged lists to an evaluated ranking.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -69,7 +69,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Say what is being done."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Log what is being done."),
 ) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
 

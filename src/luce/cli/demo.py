@@ -18,7 +18,7 @@ METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
 
 
 def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed = 0, threads: Threads = None) -> None:
-    """Make judged lists, train rankers, measure them and write a report to open.
+    """Run the whole workflow on synthetic data: train rankers, evaluate them and write a report.
 
     Example: luce demo --lists 1000
     """

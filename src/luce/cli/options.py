@@ -29,7 +29,9 @@ Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the t
 Validation = Annotated[Path | None, typer.Option(help="Judged lists for early stopping.")]
 Objective = Annotated[
     str | None,
-    typer.Option(help="`luce objectives` lists them. (default: listmle; of trees and labels pl-partition)"),
+    typer.Option(
+        help="Training objective, see `luce objectives`. (default: listmle; for trees and labels pl-partition)"
+    ),
 ]
 ObjectiveOptions = Annotated[
     list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective, e.g. depth=10.")
@@ -39,7 +41,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Setting of the ranker, e.g. reg_lambda=10, hidden_layer_sizes=64,32, num_leaves=63.",
+        help="Parameter of the ranker, e.g. reg_lambda=10, hidden_layer_sizes=64,32, num_leaves=63.",
     ),
 ]
 

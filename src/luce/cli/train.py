@@ -27,7 +27,10 @@ from luce.files import exclusive_lock
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="MODEL", help="Model file to write. (default: model.luce; of rank 1, 2, … none)"
+        "--output",
+        "-o",
+        metavar="MODEL",
+        help="Model file to write. (default: model.luce, on rank 0 only)",
     ),
 ]
 Model = Annotated[str | None, typer.Option(help="Kind of ranker: linear (default), neural, trees or labels.")]
@@ -39,7 +42,7 @@ Presets = Annotated[
     ),
 ]
 InitModel = Annotated[
-    Path | None, typer.Option("--init", metavar="MODEL", help="Tree model to start from; its trees are kept.")
+    Path | None, typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; its trees are kept.")
 ]
 Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
 Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also a checkpoint after so many steps.")]
@@ -160,7 +163,7 @@ def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
     from luce.rankers import TreeRanker, load
 
     if not isinstance(ranker, TreeRanker):
-        raise OptionError(f"Only trees can start from another model: --init {init} needs --model trees.")
+        raise OptionError(f"Only trees can start from another model: --init-model {init} needs --model trees.")
     return {"init_model": load(init)}
 
 

@@ -21,7 +21,7 @@ Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each s
 Model = Annotated[str, typer.Option(help="Kind of ranker: linear, neural, trees or labels.")]
 Fixed = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Setting of the ranker to keep fixed, e.g. n_estimators=500."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the ranker to keep fixed, e.g. n_estimators=500."),
 ]
 Vary = Annotated[
     list[str] | None,
