@@ -1,6 +1,7 @@
 """Trees as arrays, and LightGBM's text of them: every number of a file is checked before LightGBM reads it."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,6 +108,15 @@ class Tree:
         means = self.sums_below(values * self.leaf_count) / self.internal_count
         return replace(self, leaf_value=values, internal_value=means, shrinkage=learning_rate)
 
+    def scaled(self, factor: float) -> "Tree":
+        """The tree whose leaves have their values times a factor."""
+        return replace(
+            self,
+            leaf_value=factor * self.leaf_value,
+            internal_value=factor * self.internal_value,
+            shrinkage=factor * self.shrinkage,
+        )
+
     def with_leaf_counts(self, counts: Integers) -> "Tree":
         """The tree with these numbers of rows in its leaves, and their sums at its splits."""
         return replace(self, leaf_count=counts, internal_count=self.sums_below(counts))
@@ -176,6 +186,18 @@ class Forest:
         """The trees of the first rounds."""
         return Forest(self.trees[: rounds * self.outputs], self.outputs, self.feature_infos)
 
+    @classmethod
+    def weighted_sum(cls, forests: Sequence["Forest"], weights: Iterable[float]) -> "Forest":
+        """The trees of all forests, whose outputs are the weighted sums of the outputs of each."""
+        outputs = {forest.outputs for forest in forests}
+        widths = {len(forest.feature_infos) for forest in forests}
+        if len(outputs) != 1 or len(widths) != 1:
+            raise ValueError(f"forests of {sorted(outputs)} outputs and {sorted(widths)} features cannot be added up")
+        pairs = zip(forests, weights, strict=True)
+        trees = tuple(tree.scaled(float(weight)) for forest, weight in pairs for tree in forest.trees)
+        infos = map(_united_info, zip(*(forest.feature_infos for forest in forests), strict=True))
+        return cls(trees, outputs.pop(), tuple(infos))
+
     def text(self) -> str:
         """The model as LightGBM reads it."""
         blocks = [f"Tree={number}\n{tree.text()}\n\n" for number, tree in enumerate(self.trees)]
@@ -204,6 +226,20 @@ class Forest:
         for tree in forest.trees:
             tree.check(n_features)
         return forest
+
+
+def _united_info(infos: Sequence[str]) -> str:
+    """The range, or the categories, that hold all those of one feature in several forests."""
+    known = sorted({info for info in infos if info != "none"})
+    if len(known) < 2:
+        return known[0] if known else "none"
+    if len({info.startswith("[") for info in known}) > 1:
+        raise ValueError(f"a feature has categories in one forest and a range in another: {', '.join(known)}")
+    parts = [info.strip("[]").split(":") for info in known]
+    if known[0].startswith("["):
+        lows, highs = zip(*parts, strict=True)
+        return f"[{min(lows, key=float)}:{max(highs, key=float)}]"
+    return ":".join(sorted({category for part in parts for category in part}, key=int))
 
 
 def text_sections(text: str) -> tuple[tuple[str, ...], list[str]]:
