@@ -185,12 +185,23 @@ def test_each_transform_learns_from_what_those_before_it_leave():
     assert np.allclose(result.mean(axis=0, dtype=np.float64), 0, atol=1e-6)
 
 
+def test_the_logarithm_keeps_signs_zeros_and_missing_values():
+    values = np.array([[0.0, -0.5], [1e6, np.nan], [-7.0, 3.0]], dtype=np.float32)
+    expected = np.sign(values) * np.log(1 + np.abs(values.astype(np.float64)))
+    data = Dataset(values, [0, 1, 2], [0, 3])
+    assert np.allclose(applied(make_transform("symlog1p").fit(data), data), expected, rtol=1e-6, equal_nan=True)
+    thin = Dataset(sparse.csr_array(values), [0, 1, 2], [0, 3])
+    result = applied(make_transform("symlog1p").fit(thin), thin)
+    assert result.nnz == thin.features.nnz
+    assert np.allclose(result.toarray(), expected, rtol=1e-6, equal_nan=True)
+
+
 def test_nothing_given_is_changed_and_nothing_is_infinite():
     data = Dataset(np.array([[LARGEST], [-LARGEST], [np.nan]]), [0, 1, 1], [0, 3])
     before = data.features.copy()
     tiny = Standardize(mean=np.zeros(1), scale=np.full(1, 1e-30))
     assert applied(tiny, data)[:2].ravel().tolist() == [LARGEST, -LARGEST]
-    for name in ("fill", "standardize", "list-minmax", "list-zscore"):
+    for name in ("fill", "symlog1p", "standardize", "list-minmax", "list-zscore"):
         result = applied(make_transform(name).fit(data), data)
         assert np.isfinite(result[:2]).all()
     assert np.array_equal(data.features, before, equal_nan=True)
@@ -202,7 +213,7 @@ def test_memory_mapped_features_and_no_rows(tmp_path):
     stored[:] = data.features
     stored.flush()
     mapped = Dataset(np.memmap(tmp_path / "f", np.float32, "r", shape=data.features.shape), data.labels, data.offsets)
-    for names in (["fill", "standardize"], ["list-minmax"], ["list-zscore", "fill"]):
+    for names in (["fill", "standardize"], ["symlog1p"], ["list-minmax"], ["list-zscore", "fill"]):
         chain = fit_transforms(names, mapped)
         expected = apply_transforms(chain, data.features, data.offsets)
         assert np.array_equal(apply_transforms(chain, mapped.features, mapped.offsets), expected, equal_nan=True)

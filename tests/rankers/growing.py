@@ -7,7 +7,7 @@ from luce.rankers.trees import learner as learner_module
 
 
 def quick(objective="listmle", **settings):
-    base = {"n_estimators": 20, "num_leaves": 8, "min_child_samples": 10, "n_jobs": 1}
+    base = {"n_estimators": 20, "num_leaves": 8, "min_child_samples": 10, "validation_fraction": None, "n_jobs": 1}
     return TreeRanker(objective, **{**base, **settings})
 
 

@@ -77,6 +77,9 @@ class CrossValidation:
     def refit(self, params: Mapping[str, Any], n_iterations: int, callback: Any = None) -> Ranker:
         """The ranker fitted on the data: stopped early by the validation data, or for this many iterations."""
         ranker = with_settings(self.ranker, params)
-        if self.validation is not None:
+        if self.validation is not None or ranker.n_bags > 1:
             return ranker.fit(self.data, validation=self.validation, callback=callback)
-        return ranker.set_params(**{ranker.max_iter_param: n_iterations}).fit(self.data, callback=callback)
+        params = {ranker.max_iter_param: n_iterations}
+        if ranker.validation_fraction is not None:
+            params["validation_fraction"] = None
+        return ranker.set_params(**params).fit(self.data, callback=callback)

@@ -61,15 +61,21 @@ class Checkpoint:
 
         The first training of a fit has number 0; further ones have files of their own.
         """
-        path = self.path if number == 0 else self.path.with_name(f"{self.path.name}.{number}")
-        one = Checkpoint(path, minutes=self.minutes, steps=self.steps, resume=self.resume)
+        one = self._at(self.path) if number == 0 else self.numbered(number)
         one._training = training
-        if path.exists() and not self.resume:
+        if one.path.exists() and not self.resume:
             raise DataError(
-                f"{path} holds the checkpoint of an earlier training. Go on from it (resume=True, or --resume), "
+                f"{one.path} holds the checkpoint of an earlier training. Go on from it (resume=True, or --resume), "
                 "or remove it."
             )
         return one
+
+    def numbered(self, number: int) -> "Checkpoint":
+        """The same for one of several trainings, with a file of its own beside that of this one."""
+        return self._at(self.path.with_name(f"{self.path.name}.{number}"))
+
+    def _at(self, path: Path) -> "Checkpoint":
+        return Checkpoint(path, minutes=self.minutes, steps=self.steps, resume=self.resume)
 
     def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         """The progress and the arrays that were saved last; None if nothing was."""

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import os
 import platform
 from abc import abstractmethod
@@ -77,12 +78,16 @@ class Estimator(BaseEstimator):
     """What an iteration is called in messages."""
     resumable_params: ClassVar[tuple[str, ...]] = ("n_jobs", "early_stopping_rounds")
     """Parameters that may have other values when a training is resumed."""
+    known_before_training: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes beside those of the features that the training needs."""
     machine_specific_params: ClassVar[tuple[str, ...]] = ()
     """Parameters that a model file leaves out: they may mean nothing on another machine."""
     param_specs: ClassVar[Mapping[str, Option]] = COMMON
     """What its parameters may be, and what tuning tries of them."""
     max_iter_param: ClassVar[str]
     """The parameter that says how many iterations a fit takes at most."""
+    n_bags: int = 1
+    validation_fraction: float | None = None
 
     @property
     def iteration_limit(self) -> int:
@@ -213,6 +218,23 @@ class Estimator(BaseEstimator):
     def module_name(self) -> str | None:
         """The name of what a user must bring to load the model again; None where the file holds everything."""
         return None
+
+    def unfitted_copy(self, **params: Any) -> Self:
+        """An estimator with these parameters changed that knows the features and transforms, ready for training."""
+        known = ("n_features_in_", "feature_names_in_", "max_grade_", "transforms_", *self.known_before_training)
+        copy = type(self)(**{**self.get_params(deep=False), **params})
+        copy.__dict__.update({name: value for name, value in vars(self).items() if name in known})
+        return copy
+
+    def take_over(self, trained: Self) -> None:
+        """Take over all that another estimator learned."""
+        params = self.get_params(deep=False)
+        self.__dict__.update({name: value for name, value in vars(trained).items() if name not in params})
+
+    @property
+    def best_loss(self) -> float:
+        """The training loss at `best_iteration_`; NaN where there was no iteration."""
+        return next((step["loss"] for step in self.history_ if step["iteration"] == self.best_iteration_), math.nan)
 
     def new_curve(self, *, validated: bool) -> LearningCurve:
         """An empty training curve, which stops early only if there is validation data."""

@@ -20,6 +20,7 @@ from luce.rankers.estimator import Callback
 from luce.rankers.explanation import Explainable
 from luce.rankers.linear_optimizers import OPTIMIZERS, LinearFit
 from luce.rankers.linear_problem import Parameters
+from luce.rankers.resampling import BAGGING, TrainingData, fit_resampled
 from luce.rankers.settings import COMMON, NAME
 
 
@@ -47,6 +48,13 @@ class LinearRanker(Explainable):
         Lists per step of gradient descent; all by default.
     restarts : int, default=2
         Further starts of coordinate ascent, from random weights; the best result is kept.
+    n_bags : int, default=1
+        With several, so many rankers are fitted, each to a random part of the lists and features, and averaged: the
+        result is again one vector of weights.
+    max_samples : float, default=0.5
+        The share of the lists that each of several bags is fitted to.
+    max_features : float, default=1.0
+        The share of the transformed features that each of several bags may use.
     metric : str, default="ndcg@10"
         The metric of METRICS by which the best iteration is chosen if there is validation data.
     early_stopping_rounds : int, default=20
@@ -67,10 +75,11 @@ class LinearRanker(Explainable):
     nuisance_ : dict
         Parameters of the objective that were learned beside the weights, by name.
     history_ : list of dict
-        One record per iteration: "iteration", "loss" and, with validation data, "validation".
+        One record per iteration: "iteration", "loss" and, with validation data, "validation". With several bags one
+        record per bag: the number of bags so far, the loss of the last, and the validation score of their mean.
     best_iteration_ : int
         The iteration whose weights were kept: the best on the validation data; without validation data the last, or
-        for coordinate ascent the sweep with the best `metric` on the training data.
+        for coordinate ascent the sweep with the best `metric` on the training data. With several bags their number.
     best_score_ : float or None
         `metric` on the validation data at that iteration.
     max_grade_, transforms_, n_features_in_, feature_names_in_
@@ -94,6 +103,7 @@ class LinearRanker(Explainable):
         "learning_rate": number(above=0, search_space=Range(0.01, 3.0, log=True)),
         "batch_size": or_none(integer(1)),
         "restarts": integer(0),
+        **BAGGING,
     }
     max_iter_param = "max_iter"
 
@@ -109,6 +119,9 @@ class LinearRanker(Explainable):
         learning_rate: float = 0.1,
         batch_size: int | None = None,
         restarts: int = 2,
+        n_bags: int = 1,
+        max_samples: float = 0.5,
+        max_features: float = 1.0,
         metric: str = "ndcg@10",
         early_stopping_rounds: int = 20,
         random_state: Any = 0,
@@ -123,6 +136,9 @@ class LinearRanker(Explainable):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.restarts = restarts
+        self.n_bags = n_bags
+        self.max_samples = max_samples
+        self.max_features = max_features
         self.metric = metric
         self.early_stopping_rounds = early_stopping_rounds
         self.random_state = random_state
@@ -141,10 +157,15 @@ class LinearRanker(Explainable):
     ) -> Self:
         self.check_params()
         training = self.prepare_training_data(X, y, qid, group, validation)
+        fit_resampled(self, training, callback, checkpoint)
+        return self
+
+    def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
+        """Find the weights for these lists."""
         objective = self.get_objective()
         if not objective.has_signal(training.dataset.labels, training.dataset.offsets).any():
             message = objective.no_signal_message(training.dataset)
-            warnings.warn(f"{message} All scores are equal.", LuceWarning, stacklevel=2)
+            warnings.warn(f"{message} All scores are equal.", LuceWarning, stacklevel=4)
 
         def validation_score(parameters: Parameters) -> float | None:
             if training.validation is None:
@@ -155,7 +176,7 @@ class LinearRanker(Explainable):
         fit = LinearFit(
             objective,
             training,
-            self.new_curve(validated=validation is not None),
+            self.new_curve(validated=training.validation is not None),
             self.get_seed(),
             self.get_params(deep=False),
             self.iteration_limit,
@@ -172,7 +193,14 @@ class LinearRanker(Explainable):
             problem = fit.problem()
             fit.curve.best_state = problem.parameters(problem.start())._asdict()
         self._keep_best(fit.curve)
-        return self
+
+    def ignore_features(self, mask: NDArray[np.bool_]) -> None:
+        self.parameters_.weights[mask] = 0.0
+
+    def combine(self, parts: Sequence[Self], weights: Floats) -> None:
+        each: Any = zip(*(part.parameters_ for part in parts), strict=True)
+        self.parameters_ = Parameters(*(np.tensordot(weights, np.array(values), 1) for values in each))
+        self._nuisance = self.parameters_.nuisance
 
     def _keep_best(self, curve: LearningCurve) -> None:
         self.parameters_ = Parameters(**curve.best_state)
@@ -202,7 +230,8 @@ class LinearRanker(Explainable):
 
     @property
     def iteration_limit(self) -> int:
-        return OPTIMIZERS[self.chosen_optimizer].max_iter if self.max_iter is None else self.max_iter
+        limit = OPTIMIZERS[self.chosen_optimizer].max_iter if self.max_iter is None else self.max_iter
+        return limit * self.n_bags
 
     def unused_params(self) -> tuple[str, ...]:
         if self.chosen_optimizer == "coordinate-ascent":
@@ -236,3 +265,5 @@ class LinearRanker(Explainable):
             raise self.wrong_arrays()
         self.restore_nuisance(arrays)
         self.parameters_ = given
+
+    parameters_: Parameters

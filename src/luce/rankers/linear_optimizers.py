@@ -15,7 +15,7 @@ from luce.optimizers.lbfgs import Function, minimize
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.estimator import Callback
 from luce.rankers.linear_problem import LinearProblem, Parameters
-from luce.rankers.ranker import TrainingData
+from luce.rankers.resampling import TrainingData
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +21,7 @@ from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
 from luce.rankers.inputs import as_dataset, as_held_out, finite, one_list
 from luce.rankers.ranking import ranking_table
-
-
-class TrainingData(NamedTuple):
-    """The lists to learn from and those to validate on, if any, each with its transformed features."""
-
-    dataset: Dataset
-    features: Any
-    validation: Dataset | None
-    validation_features: Any
+from luce.rankers.resampling import TrainingData
 
 
 class Ranker(Estimator):
@@ -257,6 +249,9 @@ class Ranker(Estimator):
         if not weight:
             raise DataError(f"No list has anything for {self.metric} to measure: {dataset!r}.")
         return float(weighted_sum / weight)
+
+    def informative_lists(self, dataset: Dataset) -> NDArray[np.bool_]:
+        return self.get_objective().has_signal(dataset.labels, dataset.offsets)
 
     def combine_outputs(self, outputs: Floats) -> Floats:
         """One score per row, of an objective with one output per grade too."""

@@ -16,3 +16,4 @@ from luce.data.transforms.list_scaling import ListMinMax as ListMinMax
 from luce.data.transforms.list_scaling import ListZScore as ListZScore
 from luce.data.transforms.scaling import Fill as Fill
 from luce.data.transforms.scaling import Standardize as Standardize
+from luce.data.transforms.scaling import SymLog1p as SymLog1p

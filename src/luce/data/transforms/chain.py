@@ -12,11 +12,11 @@ from luce.data.ragged import Dataset
 from luce.data.transforms.base import Features, Transform, blocks, width_after
 from luce.data.transforms.feature_products import SecondOrder
 from luce.data.transforms.list_scaling import ListMinMax, ListZScore
-from luce.data.transforms.scaling import Fill, Standardize
+from luce.data.transforms.scaling import Fill, Standardize, SymLog1p
 from luce.errors import DataError, OptionError, unknown_name
 
 TRANSFORMS: dict[str, type[Transform]] = {
-    kind.name: kind for kind in (Fill, Standardize, ListMinMax, ListZScore, SecondOrder)
+    kind.name: kind for kind in (Fill, SymLog1p, Standardize, ListMinMax, ListZScore, SecondOrder)
 }
 
 

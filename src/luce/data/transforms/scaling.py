@@ -1,4 +1,4 @@
-"""Transforms of one feature at a time: missing values filled, mean 0 and standard deviation 1.
+"""Transforms of one feature at a time: missing values filled, long tails shortened, mean 0 and standard deviation 1.
 
 Means and deviations are gathered block by block in float64; missing values are left out.
 """
@@ -63,6 +63,33 @@ class Fill(Transform):
             return _with_data(features, np.where(missing, values[features.indices], features.data))
         missing = np.isnan(features)
         return np.where(missing, values, features) if missing.any() else features
+
+
+@dataclass(frozen=True, eq=False)
+class SymLog1p(Transform):
+    """sign(x)·log(1 + |x|): values below 1 hardly change, long tails become short; zeros stay zeros.
+
+    Counts, lengths and the like span several orders of magnitude, and a sum of weights × features needs them on a scale
+    where a difference means the same everywhere (Zhuang et al. 2020).
+
+    Examples
+    --------
+    >>> data = Dataset([[0.0], [np.e - 1], [-999.0]], [0, 0, 1], [0, 3])
+    >>> SymLog1p().apply(data.features, data.offsets).ravel().round(2)
+    array([ 0.  ,  1.  , -6.91], dtype=float32)
+    """
+
+    name: ClassVar[str] = "symlog1p"
+    summary: ClassVar[str] = "sign(x)·log(1 + |x|), which shortens long tails"
+
+    def apply(self, features: Features, offsets: Integers) -> Features:
+        if sparse.issparse(features):
+            return _with_data(features, _symlog1p(features.data))
+        return _symlog1p(features)
+
+
+def _symlog1p(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.copysign(np.log1p(np.abs(values)), values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,6 +127,8 @@ class FittedTrees(Explainable):
         2
         """
         check_is_fitted(self)
+        if self.n_bags > 1:
+            raise OptionError(f"The trees of {self.n_bags} bags have no common rounds to keep some of.")
         if not 1 <= n_estimators <= self.forest_.rounds:
             raise OptionError(f"There are {self.forest_.rounds} rounds of trees to keep some of. Got {n_estimators!r}.")
         shorter = type(self)(**self.get_params(deep=False))

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
@@ -18,7 +20,8 @@ from luce.optimizers.gradient_descent import Checkpointer
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.ranker import TrainingData, highest_grade
+from luce.rankers.ranker import highest_grade
+from luce.rankers.resampling import TrainingData, fit_resampled
 from luce.rankers.trees.fitted import FittedTrees
 from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.grower import BuiltinObjective, TreeGrower
@@ -68,6 +71,13 @@ class TreeRanker(FittedTrees):
         The share of the lists that each tree is grown on.
     colsample_bytree : float, default=1.0
         The share of the features that each tree may split by.
+    n_bags : int, default=1
+        With several, so many forests are grown, each on a random part of the lists and features, and averaged: the
+        result is again one forest.
+    max_samples : float, default=0.5
+        The share of the lists that each of several bags is grown on.
+    max_features : float, default=0.5
+        The share of the features that each of several bags may split by.
     categorical_feature : sequence of int or str, default=()
         Columns, by number from 0 or by name, whose values are category numbers.
     monotone_constraints : sequence of {-1, 0, 1}, optional
@@ -81,6 +91,10 @@ class TreeRanker(FittedTrees):
         What validation lists are scored by; the best round is kept.
     early_stopping_rounds : int, default=50
         Stop when the validation score has not improved for so many rounds.
+    validation_fraction : float or None, default=0.2
+        Without validation data, this share of the lists is held out to choose the number of rounds, and as many are
+        then grown on all lists; with several bags, each has the lists outside of it for that. None, fewer than ten
+        lists or several machines: `n_estimators` rounds are grown.
     transforms : sequence, default=()
         Names of TRANSFORMS, fitted on the training data. Trees need none, and take missing values.
     random_state : int, RandomState or None, default=0
@@ -95,9 +109,11 @@ class TreeRanker(FittedTrees):
     nuisance_ : dict of str to float
         Parameters of the objective that were learned beside the trees.
     history_ : list of dict
-        Iteration, mean loss over lists and validation score of each round.
+        Iteration, mean loss over lists and validation score of each round; without validation data, of the rounds on
+        the lists that were not held out. With several bags one record per bag: the number of bags so far, the loss of
+        the last, and the validation score of their mean.
     best_iteration_ : int
-        The number of rounds that were kept.
+        The number of rounds that were kept; with several bags their number.
     max_grade_ : float
         The highest label of the training data.
     transforms_ : list
@@ -137,12 +153,16 @@ class TreeRanker(FittedTrees):
         resample_each_round: bool = True,
         subsample: float = 1.0,
         colsample_bytree: float = 1.0,
+        n_bags: int = 1,
+        max_samples: float = 0.5,
+        max_features: float = 0.5,
         categorical_feature: Sequence[int | str] = (),
         monotone_constraints: Sequence[int] | None = None,
         lightgbm_objective: str | None = None,
         lightgbm_params: Mapping[str, Any] | None = None,
         metric: str = "ndcg@10",
         early_stopping_rounds: int = 50,
+        validation_fraction: float | None = 0.2,
         transforms: Sequence[Any] = (),
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -159,12 +179,16 @@ class TreeRanker(FittedTrees):
         self.resample_each_round = resample_each_round
         self.subsample = subsample
         self.colsample_bytree = colsample_bytree
+        self.n_bags = n_bags
+        self.max_samples = max_samples
+        self.max_features = max_features
         self.categorical_feature = categorical_feature
         self.monotone_constraints = monotone_constraints
         self.lightgbm_objective = lightgbm_objective
         self.lightgbm_params = lightgbm_params
         self.metric = metric
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
         self.transforms = transforms
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -213,19 +237,48 @@ class TreeRanker(FittedTrees):
         TreeRanker
             The fitted ranker itself.
         """
-        reducers: Any = nullcontext(Reducer())
+        reducers: Any = nullcontext(None)
         if machines is not None:
+            if self.n_bags > 1:
+                raise OptionError(f"Bags are grown on one machine: n_bags={self.n_bags} does not go with machines.")
             from luce.rankers.trees.shards import connected  # one machine alone does without the network's modules
 
             reducers = connected(machines)
         with reducers as reducer:
             self.check_params()
             training = self.prepare_training_data(X, y, qid, group, validation)
-            shards = self._shards(reducer, training, getattr(init_model, "forest_", None))
-            learner = self._learner(training, self._init_forest(init_model), reducer, shards)
-            own = None if reducer.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
-            self._train(learner, training, reducer.checkpointer(own), callback)
+            init_forest = self._init_forest(init_model)
+            if machines is not None:
+                self.train(training, callback=callback, checkpoint=checkpoint, init_forest=init_forest, reducer=reducer)
+            else:
+                more = {} if init_forest is None else {"init_forest": init_forest}
+                fit_resampled(self, training, callback, checkpoint, **more)
         return self
+
+    def train(
+        self,
+        training: TrainingData,
+        *,
+        callback: Callback | None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None,
+        init_forest: Forest | None = None,
+        reducer: Reducer | None = None,
+        like: "TreeRanker | None" = None,
+    ) -> None:
+        """Grow trees on these lists: as many rounds as the validation lists or n_estimators say, or as `like` has."""
+        reducer = Reducer() if reducer is None else reducer
+        shards = self._shards(reducer, training, init_forest)
+        learner = self._learner(training, init_forest, reducer, shards)
+        own = None if reducer.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
+        rounds = self.n_estimators if like is None else max(1, like.best_iteration_)
+        self._train(learner, training, rounds, reducer.checkpointer(own), callback)
+
+    def combine(self, parts: Sequence[Self], weights: Floats) -> None:
+        self._set_forest(Forest.weighted_sum([part.forest_ for part in parts], weights))
+        self._nuisance = weights @ np.array([part._nuisance for part in parts])
+
+    def ignore_features(self, mask: NDArray[np.bool_]) -> None:
+        """Trees do not split by features that were constant in their training."""
 
     def _shards(self, reducer: Reducer, training: TrainingData, init_forest: Forest | None) -> list[dict[str, Any]]:
         """The seed and the highest grades of each machine's data; sets `max_grade_` to the highest of all."""
@@ -239,11 +292,16 @@ class TreeRanker(FittedTrees):
         return shards
 
     def _train(
-        self, learner: TreeLearner, training: TrainingData, checkpointer: Checkpointer | None, callback: Callback | None
+        self,
+        learner: TreeLearner,
+        training: TrainingData,
+        rounds: int,
+        checkpointer: Checkpointer | None,
+        callback: Callback | None,
     ) -> None:
         curve = self.new_curve(validated=training.validation is not None)
         try:
-            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=self.logged(callback))
+            boost(learner, curve, rounds=rounds, checkpointer=checkpointer, callback=self.logged(callback))
         except (KeyboardInterrupt, MachineError):
             if curve.best_state is not None:
                 self._set_fitted(learner, curve)
@@ -253,7 +311,7 @@ class TreeRanker(FittedTrees):
                 f"No tree can split {training.dataset!r}: its features are constant, or min_child_samples = "
                 f"{self.min_child_samples} leaves no room. All scores are equal.",
                 LuceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         self._set_fitted(learner, curve)
 
@@ -261,6 +319,8 @@ class TreeRanker(FittedTrees):
         """The trees to begin with, which must be of the same features and outputs."""
         if init_model is None:
             return None
+        if self.n_bags > 1:
+            raise OptionError(f"Bags start from no trees: n_bags={self.n_bags} does not go with init_model.")
         if not isinstance(init_model, TreeRanker):
             raise OptionError(
                 f"init_model must be a fitted TreeRanker, whose trees are kept. Got {type(init_model).__name__}."
@@ -305,6 +365,10 @@ class TreeRanker(FittedTrees):
         self._set_forest(learner.forest(curve.best_iteration))
         self._nuisance = learner.nuisance[curve.best_iteration]
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
+
+    @property
+    def iteration_limit(self) -> int:
+        return self.n_estimators * self.n_bags
 
     def unused_params(self) -> tuple[str, ...]:
         return () if self.lightgbm_objective is None else ("objective",)

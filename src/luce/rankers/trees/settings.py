@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from luce.errors import OptionError, unknown_name
 from luce.options import Choice, Option, Range, boolean, integer, is_integer, number, one_of, or_none
+from luce.rankers.resampling import BAGGING, VALIDATION_FRACTION
 from luce.rankers.settings import COMMON
 from luce.rankers.trees.learner import BoostingParams
 
@@ -31,6 +32,8 @@ PARAM_SPECS = COMMON | {
     "resample_each_round": boolean(),
     "subsample": number(above=0, high=1, search_space=Range(0.3, 1.0)),
     "colsample_bytree": number(above=0, high=1, search_space=Range(0.3, 1.0)),
+    **BAGGING,
+    "validation_fraction": VALIDATION_FRACTION,
     "categorical_feature": Option(
         "columns, by number from 0 or by name",
         lambda value: _all(value, lambda one: is_integer(one) or isinstance(one, str)),
