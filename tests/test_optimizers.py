@@ -53,7 +53,7 @@ def test_without_validation_the_last_is_best():
 class Averaging:
     """A learner whose loss is the mean of the list numbers."""
 
-    def step(self, lists, epoch, step):
+    def step(self, lists, pass_number, step):
         return float(lists.mean())
 
     def validation_score(self):
@@ -67,3 +67,28 @@ def test_the_loss_of_an_epoch_is_the_mean_over_lists_also_with_a_short_last_batc
     curve = LearningCurve()
     descend(Averaging(), np.array([0, 1, 2, 3, 10]), curve, epochs=3, batch_size=2, seed=0)
     assert [record["loss"] for record in curve.history] == pytest.approx([3.2] * 3)
+
+
+class Recording(Averaging):
+    """It keeps what it was given."""
+
+    def __init__(self):
+        self.seen = []
+
+    def step(self, lists, pass_number, step):
+        self.seen.append((lists.tolist(), pass_number, step))
+        return super().step(lists, pass_number, step)
+
+
+@pytest.mark.parametrize("steps_per_epoch", [1, 2, 4, 7])
+def test_the_batches_do_not_depend_on_the_length_of_an_epoch(steps_per_epoch):
+    lists = np.array([0, 1, 2, 3, 10])
+    passes, ours, curve = Recording(), Recording(), LearningCurve()
+    descend(passes, lists, LearningCurve(), epochs=10, batch_size=2, seed=0)
+    descend(ours, lists, curve, epochs=4, batch_size=2, seed=0, steps_per_epoch=steps_per_epoch)
+    assert ours.seen == passes.seen[: 4 * steps_per_epoch]
+    for number, record in enumerate(curve.history):
+        epoch = ours.seen[number * steps_per_epoch : (number + 1) * steps_per_epoch]
+        assert record["loss"] == pytest.approx(np.mean(np.concatenate([given[0] for given in epoch])))
+    for number in range(3):
+        assert sorted(np.concatenate([given[0] for given in passes.seen if given[1] == number])) == lists.tolist()

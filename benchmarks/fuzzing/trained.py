@@ -14,7 +14,7 @@ from luce.rankers import Checkpoint, LabelRanker, LinearRanker, NeuralRanker, Tr
 
 LISTS = web_search(6, n_features=4, mean_length=5, seed=1).dataset
 TAGGED = luce.TaggedData(np.eye(4, dtype=np.float32), np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]]))
-SMALL: dict[str, Any] = {"device": "cpu", "n_jobs": 1}
+SMALL: dict[str, Any] = {"steps_per_epoch": 3, "device": "cpu", "n_jobs": 1}
 TRAININGS = {
     "lbfgs": LinearRanker(max_iter=3, n_jobs=1),
     "descent": LinearRanker(optimizer="gradient-descent", max_iter=2, batch_size=4, n_jobs=1),

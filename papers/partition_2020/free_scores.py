@@ -37,7 +37,7 @@ class FreeScores:
     def __post_init__(self) -> None:
         self.scores, self.squares = np.zeros(len(self.rankings.worths)), np.zeros(len(self.rankings.worths))
 
-    def step(self, lists: Integers, epoch: int = 0, step: int = 0) -> float:
+    def step(self, lists: Integers, pass_number: int = 0, step: int = 0) -> float:
         loss, gradient = self._loss(lists)
         self.squares += gradient**2
         self.scores -= LEARNING_RATE * gradient / (np.sqrt(self.squares) + 1e-10)

@@ -116,7 +116,7 @@ def test_list_weights_count(place):
 
 def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
     words = ["tradeoff", place / "market.parquet", "--steps", 4, "--relevance", "ndcg@4", "--fairness", "parity-gap@4"]
-    words += ["--set", "epochs=12", "--set", "learning-rate=0.03", "--set", "hidden_layer_sizes=8", "--threads", 1]
+    words += ["--set", "epochs=2", "--set", "learning-rate=0.03", "--set", "hidden_layer_sizes=8", "--threads", 1]
     found = json.loads(call(*words, "--json", "--csv", "frontier.csv"))
     points = found["points"]
     assert [point["mix"] for point in points] == pytest.approx([0, 1 / 3, 2 / 3, 1])

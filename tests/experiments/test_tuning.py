@@ -23,8 +23,8 @@ TAGS = tagged_documents(60, n_words=20, n_labels=8)
 QUICK = {
     "linear": {"max_iter": 3},
     "trees": {"n_estimators": 3},
-    "neural": {"epochs": 2, "device": "cpu"},
-    "labels": {"epochs": 2, "device": "cpu"},
+    "neural": {"steps_per_epoch": 5, "epochs": 2, "device": "cpu"},
+    "labels": {"steps_per_epoch": 5, "epochs": 2, "device": "cpu"},
 }
 
 

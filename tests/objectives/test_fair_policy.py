@@ -192,7 +192,7 @@ def test_training_lowers_unfairness_on_held_out_lists(kind, metric):
     train, test = made(1), made(2)
     settings = {
         "linear": {"optimizer": "gradient-descent", "learning_rate": 2.0, "max_iter": 30, "reg_lambda": 0.0},
-        "neural": {"hidden_layer_sizes": (8,), "learning_rate": 0.03, "epochs": 15},
+        "neural": {"hidden_layer_sizes": (8,), "learning_rate": 0.03, "epochs": 1},
     }[kind]
     ranker = {"linear": luce.LinearRanker, "neural": luce.NeuralRanker}[kind]
     goal = objective("fair-policy", utility=f"0.01*dcg@4 - {metric}", samples=20, exposure_samples=20)

@@ -35,7 +35,7 @@ def in_a_child(work):
     [
         luce.TreeRanker(n_estimators=3, n_jobs=2),
         luce.NeuralRanker(
-            hidden_layer_sizes=(256, 256), epochs=1, device="cpu", n_jobs=2
+            hidden_layer_sizes=(256, 256), steps_per_epoch=5, epochs=1, device="cpu", n_jobs=2
         ),  # wide enough to use two threads
     ],
     ids=lambda ranker: ranker.kind,

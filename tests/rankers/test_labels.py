@@ -28,6 +28,7 @@ def quick(objective="pl-partition", **settings):
         "hidden_layer_sizes": (16,),
         "learning_rate": 0.02,
         "batch_size": 16,
+        "steps_per_epoch": 10,
         "epochs": 8,
         "device": "cpu",
         "n_jobs": 1,
@@ -83,8 +84,8 @@ def test_sparse_and_dense_rows_are_the_same(data):
 def test_a_step_goes_down_the_gradient_of_the_mean_loss(data):
     """Plain gradient descent written out for one batch gives the same last layer; rows without labels do not count."""
     train = data["train"].take(np.arange(12))
-    ranker = quick("bce", activation="identity", optimizer="sgd", learning_rate=0.1, epochs=1, batch_size=12)
-    ranker.fit(train)
+    one_step = {"batch_size": 12, "steps_per_epoch": 1, "epochs": 1}
+    ranker = quick("bce", activation="identity", optimizer="sgd", learning_rate=0.1, **one_step).fit(train)
     torch.manual_seed(0)
     start = LabelNetwork(30, 40, hidden_layer_sizes=(16,), activation="identity")
     x = train.features.toarray()[3:]
@@ -110,8 +111,8 @@ def test_the_first_layer_is_a_sum_over_entries():
 
 def test_grades_order_the_relevant_labels():
     train, test = tagged(300, graded=True), tagged(100, seed=5, graded=True)
-    ranker = quick(metric="ndcg@5", epochs=15).fit(train)
-    flat = quick(metric="ndcg@5", epochs=15).fit(luce.TaggedData(train.features, train.labels > 0))
+    ranker = quick(metric="ndcg@5", epochs=30).fit(train)
+    flat = quick(metric="ndcg@5", epochs=30).fit(luce.TaggedData(train.features, train.labels > 0))
     assert ranker.score(test) > flat.score(test) + 0.01
     assert ranker.max_grade_ == 5
 
@@ -159,7 +160,7 @@ def test_sampled_negatives_look_at_some_labels_and_at_all_relevant_ones(data, mo
 
     monkeypatch.setattr(LabelNetwork, "forward", noted)
     train = data["train"].take(np.arange(3, 8))
-    quick(negatives=4, epochs=3, batch_size=5).fit(train)
+    quick(negatives=4, epochs=1, steps_per_epoch=3, batch_size=5).fit(train)
     relevant = np.unique(train.labels.indices)
     assert all(np.isin(relevant, some).all() and len(some) <= len(relevant) + 4 for some in seen)
     assert len({tuple(some) for some in seen}) > 1  # others are drawn each step
@@ -246,3 +247,11 @@ def test_rows_without_labels_give_no_step(data, monkeypatch):
     monkeypatch.setattr(LabelLearner, "step", lambda self, rows, *rest: seen.append(rows) or whole(self, rows, *rest))
     quick(epochs=1).fit(data["train"])
     assert sorted(np.concatenate(seen)) == list(range(3, 150))
+
+
+@pytest.mark.parametrize(("batch_size", "steps"), [(16, 100), (1, 147)])
+def test_an_epoch_is_one_pass_but_at_least_100_steps(data, batch_size, steps, monkeypatch):
+    seen = []
+    monkeypatch.setattr(LabelLearner, "step", lambda self, *given: seen.append(given) or 0.0)
+    quick(epochs=1, batch_size=batch_size, steps_per_epoch=None).fit(data["train"])
+    assert len(seen) == steps

@@ -14,7 +14,15 @@ from luce.rankers import Checkpoint, LabelRanker
 
 from .tagged import parts, tagged
 
-small = {"hidden_layer_sizes": (8,), "batch_size": 16, "epochs": 4, "learning_rate": 0.01, "device": "cpu", "n_jobs": 1}
+small = {
+    "hidden_layer_sizes": (8,),
+    "batch_size": 16,
+    "steps_per_epoch": 7,
+    "epochs": 4,
+    "learning_rate": 0.01,
+    "device": "cpu",
+    "n_jobs": 1,
+}
 
 
 class Cut(Exception):
@@ -116,7 +124,7 @@ def test_the_command_line_trains_evaluates_and_ranks(tmp_path):
         "--set",
         "hidden_layer_sizes=16",
         "--set",
-        "epochs=6",
+        "epochs=1",
         "--set",
         "learning-rate=0.02",
         "--set",

@@ -26,6 +26,7 @@ def quick(objective="listmle", **settings):
         "hidden_layer_sizes": (16,),
         "learning_rate": 0.01,
         "batch_size": 16,
+        "steps_per_epoch": 4,
         "epochs": 8,
         "device": "cpu",
         "n_jobs": 1,
@@ -74,8 +75,9 @@ def test_a_step_goes_down_the_gradient_of_the_mean_loss(data):
         item_weights=rng.random(train.n_rows),
         list_weights=rng.random(8),
     )
+    one_step = {"batch_size": 8, "steps_per_epoch": 1, "epochs": 1}
     ranker = quick(
-        "squared-label", hidden_layer_sizes=(), optimizer="sgd", batch_size=8, epochs=1, transforms=(), weight_decay=0.1
+        "squared-label", hidden_layer_sizes=(), optimizer="sgd", transforms=(), weight_decay=0.1, **one_step
     ).fit(weighted)
     torch.manual_seed(0)
     start = Network(40, None, hidden_layer_sizes=())
@@ -114,9 +116,33 @@ def test_history_early_stopping_and_the_best_epoch(data):
 def test_progress_inside_an_epoch(data, monkeypatch):
     monkeypatch.setattr("luce.optimizers.gradient_descent.PROGRESS_INTERVAL", 0.0)
     seen = []
-    quick(epochs=2, batch_size=20).fit(data["train"], callback=seen.append)
+    quick(epochs=2, steps_per_epoch=3).fit(data["train"], callback=seen.append)
     assert [round(record["iteration"], 2) for record in seen] == [0.33, 0.67, 1, 1.33, 1.67, 2]
     assert all(np.isfinite(record["loss"]) for record in seen)
+
+
+@pytest.mark.parametrize(
+    ("n_lists", "settings", "sizes"),
+    [
+        (30, {}, [8, 8, 8, 6]),
+        (300, {}, [8] * 37 + [4]),
+        (3_000, {}, [30] * 100),
+        (10_000, {}, [64] * 156 + [16]),
+        (30, {"batch_size": 5, "steps_per_epoch": 250}, [5] * 6),
+        (10_000, {"steps_per_epoch": 30}, [64] * 156 + [16]),
+    ],
+)
+def test_batches_and_epochs_by_the_number_of_lists(n_lists, settings, sizes, monkeypatch):
+    data = luce.Dataset(np.zeros((2 * n_lists, 1)), np.arange(2 * n_lists) % 2, np.arange(n_lists + 1) * 2)
+    seen = []
+    monkeypatch.setattr(
+        "luce.rankers.neural.learner.NetworkLearner.step", lambda self, *given: seen.append(given) or 0.0
+    )
+    ranker = NeuralRanker(hidden_layer_sizes=(), epochs=2, device="cpu", n_jobs=1, **settings).fit(data)
+    assert len(ranker.history_) == 2
+    assert len(seen) == 2 * settings.get("steps_per_epoch", max(100, len(sizes)))
+    whole = [(number, step, len(chosen)) for chosen, number, step in seen]
+    assert whole == [(step // len(sizes), step, sizes[step % len(sizes)]) for step in range(len(seen))]
 
 
 @pytest.mark.parametrize("context", [None, "attention"])
@@ -214,7 +240,7 @@ def test_sparse_features_and_lists_that_teach_nothing(data):
     thin = quick("listnet", transforms=(), epochs=3).fit(luce.Dataset(sparse.csr_array(X), train.labels, train.offsets))
     np.testing.assert_allclose(thin.predict(X), dense.predict(X), rtol=1e-5, atol=1e-6)
     mixed = luce.data.concatenate([train, luce.Dataset(X[:4], [1, 1, 2, 2], [0, 2, 4])])
-    both = quick("ranknet", transforms=(), epochs=1, batch_size=100)
+    both = quick("ranknet", transforms=(), epochs=1, steps_per_epoch=1, batch_size=100)
     with_them, without = (both.fit(d.with_features(np.nan_to_num(d.features))).history_ for d in (mixed, train))
     assert with_them == without
 
@@ -228,6 +254,7 @@ def test_sparse_features_and_lists_that_teach_nothing(data):
         ({"context": "atention"}, "Did you mean 'attention'"),
         ({"epochs": 0}, "epochs must be an integer ≥ 1. Got 0"),
         ({"batch_size": 2.5}, "batch_size must be an integer"),
+        ({"steps_per_epoch": 0}, "steps_per_epoch must be an integer ≥ 1, or None. Got 0"),
         ({"hidden_layer_sizes": (8, 0)}, "hidden_layer_sizes must be widths"),
         ({"dropout": 1.0}, "dropout must be a number ≥ 0 and < 1"),
         ({"learning_rate": 0}, "learning_rate must be a number > 0"),
@@ -235,7 +262,7 @@ def test_sparse_features_and_lists_that_teach_nothing(data):
         ({"device": "cuda:17"}, "cannot use the device 'cuda:17'"),
         (
             {"learning_rate": 1e30, "optimizer": "sgd"},
-            "no longer finite at epoch 1, step 2.*lower learning_rate than 1e",
+            "no longer finite at step 2.*lower learning_rate than 1e",
         ),
     ],
 )
@@ -283,7 +310,7 @@ def test_l2_does_not_shrink_the_tie_parameter():
 def test_list_weights_scale_the_step_of_the_tie_parameter(data):
     train = data["train"].take(np.arange(8))
     heavy = luce.Dataset(train.features, train.labels, train.offsets, list_weights=np.full(8, 2.0))
-    settings = {"optimizer": "sgd", "epochs": 1, "batch_size": 8}
+    settings = {"optimizer": "sgd", "epochs": 1, "steps_per_epoch": 1, "batch_size": 8}
     (one,), (two,) = (quick("pairties-davidson", **settings).fit(each).nuisance_.values() for each in (train, heavy))
     (start,) = OBJECTIVES["pairties-davidson"].nuisance.values()
     assert two - start == pytest.approx(2 * (one - start)) != 0

@@ -21,7 +21,15 @@ from luce.errors import DataError, OptionError
 from luce.rankers import LinearRanker, NeuralRanker, TreeRanker
 from luce.rankers.inputs import one_list
 
-small = {"hidden_layer_sizes": (4,), "epochs": 3, "learning_rate": 0.01, "batch_size": 8, "device": "cpu", "n_jobs": 1}
+small = {
+    "hidden_layer_sizes": (4,),
+    "steps_per_epoch": 5,
+    "epochs": 3,
+    "learning_rate": 0.01,
+    "batch_size": 8,
+    "device": "cpu",
+    "n_jobs": 1,
+}
 few = {"n_estimators": 5, "num_leaves": 4, "min_child_samples": 1, "n_jobs": 1}
 RANKERS = {
     "linear": LinearRanker(max_iter=5, n_jobs=1),

@@ -20,7 +20,7 @@ Model = Annotated[str, typer.Option(help="Kind of ranker: neural or linear.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Trainings of each policy, each with its own random numbers.")]
 
 TRAINING: dict[str, dict[str, Any]] = {
-    "neural": {"epochs": 30, "learning_rate": 0.01},
+    "neural": {"epochs": 10, "learning_rate": 0.01},
     "linear": {"optimizer": "gradient-descent", "max_iter": 60, "learning_rate": 1.0, "reg_lambda": 0.0},
 }
 """Settings that --set may change."""
@@ -51,7 +51,7 @@ def tradeoff(
 
     Example: luce tradeoff judged.txt --steps 9
 
-    Example: luce tradeoff judged.parquet --read item_group=seller --fairness merit-gap@10 --set epochs=60 --seeds 3
+    Example: luce tradeoff judged.parquet --read item_group=seller --fairness merit-gap@10 --set epochs=20 --seeds 3
     """
     from luce.data import split
     from luce.rankers import RANKERS

@@ -42,7 +42,9 @@ def _samples(default: int, auto: bool) -> Option:
         return (auto and isinstance(value, str) and value == "auto") or (is_integer(value) and bool(value >= 1))
 
     allowed = f"an integer ≥ 1, {'auto'!r} " if auto else "an integer ≥ 1 "
-    summary = "rankings sampled per list; (10, 100, 40), as in the paper, goes from 10 to 100 over 40 steps (epochs)"
+    summary = (
+        "rankings sampled per list; (10, 100, 40), as in the paper, goes from 10 to 100 over 40 passes (trees: rounds)"
+    )
     if auto:
         summary += "; 'auto' chooses it for each list, from 16 to 1,024, to give a signal-to-noise ratio of 1"
     return Option(allowed + "or three of them (first, last, steps)", accepts, default, summary)

@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import count, islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ PROGRESS_INTERVAL = 0.5
 class Learner(Protocol):
     """A model with parameters that are updated from batches of lists."""
 
-    def step(self, lists: Integers, epoch: int, step: int) -> float:
+    def step(self, lists: Integers, pass_number: int, step: int) -> float:
         """One update from these lists; returns their mean loss before it."""
 
     def validation_score(self) -> float | None:
@@ -52,16 +53,19 @@ class Checkpointer(Protocol):
 
 @dataclass
 class DescentProgress:
-    """Epochs done, batches done of the next one, and the sum of its losses so far."""
+    """Epochs done, and of the next one: steps done, the sum of the losses of their lists, and how many lists."""
 
     epoch: int = 0
-    batch: int = 0
+    step: int = 0
     loss: float = 0.0
+    lists: int = 0
 
-    def check(self, n_batches: int) -> None:
+    def check(self, steps_per_epoch: int) -> None:
         """A ValueError where this cannot be."""
-        counts = type(self.epoch) is int and type(self.batch) is int and type(self.loss) in (int, float)
-        if not (counts and self.epoch >= 0 and 0 <= self.batch <= n_batches and math.isfinite(self.loss)):
+        counts = all(type(count) is int for count in (self.epoch, self.step, self.lists))
+        if not (counts and type(self.loss) in (int, float) and math.isfinite(self.loss)):
+            raise ValueError(f"there is no {self}")
+        if not (self.epoch >= 0 and 0 <= self.step <= steps_per_epoch and self.lists >= self.step):
             raise ValueError(f"there is no {self}")
 
 
@@ -73,42 +77,50 @@ def descend(
     epochs: int,
     batch_size: int | None,
     seed: int,
+    steps_per_epoch: int | None = None,
     checkpointer: Checkpointer | None = None,
     callback: Callable[[dict[str, float]], None] | None = None,
 ) -> None:
-    """Train for `epochs` epochs over batches of lists, in an order that depends on the seed and the epoch alone.
+    """Train for `epochs` epochs of `steps_per_epoch` steps each, by default of one pass over the lists.
 
-    The curve gets a record after each epoch and may stop the training. `callback` gets each record, and within an epoch
-    records with a fractional iteration. A training resumed from a checkpoint gives exactly the same result.
+    The batches run through one shuffled pass after the other, whatever the epochs. The curve gets a record after each
+    epoch and may stop the training. `callback` gets each record, and within an epoch records with a fractional
+    iteration. A training resumed from a checkpoint gives exactly the same result.
     """
     size = batch_size or len(lists)
-    n_batches = math.ceil(len(lists) / size)
-    progress = DescentProgress() if checkpointer is None else _resume(checkpointer, learner, curve, n_batches)
+    steps = steps_per_epoch or math.ceil(len(lists) / size)
+    progress = DescentProgress() if checkpointer is None else _resume(checkpointer, learner, curve, steps)
+    batches = _batches(lists, size, seed, start=progress.epoch * steps + progress.step)
     next_report = time.monotonic() + PROGRESS_INTERVAL
     while progress.epoch < epochs and not curve.exhausted:
-        order = lists[np.random.default_rng((seed, progress.epoch)).permutation(len(lists))]
-        for batch in range(progress.batch, n_batches):
-            chosen = order[batch * size : (batch + 1) * size]
-            step = progress.epoch * n_batches + batch
-            progress.loss += learner.step(chosen, progress.epoch, step) * len(chosen)
-            progress.batch = batch + 1
+        for pass_number, chosen in islice(batches, steps - progress.step):
+            step = progress.epoch * steps + progress.step
+            progress.loss += learner.step(chosen, pass_number, step) * len(chosen)
+            progress.step, progress.lists = progress.step + 1, progress.lists + len(chosen)
             if checkpointer is not None and checkpointer.due(step + 1):
                 _save(checkpointer, learner, curve, progress)
-            if callback is not None and time.monotonic() > next_report and progress.batch < n_batches:
-                share = progress.batch / n_batches
-                callback(
-                    {
-                        "iteration": progress.epoch + share,
-                        "loss": progress.loss / min(len(lists), progress.batch * size),
-                    }
-                )
+            if callback is not None and time.monotonic() > next_report and progress.step < steps:
+                iteration = progress.epoch + progress.step / steps
+                callback({"iteration": iteration, "loss": progress.loss / progress.lists})
                 next_report = time.monotonic() + PROGRESS_INTERVAL
-        curve.add(progress.epoch + 1, progress.loss / len(lists), learner.validation_score(), learner.parameters())
+        loss = progress.loss / progress.lists
+        curve.add(progress.epoch + 1, loss, learner.validation_score(), learner.parameters())
         progress = DescentProgress(progress.epoch + 1)
         if callback is not None:
             callback(curve.history[-1])
     if checkpointer is not None:
         _save(checkpointer, learner, curve, progress)
+
+
+def _batches(lists: Integers, size: int, seed: int, *, start: int) -> Iterator[tuple[int, Integers]]:
+    """The batches from a step on, without end, each with the number of its pass; seed and pass decide the order."""
+    n_batches = math.ceil(len(lists) / size)
+    first, batch = divmod(start, n_batches)
+    for pass_number in count(first):
+        order = lists[np.random.default_rng((seed, pass_number)).permutation(len(lists))]
+        for place in range(batch * size, len(lists), size):
+            yield pass_number, order[place : place + size]
+        batch = 0
 
 
 def _save(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, progress: DescentProgress) -> None:
@@ -118,14 +130,14 @@ def _save(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, pr
     checkpointer.save({"place": asdict(progress), "history": curve.history}, arrays)
 
 
-def _resume(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, n_batches: int) -> DescentProgress:
+def _resume(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, steps: int) -> DescentProgress:
     saved = checkpointer.load()
     if saved is None:
         return DescentProgress()
     stored, arrays = saved
     try:
         progress = DescentProgress(**stored["place"])
-        progress.check(n_batches)
+        progress.check(steps)
         best = like(learner.parameters(), _with_prefix(arrays, "best.")) if progress.epoch else None
         curve.replay(stored["history"], progress.epoch, best)
         learner.restore(_with_prefix(arrays, "state."))

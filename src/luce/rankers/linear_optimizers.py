@@ -118,22 +118,22 @@ class _WeightsLearner:
         self.fit, self.problem, self.rate = fit, fit.problem(), fit.params["learning_rate"]
         self.point = self.problem.start()
 
-    def step(self, lists: Integers, epoch: int, step: int) -> float:
+    def step(self, lists: Integers, pass_number: int, step: int) -> float:
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                value, gradient = self.problem.of_lists(np.sort(lists), epoch).value_and_gradient(self.point)
+                value, gradient = self.problem.of_lists(np.sort(lists), pass_number).value_and_gradient(self.point)
         except NumericalError as error:
             if step == 0:
                 raise
-            raise self._diverged(epoch, step) from error
+            raise self._diverged(pass_number, step) from error
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            raise self._diverged(epoch, step)
+            raise self._diverged(pass_number, step)
         self.point = self.point - self.rate / len(lists) * gradient
         return value / len(lists)
 
-    def _diverged(self, epoch: int, step: int) -> LuceError:
+    def _diverged(self, pass_number: int, step: int) -> LuceError:
         return LuceError(
-            f"The training diverges at iteration {epoch + 1}, step {step + 1}. Try a lower learning_rate than "
+            f"The training diverges at iteration {pass_number + 1}, step {step + 1}. Try a lower learning_rate than "
             f"{self.rate:g}, standardize the features, or raise reg_lambda."
         )
 

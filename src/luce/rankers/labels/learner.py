@@ -39,7 +39,7 @@ class LabelLearner(TorchLearner):
         self.objective, self.features, self.data = objective, features, data
         self.negatives, self.n_jobs = negatives, n_jobs
 
-    def step(self, lists: Integers, epoch: int, step: int) -> float:
+    def step(self, lists: Integers, pass_number: int, step: int) -> float:
         self.seed_dropout(step)
         self.network.train()
         labels, offsets, grades = self.data.relevant(lists)
@@ -60,14 +60,16 @@ class LabelLearner(TorchLearner):
         )
         scores = self.network(rows_to(self.features, lists, self.device), chosen).to(loss_device)
         try:
-            loss = label_loss(self.objective, scores, relevant, draw=Draw(self.seed, epoch, lists), n_jobs=self.n_jobs)
+            loss = label_loss(
+                self.objective, scores, relevant, draw=Draw(self.seed, pass_number, lists), n_jobs=self.n_jobs
+            )
         except NumericalError as error:
             if step == 0 and bool(scores.isfinite().all()):
                 raise
-            raise self.diverged(epoch, step) from error
+            raise self.diverged(step) from error
         value = loss.item()
         if not np.isfinite(value):  # a GPU does not look at the scores
-            raise self.diverged(epoch, step)
+            raise self.diverged(step)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()

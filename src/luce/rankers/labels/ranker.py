@@ -56,8 +56,11 @@ class LabelRanker(NetworkEstimator):
         One, or several to choose from by the validation score, each trained in full.
     batch_size : int, default=128
         Rows per step.
+    steps_per_epoch : int, optional
+        Steps between two validations; by default one pass over the rows, but at least 100 steps. With a number the
+        batches run on from one shuffled pass to the next.
     epochs : int, default=100
-        The most passes over the rows.
+        The maximum number of epochs, each of `steps_per_epoch` steps.
     metric : str, default="precision@5"
         The metric of LABEL_METRICS by which the best epoch is chosen if there is validation data.
     early_stopping_rounds : int, default=5
@@ -95,7 +98,7 @@ class LabelRanker(NetworkEstimator):
     --------
     >>> import luce
     >>> data = luce.TaggedData([[1.0, 0], [0, 1], [1, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 0]])
-    >>> ranker = LabelRanker(hidden_layer_sizes=(8,), learning_rate=0.1, epochs=30, device="cpu").fit(data)
+    >>> ranker = LabelRanker(hidden_layer_sizes=(8,), learning_rate=0.1, epochs=1, device="cpu").fit(data)
     >>> ranker.top_labels(data, 1)[0].ravel()[:2]
     array([0, 1])
     """
@@ -110,6 +113,7 @@ class LabelRanker(NetworkEstimator):
         "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4))),
         "learning_rate": learning_rates(search_space=Range(1e-4, 2e-2, log=True)),
         "batch_size": integer(1, search_space=Range(32, 512, log=True)),
+        "steps_per_epoch": or_none(integer(1)),
         "epochs": integer(1),
     }
 
@@ -125,6 +129,7 @@ class LabelRanker(NetworkEstimator):
         weight_decay: float = 0.0,
         learning_rate: float | Sequence[float] = 1e-3,
         batch_size: int = 128,
+        steps_per_epoch: int | None = None,
         epochs: int = 100,
         metric: str = "precision@5",
         early_stopping_rounds: int = 5,
@@ -142,6 +147,7 @@ class LabelRanker(NetworkEstimator):
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
         self.batch_size = batch_size
+        self.steps_per_epoch = steps_per_epoch
         self.epochs = epochs
         self.metric = metric
         self.early_stopping_rounds = early_stopping_rounds
@@ -285,7 +291,7 @@ class LabelRanker(NetworkEstimator):
         --------
         >>> import luce
         >>> data = luce.TaggedData([[1.0], [-1.0]], [[0, 1], [1, 0]])
-        >>> ranker = LabelRanker(hidden_layer_sizes=(4,), epochs=50, learning_rate=0.1).fit(data)
+        >>> ranker = LabelRanker(hidden_layer_sizes=(4,), epochs=1, learning_rate=0.1).fit(data)
         >>> ranker.rank(data, top=1)["label"].to_pylist()
         [1, 0]
         """

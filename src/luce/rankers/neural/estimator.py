@@ -1,5 +1,6 @@
 """What the estimators around a PyTorch network share: training, the choice of the learning rate, device and file."""
 
+import math
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import torch
 
     from luce.rankers.neural.training import TorchLearner
+
+MIN_STEPS_PER_EPOCH = 100
+"""Fewer steps between two validations would let a training on few lists stop before it has begun."""
 
 
 class NetworkEstimator(Estimator):
@@ -87,7 +91,7 @@ class NetworkEstimator(Estimator):
 
         from luce.rankers.neural.training import torch_settings
 
-        device = self.get_device()
+        device, size = self.get_device(), self.get_batch_size(len(lists))
         with torch_settings(self.n_jobs, device):
             torch.manual_seed(seed)
             learner = make_learner(
@@ -102,11 +106,16 @@ class NetworkEstimator(Estimator):
                 lists,
                 curve,
                 epochs=self.epochs,
-                batch_size=self.batch_size,
+                batch_size=size,
+                steps_per_epoch=self.steps_per_epoch or max(MIN_STEPS_PER_EPOCH, math.ceil(len(lists) / size)),
                 seed=seed,
                 checkpointer=checkpointer,
                 callback=report,
             )
+
+    def get_batch_size(self, n_lists: int) -> int:
+        """Lists per step: `batch_size`, or where it is None a hundredth of the lists, from 8 to 64."""
+        return self.batch_size or min(max(n_lists // 100, 8), 64)
 
     @property
     def iteration_limit(self) -> int:
@@ -174,6 +183,8 @@ class NetworkEstimator(Estimator):
     hidden_layer_sizes: Sequence[int]
     learning_rate: float | Sequence[float]
     learning_rate_: float
+    batch_size: int | None
+    steps_per_epoch: int | None
     epochs: int
     device: str | None
 

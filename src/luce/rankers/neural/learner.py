@@ -34,7 +34,7 @@ class NetworkLearner(TorchLearner):
         self.objective, self.features, self.dataset, self.n_jobs = objective, features, dataset, n_jobs
         self.sizes, self.item_groups = dataset.sizes, dataset.item_group_numbers()
 
-    def step(self, lists: Integers, epoch: int, step: int) -> float:
+    def step(self, lists: Integers, pass_number: int, step: int) -> float:
         data = self.dataset
         rows = rows_of_lists(data.offsets, lists)
         offsets = offsets_of_sizes(self.sizes[lists])
@@ -49,14 +49,14 @@ class NetworkLearner(TorchLearner):
                 offsets,
                 item_weights=None if data.item_weights is None else data.item_weights[rows],
                 nuisance=self.nuisance.detach().numpy(),
-                draw=Draw(self.seed, epoch, lists),
+                draw=Draw(self.seed, pass_number, lists),
                 n_jobs=self.n_jobs,
                 item_groups=None if self.item_groups is None else self.item_groups[rows],
             )
         except NumericalError as error:
             if step == 0 and np.isfinite(values).all():
                 raise
-            raise self.diverged(epoch, step) from error
+            raise self.diverged(step) from error
         gradient, weights = evaluation.gradient, np.full(len(lists), 1 / len(lists))
         if data.list_weights is not None:
             weights *= data.list_weights[lists]

@@ -54,10 +54,13 @@ class NeuralRanker(NetworkEstimator, Ranker):
         Its L2 penalty.
     learning_rate : float or sequence of float, default=1e-3
         One, or several to choose from by the validation score, each trained in full.
-    batch_size : int, default=64
-        Lists per step.
+    batch_size : int, optional
+        Lists per step; by default a hundredth of the training lists, but at least 8 and at most 64.
+    steps_per_epoch : int, optional
+        Steps between two validations; by default one pass over the lists, but at least 100 steps. With a number the
+        batches run on from one shuffled pass to the next.
     epochs : int, default=100
-        The most passes over the lists.
+        The maximum number of epochs, each of `steps_per_epoch` steps.
     metric : str, default="ndcg@10"
         The metric of METRICS by which the best epoch is chosen if there is validation data.
     early_stopping_rounds : int, default=10
@@ -92,7 +95,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
     --------
     >>> import luce
     >>> data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]], [0, 2, 1], ["q", "q", "q"])
-    >>> NeuralRanker("listnet", hidden_layer_sizes=(8,), learning_rate=0.01, epochs=30).fit(data).predict(data).argmax()
+    >>> NeuralRanker("listnet", hidden_layer_sizes=(8,), learning_rate=0.01, epochs=1).fit(data).predict(data).argmax()
     np.int64(1)
     """
 
@@ -108,7 +111,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
         "optimizer": NAME,
         "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4, 1e-3))),
         "learning_rate": learning_rates(search_space=Range(1e-4, 3e-2, log=True)),
-        "batch_size": integer(1, search_space=Range(8, 128, log=True)),
+        "batch_size": or_none(integer(1), search_space=Range(8, 128, log=True)),
+        "steps_per_epoch": or_none(integer(1)),
         "epochs": integer(1),
     }
 
@@ -127,7 +131,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
         optimizer: str = "adam",
         weight_decay: float = 0.0,
         learning_rate: float | Sequence[float] = 1e-3,
-        batch_size: int = 64,
+        batch_size: int | None = None,
+        steps_per_epoch: int | None = None,
         epochs: int = 100,
         metric: str = "ndcg@10",
         early_stopping_rounds: int = 10,
@@ -149,6 +154,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
         self.batch_size = batch_size
+        self.steps_per_epoch = steps_per_epoch
         self.epochs = epochs
         self.metric = metric
         self.early_stopping_rounds = early_stopping_rounds

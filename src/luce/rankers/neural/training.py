@@ -49,7 +49,7 @@ class TorchLearner:
         self.optimizer = OPTIMIZERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
 
     @abstractmethod
-    def step(self, lists: Integers, epoch: int, step: int) -> float:
+    def step(self, lists: Integers, pass_number: int, step: int) -> float:
         """One update from these lists; their mean loss before it."""
 
     def seed_dropout(self, step: int) -> None:
@@ -60,10 +60,10 @@ class TorchLearner:
         if self.device.type == "cuda":
             torch.cuda.manual_seed(seed)
 
-    def diverged(self, epoch: int, step: int) -> LuceError:
+    def diverged(self, step: int) -> LuceError:
         """The error for scores that are no longer finite."""
         return LuceError(
-            f"The scores are no longer finite at epoch {epoch + 1}, step {step + 1}: the training diverges. "
+            f"The scores are no longer finite at step {step + 1}: the training diverges. "
             f"Try a lower learning_rate than {self.learning_rate:g}, standardized features, or normalization."
         )
 
