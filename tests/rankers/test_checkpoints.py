@@ -101,13 +101,14 @@ def test_a_resumed_training_does_not_repeat_what_is_done(data, tmp_path, monkeyp
 
 def test_an_interrupt_of_a_resumed_training_keeps_the_best_so_far(data, tmp_path, monkeypatch):
     path = tmp_path / "a.checkpoint"
-    first = TreeRanker(n_estimators=2, num_leaves=4, min_child_samples=5, n_jobs=1).fit(data["train"], checkpoint=path)
+    few = partial(TreeRanker, num_leaves=4, min_child_samples=5, validation_fraction=None, n_jobs=1)
+    first = few(n_estimators=2).fit(data["train"], checkpoint=path)
 
     def stop(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("luce.rankers.trees.learner.TreeLearner.grow", stop)
-    again = TreeRanker(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1)
+    again = few(n_estimators=3)
     with pytest.raises(KeyboardInterrupt):
         again.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
     assert again.forest_ == first.forest_

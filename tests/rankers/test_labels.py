@@ -30,6 +30,7 @@ def quick(objective="pl-partition", **settings):
         "batch_size": 16,
         "steps_per_epoch": 10,
         "epochs": 8,
+        "validation_fraction": None,
         "device": "cpu",
         "n_jobs": 1,
     }
@@ -216,7 +217,6 @@ def test_what_is_refused(data):
     for settings, words in (
         ({"objective": "mcrank"}, "one output per grade"),
         ({"objective": "pairties-davidson"}, "has nuisance parameters"),
-        ({"hidden_layer_sizes": ()}, "at least one layer"),
         ({"negatives": 0}, "negatives must be an integer ≥ 1"),
         ({"metric": "err@3"}, "no metric 'err'"),
         ({"metric": "precision"}, "needs a cutoff"),

@@ -83,7 +83,7 @@ def test_a_checkpoint_of_other_labels_is_refused(data, tmp_path):
     ("change", "words"),
     [
         ({"parameters": {"hidden_layer_sizes": [10**9]}}, "more layers, or wider ones"),
-        ({"parameters": {"hidden_layer_sizes": []}}, "at least one layer"),
+        ({"parameters": {"hidden_layer_sizes": []}}, "must be"),
         ({"features": {"count": 10**12, "names": None}}, "more layers, or wider ones"),
         ({"objective": {"name": "mcrank", "options": {}}}, "one output per grade"),
     ],

@@ -28,6 +28,7 @@ def quick(objective="listmle", **settings):
         "batch_size": 16,
         "steps_per_epoch": 4,
         "epochs": 8,
+        "validation_fraction": None,
         "device": "cpu",
         "n_jobs": 1,
     }
@@ -138,7 +139,9 @@ def test_batches_and_epochs_by_the_number_of_lists(n_lists, settings, sizes, mon
     monkeypatch.setattr(
         "luce.rankers.neural.learner.NetworkLearner.step", lambda self, *given: seen.append(given) or 0.0
     )
-    ranker = NeuralRanker(hidden_layer_sizes=(), epochs=2, device="cpu", n_jobs=1, **settings).fit(data)
+    ranker = NeuralRanker(
+        hidden_layer_sizes=(), epochs=2, validation_fraction=None, device="cpu", n_jobs=1, **settings
+    ).fit(data)
     assert len(ranker.history_) == 2
     assert len(seen) == 2 * settings.get("steps_per_epoch", max(100, len(sizes)))
     whole = [(number, step, len(chosen)) for chosen, number, step in seen]

@@ -212,7 +212,9 @@ def test_a_kind_is_imported_when_it_is_used(tmp_path, data):
         assert others == ""
 
 
-@pytest.mark.parametrize("ranker", [LinearRanker(max_iter=5, n_jobs=1), TreeRanker(n_estimators=5, validation_fraction=None, n_jobs=1)])
+@pytest.mark.parametrize(
+    "ranker", [LinearRanker(max_iter=5, n_jobs=1), TreeRanker(n_estimators=5, validation_fraction=None, n_jobs=1)]
+)
 def test_the_lists_of_a_training_are_checked_once(ranker, monkeypatch):
     calls = []
     for name in ("check", "evaluate"):

@@ -52,6 +52,22 @@ class FirstLayer(nn.Module):
         )
 
 
+class DenseRows(nn.Module):
+    """The rows themselves, for a network without hidden layers: a linear map of the features."""
+
+    def __init__(self, n_features: int):
+        super().__init__()
+        self.n_features = n_features
+
+    def forward(self, rows: Tensor | Entries) -> Tensor:
+        if isinstance(rows, Tensor):
+            return rows
+        sizes = rows.offsets.diff()
+        dense = rows.values.new_zeros(len(sizes), self.n_features)
+        places = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes), rows.indices
+        return dense.index_put(places, rows.values)
+
+
 class LabelNetwork(nn.Module):
     """Rows (B, F) in, scores (B, N) of all labels out, or of the labels that are asked for.
 
@@ -70,12 +86,15 @@ class LabelNetwork(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
-        self.first = FirstLayer(n_features, hidden_layer_sizes[0])
-        layers: list[nn.Module] = [ACTIVATIONS[activation](), nn.Dropout(dropout)]
+        layers: list[nn.Module] = []
+        self.first: nn.Module = DenseRows(n_features)
+        if hidden_layer_sizes:
+            self.first = FirstLayer(n_features, hidden_layer_sizes[0])
+            layers = [ACTIVATIONS[activation](), nn.Dropout(dropout)]
         for before, after in pairwise(hidden_layer_sizes):
             layers += [nn.Linear(before, after), ACTIVATIONS[activation](), nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers)
-        self.out = nn.Linear(hidden_layer_sizes[-1], n_labels)
+        self.out = nn.Linear(hidden_layer_sizes[-1] if hidden_layer_sizes else n_features, n_labels)
 
     def hidden(self, rows: Tensor | Entries) -> Tensor:
         """What the last layer sees, (B, width)."""

@@ -24,6 +24,7 @@ from luce.rankers.estimator import Callback
 from luce.rankers.inputs import as_held_out, finite
 from luce.rankers.labels.inputs import as_tagged, feature_rows
 from luce.rankers.neural.estimator import NetworkEstimator
+from luce.rankers.resampling import VALIDATION_FRACTION, TrainingData, fit_resampled
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
 
 METRICS = "precision@1, precision@3, precision@5, psp@1, psp@3, psp@5"
@@ -40,7 +41,7 @@ class LabelRanker(NetworkEstimator):
         A name of OBJECTIVES, or `luce.objective(name, **options)`, applied to lists of all labels of a row:
         pl-partition, pl-lb, attrank, ranknet, ranksvm, softmax, bce, squared-label, …
     hidden_layer_sizes : sequence of int, default=(256,)
-        The widths of the hidden layers, at least one.
+        The widths of the hidden layers; () is a linear map of the features.
     activation : {"relu", "sigmoid", "tanh", "gelu", "silu", "identity"}, default="relu"
         The activation after each hidden layer; "identity" with squared-label is the model of LEML.
     dropout : float, default=0.0
@@ -64,7 +65,10 @@ class LabelRanker(NetworkEstimator):
     metric : str, default="precision@5"
         The metric of LABEL_METRICS by which the best epoch is chosen if there is validation data.
     early_stopping_rounds : int, default=5
-        With validation data, training stops after so many epochs without improvement.
+        Training stops after so many epochs without improvement of the validation score.
+    validation_fraction : float or None, default=0.1
+        Without validation data, this share of the rows is held out to choose the number of epochs, and the network is
+        then trained on all rows for as many. None, or fewer than ten rows with labels: `epochs` epochs.
     transforms : sequence of str or Transform, default=()
         Feature transforms that look at each row alone, by name of TRANSFORMS; fitted on the training data.
     device : str, optional
@@ -115,7 +119,9 @@ class LabelRanker(NetworkEstimator):
         "batch_size": integer(1, search_space=Range(32, 512, log=True)),
         "steps_per_epoch": or_none(integer(1)),
         "epochs": integer(1),
+        "validation_fraction": VALIDATION_FRACTION,
     }
+    known_before_training = ("label_counts_", "training_rows_")
 
     def __init__(
         self,
@@ -133,6 +139,7 @@ class LabelRanker(NetworkEstimator):
         epochs: int = 100,
         metric: str = "precision@5",
         early_stopping_rounds: int = 5,
+        validation_fraction: float | None = 0.1,
         transforms: Sequence[Any] = (),
         device: str | None = None,
         random_state: Any = 0,
@@ -151,6 +158,7 @@ class LabelRanker(NetworkEstimator):
         self.epochs = epochs
         self.metric = metric
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
         self.transforms = transforms
         self.device = device
         self.random_state = random_state
@@ -187,8 +195,7 @@ class LabelRanker(NetworkEstimator):
         """
         self.check_params()
         data = as_tagged(X, y)
-        tagged_rows = np.flatnonzero(data.sizes)
-        if not tagged_rows.size or not data.n_features:
+        if not data.sizes.any() or not data.n_features:
             raise DataError(f"There is nothing to learn from in {data!r}: it takes features, and rows with labels.")
         self.n_features_in_, self.max_grade_ = data.n_features, float(data.labels.data.max())
         rows = feature_rows(data)
@@ -201,23 +208,38 @@ class LabelRanker(NetworkEstimator):
             held_out_features = self.transform_features(self._rows(held_out))
             self.label_counts_ = self.label_counts_ + held_out.label_counts
             self.training_rows_ += held_out.n_rows
+        training = TrainingData(data, features, held_out, held_out_features)
+        fit_resampled(self, training, callback, checkpoint)
+        return self
+
+    def train(
+        self,
+        training: TrainingData,
+        *,
+        callback: Callback | None,
+        checkpoint: Checkpoint | None,
+        like: "LabelRanker | None" = None,
+    ) -> None:
+        """Train the network on these rows, for as many epochs as the validation rows want or as `like` has."""
         from luce.rankers.labels.learner import LabelLearner
         from luce.rankers.labels.prediction import top_labels
 
         def validation_score(learner: LabelLearner) -> float | None:
-            if held_out is None:
+            if training.validation is None:
                 return None
             name, found = str(self.get_metric()), propensities(self.label_counts_, self.training_rows_)
-            ranking = top_labels(learner.network, held_out_features, self.get_metric().cutoff or 1)[0]
-            return float(measure_labels(ranking, held_out, name, propensities=found)[name].mean())
+            ranking = top_labels(learner.network, training.validation_features, self.get_metric().cutoff or 1)[0]
+            return float(measure_labels(ranking, training.validation, name, propensities=found)[name].mean())
 
         def make_learner(network: Any, **settings: Any) -> LabelLearner:
             settings |= {"negatives": self.negatives, "n_jobs": self.n_jobs, "validation_score": validation_score}
-            return LabelLearner(network, self.get_objective(), features, data, **settings)
+            return LabelLearner(network, self.get_objective(), training.features, training.dataset, **settings)
 
-        options: dict[str, Any] = {"callback": callback, "checkpoint": checkpoint}
-        self.train_network(make_learner, tagged_rows, data, validated=held_out is not None, **options)
-        return self
+        rows = np.flatnonzero(training.dataset.sizes)
+        self.train_network(make_learner, rows, training, callback=callback, checkpoint=checkpoint, like=like)
+
+    def informative_lists(self, data: TaggedData) -> NDArray[np.bool_]:
+        return data.sizes > 0
 
     def top_labels(self, X: Any, k: int = 5) -> tuple[Integers, Floats]:
         """The best labels of each row; memory for the scores of all labels is needed only for a block of rows.
@@ -355,8 +377,6 @@ class LabelRanker(NetworkEstimator):
         from luce.objectives.label_loss import check_one_score_per_label
 
         check_one_score_per_label(self.get_objective())
-        if not self.hidden_layer_sizes:
-            raise OptionError("hidden_layer_sizes must have at least one layer between features and labels. Got none.")
         if any(kind is not None and kind.within_lists for kind in self.transform_types):
             raise OptionError("Rows of labels are no lists of items: transforms within lists do not go with them.")
 

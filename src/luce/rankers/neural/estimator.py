@@ -1,7 +1,6 @@
 """What the estimators around a PyTorch network share: training, the choice of the learning rate, device and file."""
 
 import math
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
+from luce.rankers.resampling import TrainingData
 
 if TYPE_CHECKING:
     import torch
@@ -38,32 +38,39 @@ class NetworkEstimator(Estimator):
     def build_network(self) -> "torch.nn.Module":
         """The network before training."""
 
+    def build_fitted_network(self, arrays: Arrays) -> "torch.nn.Module":
+        """The network that holds these arrays of a file."""
+        return self.build_network()
+
     def train_network(
         self,
         make_learner: "Callable[..., TorchLearner]",
         lists: Integers,
-        data: Any,
+        training: TrainingData,
         *,
-        validated: bool,
         callback: Callback | None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None,
+        checkpoint: Checkpoint | None,
+        like: "NetworkEstimator | None",
     ) -> None:
-        """Train on these lists of the data with each learning rate and keep the best network, also on an interrupt.
+        """Train on these lists with each learning rate and keep the best network, also on an interrupt.
 
-        `make_learner(network, seed=…, learning_rate=…, …)` makes what takes the steps.
+        `make_learner(network, seed=…, learning_rate=…, …)` makes what takes the steps; `like` has the learning rate and
+        the number of epochs, where they are known.
         """
         best: LearningCurve | None = None
-        seed = self.get_seed()
-        for number, rate in enumerate(learning_rate_grid(self.learning_rate, validated)):
+        seed, validated = self.get_seed(), training.validation is not None
+        rates = learning_rate_grid(self.learning_rate, validated) if like is None else [like.learning_rate_]
+        epochs = self.epochs if like is None else like.best_iteration_
+        for number, rate in enumerate(rates):
             curve = self.new_curve(validated=validated)
-            checkpointer = self.open_checkpoint(checkpoint, data, number)
+            checkpointer = self.open_checkpoint(checkpoint, training.dataset, number)
 
             def counted(record: dict[str, float], number: int = number) -> None:
                 if callback is not None:
                     callback({**record, "iteration": record["iteration"] + number * self.epochs})
 
             try:
-                self._descend(make_learner, lists, curve, rate, seed, checkpointer, self.logged(counted))
+                self._descend(make_learner, lists, curve, rate, epochs, seed, checkpointer, self.logged(counted))
             except KeyboardInterrupt:
                 self._keep_better(best, curve, rate)
                 raise
@@ -83,6 +90,7 @@ class NetworkEstimator(Estimator):
         lists: Integers,
         curve: LearningCurve,
         rate: float,
+        epochs: int,
         seed: int,
         checkpointer: Checkpointer | None,
         report: Callback,
@@ -105,7 +113,7 @@ class NetworkEstimator(Estimator):
                 learner,
                 lists,
                 curve,
-                epochs=self.epochs,
+                epochs=epochs,
                 batch_size=size,
                 steps_per_epoch=self.steps_per_epoch or max(MIN_STEPS_PER_EPOCH, math.ceil(len(lists) / size)),
                 seed=seed,
@@ -119,7 +127,7 @@ class NetworkEstimator(Estimator):
 
     @property
     def iteration_limit(self) -> int:
-        return self.epochs * len(learning_rate_grid(self.learning_rate, True))
+        return self.epochs * len(learning_rate_grid(self.learning_rate, True)) * self.n_bags
 
     def extra_state(self) -> Arrays:
         """What `state_dict` holds beside what is trained."""
@@ -138,7 +146,7 @@ class NetworkEstimator(Estimator):
 
         # On the meta device a network has shapes and no memory: what a file claims cannot fill it.
         with torch.device("meta"):
-            network = self.build_network()
+            network = self.build_fitted_network(arrays)
         load_network(network, arrays)
         floats = [tensor for tensor in network.state_dict().values() if tensor.is_floating_point()]
         if not all(bool(tensor.isfinite().all()) for tensor in floats):
@@ -193,5 +201,7 @@ def learning_rate_grid(given: float | Sequence[float], validated: bool) -> list[
     """The learning rates to try; several need validation data to choose by."""
     rates: list[Any] = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
     if len(rates) > 1 and not validated:
-        raise OptionError(f"To choose between {len(rates)} learning rates, give validation data.")
+        raise OptionError(
+            f"To choose between {len(rates)} learning rates, give validation data, or a validation_fraction."
+        )
     return [float(rate) for rate in rates]

@@ -1,7 +1,5 @@
 """A network that is trained on lists: one step on a batch, and its scores."""
 
-import inspect
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from luce.data import Dataset
 from luce.data.transforms import blocks
 from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
+from luce.rankers.neural.network import call
 from luce.rankers.neural.training import TorchLearner
 
 
@@ -77,21 +76,6 @@ class NetworkLearner(TorchLearner):
             return torch.from_numpy(self.features[rows_of_lists(bounds, lists)].toarray()).to(self.device)
         parts = [self.features[bounds[q] : bounds[q + 1]] for q in lists]
         return torch.from_numpy(np.concatenate(parts)).to(self.device)
-
-
-def call(network: nn.Module, rows: Tensor, offsets: Tensor) -> Tensor:
-    """The scores of a network, whose `forward` may take the offsets of the lists or not."""
-    return network(rows, offsets.to(rows.device)) if takes_offsets(network) else network(rows)
-
-
-def takes_offsets(network: nn.Module) -> bool:
-    """Whether `forward` takes the offsets of the lists beside the rows."""
-    return _has_offsets(type(network))  # type: ignore[arg-type]
-
-
-@cache
-def _has_offsets(kind: type[nn.Module]) -> bool:
-    return "offsets" in inspect.signature(kind.forward).parameters
 
 
 def scores_of(network: nn.Module, features: Any, offsets: Integers) -> Floats:

@@ -1,6 +1,8 @@
 """The networks that score items: layers on each row, then attention between the rows of a list."""
 
+import inspect
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 import torch
@@ -60,6 +62,38 @@ class Network(nn.Module):
             x = block(x, offsets)
         scores = self.out(x)
         return scores[:, 0] if self.single else scores
+
+
+class NetworkAverage(nn.Module):
+    """A weighted sum of networks, each of which sees the features of its mask; the others are 0 to it."""
+
+    def __init__(self, networks: Sequence[nn.Module], weights: Tensor, masks: Tensor):
+        super().__init__()
+        self.networks = nn.ModuleList(networks)
+        self.weights: Tensor
+        self.masks: Tensor
+        self.register_buffer("weights", weights)
+        self.register_buffer("masks", masks)
+
+    def forward(self, rows: Tensor, offsets: Tensor) -> Tensor:
+        each = zip(self.networks, self.weights, self.masks, strict=True)
+        scores = [weight * call(one, torch.where(mask, rows, 0), offsets) for one, weight, mask in each]
+        return torch.stack(scores).sum(0)
+
+
+def call(network: nn.Module, rows: Tensor, offsets: Tensor) -> Tensor:
+    """The scores of a network, whose `forward` may take the offsets of the lists or not."""
+    return network(rows, offsets.to(rows.device)) if takes_offsets(network) else network(rows)
+
+
+def takes_offsets(network: nn.Module) -> bool:
+    """Whether `forward` takes the offsets of the lists beside the rows."""
+    return _has_offsets(type(network))  # type: ignore[arg-type]
+
+
+@cache
+def _has_offsets(kind: type[nn.Module]) -> bool:
+    return "offsets" in inspect.signature(kind.forward).parameters
 
 
 class AttentionBlock(nn.Module):

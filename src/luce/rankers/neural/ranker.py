@@ -17,6 +17,7 @@ from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
 from luce.rankers.neural.estimator import NetworkEstimator
 from luce.rankers.ranker import Ranker
+from luce.rankers.resampling import BAGGING, VALIDATION_FRACTION, TrainingData, fit_resampled
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
 
 if TYPE_CHECKING:
@@ -64,7 +65,18 @@ class NeuralRanker(NetworkEstimator, Ranker):
     metric : str, default="ndcg@10"
         The metric of METRICS by which the best epoch is chosen if there is validation data.
     early_stopping_rounds : int, default=10
-        With validation data, training stops after so many epochs without improvement.
+        Training stops after so many epochs without improvement of the validation score.
+    validation_fraction : float or None, default=0.2
+        Without validation data, this share of the lists is held out to choose the number of epochs, and the network is
+        then trained on all lists for as many; with several bags, each has the lists outside of it for that. None, or
+        fewer than ten lists: `epochs` epochs.
+    n_bags : int, default=1
+        With several, so many networks are trained, each on a random part of the lists and features, and their scores
+        averaged.
+    max_samples : float, default=0.5
+        The share of the lists that each of several bags is trained on.
+    max_features : float, default=1.0
+        The share of the transformed features that each of several bags sees.
     transforms : sequence of str or Transform, default=("fill", "standardize")
         Feature transforms, by name of TRANSFORMS; fitted on the training data and stored with the ranker.
     device : str, optional
@@ -114,6 +126,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
         "batch_size": or_none(integer(1), search_space=Range(8, 128, log=True)),
         "steps_per_epoch": or_none(integer(1)),
         "epochs": integer(1),
+        "validation_fraction": VALIDATION_FRACTION,
+        **BAGGING,
     }
 
     def __init__(
@@ -136,6 +150,10 @@ class NeuralRanker(NetworkEstimator, Ranker):
         epochs: int = 100,
         metric: str = "ndcg@10",
         early_stopping_rounds: int = 10,
+        validation_fraction: float | None = 0.2,
+        n_bags: int = 1,
+        max_samples: float = 0.5,
+        max_features: float = 1.0,
         transforms: Sequence[Any] = ("fill", "standardize"),
         device: str | None = None,
         random_state: Any = 0,
@@ -158,6 +176,10 @@ class NeuralRanker(NetworkEstimator, Ranker):
         self.epochs = epochs
         self.metric = metric
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.n_bags = n_bags
+        self.max_samples = max_samples
+        self.max_features = max_features
         self.transforms = transforms
         self.device = device
         self.random_state = random_state
@@ -176,10 +198,20 @@ class NeuralRanker(NetworkEstimator, Ranker):
     ) -> Self:
         self.check_params()
         training = self.prepare_training_data(X, y, qid, group, validation)
-        dataset, objective = training.dataset, self.get_objective()
-        lists = np.flatnonzero(objective.has_signal(dataset.labels, dataset.offsets))
-        if not lists.size:
-            raise DataError(objective.no_signal_message(dataset))
+        if not self.informative_lists(training.dataset).any():
+            raise DataError(self.get_objective().no_signal_message(training.dataset))
+        fit_resampled(self, training, callback, checkpoint)
+        return self
+
+    def train(
+        self,
+        training: TrainingData,
+        *,
+        callback: Callback | None,
+        checkpoint: Checkpoint | None,
+        like: "NeuralRanker | None" = None,
+    ) -> None:
+        """Train the network on these lists, for as many epochs as the validation lists want or as `like` has."""
         from luce.rankers.neural.learner import NetworkLearner, scores_of
 
         def validation_score(learner: NetworkLearner) -> float | None:
@@ -193,19 +225,51 @@ class NeuralRanker(NetworkEstimator, Ranker):
 
         def make_learner(network: "torch.nn.Module", **settings: Any) -> NetworkLearner:
             settings |= {"n_jobs": self.n_jobs, "validation_score": validation_score}
-            return NetworkLearner(network, objective, training.features, dataset, **settings)
+            return NetworkLearner(network, self.get_objective(), training.features, training.dataset, **settings)
 
-        validated = validation is not None
-        self.train_network(make_learner, lists, dataset, validated=validated, callback=callback, checkpoint=checkpoint)
-        return self
+        lists = np.flatnonzero(self.informative_lists(training.dataset))
+        self.train_network(make_learner, lists, training, callback=callback, checkpoint=checkpoint, like=like)
+
+    def ignore_features(self, mask: NDArray[np.bool_]) -> None:
+        import torch
+
+        from luce.rankers.neural.network import NetworkAverage
+
+        used = torch.from_numpy(~mask)[None].to(self.get_device())
+        self.network_ = NetworkAverage([self.network_], torch.ones(1, device=used.device), used)
+
+    def combine(self, parts: Sequence[Self], weights: Floats) -> None:
+        import torch
+
+        from luce.rankers.neural.network import NetworkAverage
+
+        shares = torch.as_tensor(weights, dtype=torch.float32, device=self.get_device())
+        masks = torch.cat([part.network_.masks for part in parts])
+        networks = [network for part in parts for network in part.network_.networks]
+        self.network_ = NetworkAverage(networks, shares, masks).eval()
+        self._nuisance = weights @ np.array([part._nuisance for part in parts])
+        self.learning_rate_ = float(weights @ [part.learning_rate_ for part in parts])
+
+    def build_fitted_network(self, arrays: dict[str, NDArray[Any]]) -> "torch.nn.Module":
+        import torch
+
+        from luce.rankers.neural.network import NetworkAverage
+
+        if self.n_bags == 1:
+            return self.build_network()
+        shape = np.shape(arrays["network.masks"])
+        if len(shape) != 2 or not 1 <= shape[0] <= self.n_bags:
+            raise self.wrong_arrays()
+        networks = [self.build_network() for _ in range(shape[0])]
+        return NetworkAverage(networks, torch.empty(shape[0]), torch.empty(shape, dtype=torch.bool))
 
     @property
     def list_context(self) -> str:
         if self.context is not None and self.module is None:
             return "lets the items of a list attend to each other"
-        from luce.rankers.neural.learner import takes_offsets
+        from luce.rankers.neural.network import takes_offsets
 
-        if self.module is not None and takes_offsets(self.network_):
+        if self.module is not None and takes_offsets(self.module):
             return "has a module that scores complete lists"
         return super().list_context
 
