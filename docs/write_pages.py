@@ -42,6 +42,33 @@ FAMILIES = {
     ),
 }
 """The heading and the description of each family; no heading may be the name of an objective."""
+SOFTMAX_ELSEWHERE = [
+    [
+        "`softmax`",
+        "y",
+        "Σ y",
+        "TF-Ranking's `SoftmaxLoss`; CatBoost's `QuerySoftMax` without item weights; PyTorch's `cross_entropy` with "
+        "the labels as class probabilities",
+    ],
+    ['`softmax`, `gain="exponential"`', "2^y − 1", "Σ (2^y − 1)", "–"],
+    [
+        '`softmax`, `gain="binary"`',
+        "1 where y > 0",
+        "number of relevant items",
+        "PyTorch's `cross_entropy` with a class index, where one item is relevant",
+    ],
+    [
+        "`kl`",
+        "(2^y − 1) / Σ (2^y − 1)",
+        "1",
+        "similar: LightGBM's `rank_xendcg`, with 2^y − γ, γ drawn from [0, 1), instead of 2^y − 1, and an approximate "
+        "gradient",
+    ],
+    ["`c-kl`", "(2^y − 1) / ideal DCG", "at least 1", "–"],
+    ["`listnet`", "e^y / Σ e^y", "1", "allRank's `listNet`; RankLib's ListNet"],
+    ["`attrank`", "e^y / Σ e^y, both where y > 0", "1", "–"],
+]
+"""The targets of the softmax losses, and where the same loss is found; checked in the source of each library."""
 NAMES = {"paper": "source"}
 
 
@@ -62,9 +89,22 @@ def objectives_page() -> str:
     ]
     for family, members in families.items():
         title, shared = FAMILIES[family]
-        parts += [f"## {title}", shared]
+        parts += [f"## {title}", shared, *(softmax_elsewhere() if family == "softmax" else [])]
         parts += [objective_section(one, [other.name for other in members if other is not one]) for one in members]
     return joined(parts)
+
+
+def softmax_elsewhere() -> list[str]:
+    """Which of the softmax losses has which name in other libraries."""
+    return [
+        "### Which softmax is which elsewhere",
+        "All are −Σ_i t_i log softmax(s)_i and differ in the targets t alone. Labels below 0 have the target 0, except "
+        "with `listnet`; items whose label is NaN are left out.",
+        table(["objective", "target t of an item", "sum of t", "the same elsewhere"], SOFTMAX_ELSEWHERE),
+        'TF-Ranking averages the loss over lists, as `luce.torch.loss` does with `reduction="mean"`; CatBoost reports '
+        "it divided by the sum of all labels. Padding has a label below 0 in TF-Ranking and the label −1 in allRank; "
+        "give such items the label NaN. XGBoost has no softmax loss of lists: its ranking objectives are pairwise.",
+    ]
 
 
 def objective_section(one: Objective, others: list[str]) -> str:

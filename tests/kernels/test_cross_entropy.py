@@ -17,7 +17,9 @@ def cross_entropy(scores, labels, offsets, target, **given):
 
 @pytest.mark.parametrize("spread", [0.1, 5, 1e4])
 @pytest.mark.parametrize("observed", [0.7, 1.0])
-@pytest.mark.parametrize("target", [GAINS, EXPONENTIALS, ("attention", "sum"), ("gain", "dcg")])
+@pytest.mark.parametrize(
+    "target", [GAINS, EXPONENTIALS, ("attention", "sum"), ("gain", "dcg"), ("gain", "one"), ("label", "one")]
+)
 def test_equals_its_twin(target, observed, spread):
     rng = np.random.default_rng(1)
     for n in (0, 1, 2, 30, 133):

@@ -74,6 +74,17 @@ def test_the_softmax_losses_differ_by_known_factors():
     torch.testing.assert_close(softmax[some], (bound + torch.lgamma(sizes + 1))[some])
 
 
+def test_softmax_of_graded_labels_weights_by_grade():
+    """The losses of the grades add up: that of grade 3 counts three times."""
+    scores, relevant = made(True)
+    found = label_loss("softmax", scores, relevant, reduction="none")
+    rows = torch.repeat_interleave(torch.arange(5), relevant.offsets.diff())
+    each = -scores.log_softmax(1)[rows, relevant.labels]
+    torch.testing.assert_close(found, torch.zeros(5, dtype=torch.float64).index_add(0, rows, relevant.grades * each))
+    binary = label_loss("softmax", scores, relevant, reduction="none", gain="binary")
+    torch.testing.assert_close(binary, label_loss("softmax", scores, relevant._replace(grades=None), reduction="none"))
+
+
 def test_options_of_the_objective():
     scores, relevant = made(False)
     coarse, fine = (label_loss("pl-partition", scores, relevant, tol=t).item() for t in (1e-3, 1e-13))

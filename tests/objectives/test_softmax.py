@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy.special import log_softmax
 
-from luce.errors import DataError
+from luce.arrays import list_of_row
+from luce.errors import DataError, NumericalError
 from luce.objectives import objective
 from luce.objectives.pointwise import expected_grade
+
+from .made import ragged
 
 SCORES, LABELS = np.array([0.5, -1.0, 2.0]), np.array([2.0, 0.0, 1.0])
 GAINS = np.array([3.0, 0.0, 1.0])
@@ -75,6 +79,52 @@ def test_mcrank():
         loss("mcrank", SCORES, LABELS)
 
 
-def test_softmax_counts_every_grade_above_zero_once():
-    log_p = log_softmax(SCORES)
-    assert loss("softmax") == pytest.approx(-log_p[0] - log_p[2], abs=1e-14)
+@pytest.mark.parametrize(
+    ("gain", "values"),
+    [
+        ("label", {-2.0: 0, 0: 0, 0.5: 0.5, 1: 1, 3: 3}),
+        ("exponential", {-2.0: 0, 0: 0, 0.5: np.sqrt(2) - 1, 1: 1, 3: 7}),
+        ("binary", {-2.0: 0, 0: 0, 0.5: 1, 1: 1, 3: 1}),
+    ],
+)
+def test_softmax_weights_by_the_gain(gain, values):
+    scores = np.array([0.5, -1.0, 2.0, 9.0, 0.1, -0.3, 1.0, 0.0])
+    labels, offsets = np.array([3, 0, -2, np.nan, 0.5, 1, 0, -2]), [0, 6, 8]
+    weights = np.array([1, 1, 2, 5, 0.5, 1, 1, 1])
+    found = objective("softmax", gain=gain).value_and_gradient(scores, labels, offsets, item_weights=weights)
+    log_p = log_softmax(scores[[0, 1, 2, 4, 5]])
+    gains = weights[[0, 1, 2, 4, 5]] * [values[y] for y in labels[[0, 1, 2, 4, 5]]]
+    np.testing.assert_allclose(found.loss, [-gains @ log_p, 0], rtol=1e-14)  # the second list has no gain
+    expected = np.zeros(8)
+    expected[[0, 1, 2, 4, 5]] = gains.sum() * np.exp(log_p) - gains
+    np.testing.assert_allclose(found.gradient, expected, atol=1e-14)
+
+
+def test_softmax_is_the_cross_entropy_of_other_libraries():
+    scores, labels = np.array([[1.0, 3, 2], [1, 2, 3]]), np.array([[0.0, 0, 1], [0, 0, 2]])
+    found = objective("softmax").value_and_gradient(scores.ravel(), labels.ravel(), [0, 3, 6])
+    # An example in the tests of TF-Ranking: the mean over lists is −(log p + 2 log q) / 2.
+    p, q = np.exp(2) / np.exp([1, 3, 2]).sum(), np.exp(3) / np.exp([1, 2, 3]).sum()
+    assert found.loss.mean() == pytest.approx(-(np.log(p) + 2 * np.log(q)) / 2, rel=1e-14)
+    inputs = torch.tensor(scores, requires_grad=True)
+    each = torch.nn.functional.cross_entropy(inputs, torch.tensor(labels), reduction="none")
+    each.sum().backward()
+    np.testing.assert_allclose(found.loss, each.detach(), rtol=1e-14)
+    np.testing.assert_allclose(found.gradient, inputs.grad.ravel(), atol=1e-14)
+
+
+def test_kl_is_softmax_with_normalized_gains():
+    scores, labels, offsets = ragged("softmax")
+    labels[labels == 0] = -1.0
+    plain = objective("softmax", gain="exponential").value_and_gradient(scores, labels, offsets, hessian=True)
+    normalized = objective("kl").value_and_gradient(scores, labels, offsets, hessian=True)
+    lists = list_of_row(offsets)
+    sums = np.bincount(lists, np.nan_to_num(np.exp2(np.maximum(labels, 0)) - 1), len(offsets) - 1)
+    np.testing.assert_allclose(normalized.loss * sums, plain.loss, rtol=1e-13)
+    np.testing.assert_allclose(normalized.gradient * sums[lists], plain.gradient, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(normalized.hessian * sums[lists], plain.hessian, rtol=1e-12, atol=1e-14)
+
+
+def test_softmax_refuses_gains_beyond_float64():
+    with pytest.raises(NumericalError, match=r"of softmax is beyond float64 .* labels from 0 to 2000"):
+        objective("softmax", gain="exponential").value_and_gradient(SCORES, [2000.0, 0, 1999])

@@ -7,6 +7,7 @@ from luce.kernels.label_targets import target_arguments
 from luce.kernels.partition_likelihood import ATTENTION
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
+from luce.options import Choice, one_of
 
 
 def _cross_entropy(lists: Lists, value: str, norm: str) -> Evaluation:
@@ -75,13 +76,26 @@ def c_kl(lists: Lists) -> Evaluation:
 @record(
     "softmax",
     family="softmax",
-    formula="−Σ_{i : y_i > 0} log softmax(s)_i",
-    paper="the standard loss of multi-class networks, summed over relevant items",
+    formula="−Σ_i G_i log softmax(s)_i, G = y, 2^y − 1 or [y > 0] by the option gain, 0 for labels below 0",
+    paper="Pasumarthi et al. 2019 (TF-Ranking); Bruch et al. 2019 (binary labels)",
     cost="n",
+    option_specs={
+        "gain": one_of(
+            "label",
+            "exponential",
+            "binary",
+            default="label",
+            summary="the weight of an item with a label y above 0: y, 2^y − 1, or 1",
+            search_space=Choice(("label", "exponential")),
+        )
+    },
     hessian=True,
     uses_ties=True,
 )
-def softmax(lists: Lists) -> Evaluation:
-    """Negative log-probability that a relevant item is chosen first, summed over the relevant items."""
-    relevant = np.where(np.isnan(lists.labels), np.nan, lists.labels > 0)
-    return _cross_entropy(lists._replace(labels=relevant), "label", "one")
+def softmax(lists: Lists, *, gain: str) -> Evaluation:
+    """Cross-entropy with the gains, not normalized as in kl: a list weighs as much as the sum of its gains."""
+    if gain == "exponential":
+        return _cross_entropy(lists, "gain", "one")
+    # The kernel takes labels below 0 as they are; NaN stays NaN.
+    gains = np.heaviside(lists.labels, 0.0) if gain == "binary" else np.maximum(lists.labels, 0.0)
+    return _cross_entropy(lists._replace(labels=gains), "label", "one")
