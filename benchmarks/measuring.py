@@ -5,12 +5,13 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from luce.experiments.cache import version_of
 from luce.objectives import OBJECTIVES
 from luce.threads import thread_count
 
@@ -83,8 +84,15 @@ def show_machine(*packages: str) -> None:
     if os.path.exists("/proc/cpuinfo"):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
-    print(", ".join(f"{name} {version(name)}" for name in packages), f"Python {platform.python_version()}", sep=", ")
+    print(", ".join(f"{name} {_version(name)}" for name in packages), f"Python {platform.python_version()}", sep=", ")
     print(f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}")
+
+
+def _version(package: str) -> str:
+    try:
+        return version_of(package)
+    except PackageNotFoundError:  # imported from a checkout that is not installed
+        return "(checkout)"
 
 
 def verdict(met: bool) -> str:

@@ -1,276 +1,258 @@
-"""How well do boosted trees rank: ours, the systems of the 2019 paper, LightGBM, XGBoost and CatBoost, on public data.
+"""How well do Luce's rankers rank by default, compared with their former defaults, LightGBM, XGBoost and CatBoost?
 
-MQ2008 has five folds. mslr-sample and lightgbm-rank have their own test lists: each system is trained five times, each
-time with another fifth of the training lists for validation, and the five values of a test list are averaged. All have
-the same maximum number of trees and the same early stopping by the NDCG@10 of the validation lists. The systems of the
-paper have its leaves and learning rates; LightGBM, XGBoost and CatBoost have our learning rate, once with our leaves
-and once with the 31 of LightGBM. Lists without a relevant item are excluded.
+All lists of a dataset are pooled. A rotation carves them anew into five parts and tests each part once: three parts
+train, one stops training early by its NDCG@10, one is tested. The seed of training is the number of the rotation. The
+peers have our number of trees, learning rate and early stopping, at two tree sizes, singly and bagged as our ensemble
+is. `--tune N` adds rows for the best of N draws of leaves and learning rate by the validation lists, the same draws for
+every system. Measured are the NDCG@10 of each test list with a relevant item, and the CPU seconds of each fit.
 
-    python benchmarks/quality.py --data ../shared/data --cache quality.json    # about fifteen minutes on one core
-    python benchmarks/quality.py --data ../shared/data --quick                 # one fold of each, few trees
-    python benchmarks/quality.py --data ../shared/data --search --cache search.json  # how the default was chosen
+    python benchmarks/quality.py --data DIR --jobs 16 --cache quality.jsonl
+    python benchmarks/quality.py --data DIR --quick              # one fold of one rotation, few rounds
 
-Results are cached in the JSON file, from which an interrupted run resumes. `--search` never uses the test lists: for
-MQ2008, half of the validation lists of a fold are for early stopping and the other half for the comparison; of the
-others, the training lists are split into fifths three times: three for training, one for early stopping, one for the
-comparison. (In MQ2008 every list is in the test set of one fold and in the validation set of another.)
+Results are appended to the cache, from which an interrupted run resumes; those of other settings, data or versions are
+computed again. Standard errors are explained in quality_statistics.py.
 """
 
 import argparse
+import dataclasses
 import json
 import math
+import multiprocessing
+import os
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.data import Dataset, concatenate, parts, read, rotations, split
+from luce.data import Dataset, concatenate, parts, read, rotations
+from luce.data.fingerprint import fingerprint
 from luce.data.splits import Fold
-from luce.experiments.cache import version_of
-from luce.experiments.peers import PEERS, is_installed, peer
-from luce.files import atomic_write
-from luce.metrics import measure
-from luce.objectives import objective
-from luce.rankers import TreeRanker
-from luce.rankers.presets import PRESETS
-from measuring import show_machine, verdict
-from quality_candidates import CANDIDATES, USUAL
+from luce.experiments.peers import PEERS, is_installed
+from measuring import show_machine
+from quality_report import show
+from quality_statistics import Results
+from quality_systems import ENSEMBLE, System, all_systems, has_bags, ndcg
 
-METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")
-OURS = "luce default"
-DEFAULT = TreeRanker()
-LIMITS = {
-    name: getattr(DEFAULT, name) for name in ("n_estimators", "num_leaves", "learning_rate", "early_stopping_rounds")
+FILES = {
+    "mq2008": [f"S{part}.txt" for part in range(1, 6)],
+    "mslr-sample": ["train.txt", "test.txt"],
+    "lightgbm-rank": ["rank.train", "rank.test"],
 }
-"""The settings that all systems share."""
-REPEATS = 3
-"""How many times the search splits a small dataset into fifths."""
-Values = dict[str, np.ndarray]
-"""The values of each metric, one per list."""
+READ_OPTIONS: dict[str, dict[str, Any]] = {"lightgbm-rank": {"n_features": 301}}
+N_FOLDS = 5
+ONE_THREAD = ("LUCE_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-class QualityDataset(NamedTuple):
-    """The folds of a dataset, and the highest grade of its scale."""
+class Task(NamedTuple):
+    """One system, fitted to one fold."""
 
-    folds: list[Fold]
-    max_grade: float
+    dataset: str
+    rotation: int
+    fold: int
+    seed: int
+    system: System
 
-
-class System(NamedTuple):
-    """A name, all settings that the scores depend on, and a function for the scores of the test lists of a fold."""
-
-    name: str
-    settings: str
-    scores: Callable[[Fold], np.ndarray]
-
-
-def mq2008(folder: Path, search: bool) -> QualityDataset:
-    folds = list(rotations([read(folder / "mq2008" / f"S{part}.txt") for part in range(1, 6)]))
-    if search:
-        halves = [(fold.train, *split(fold.validation, (0.5, 0.5))) for fold in folds if fold.validation is not None]
-        folds = [Fold(train, *pair) for train, a, b in halves for pair in ((a, b), (b, a))]
-    return QualityDataset(folds, 2.0)
+    @property
+    def key(self) -> str:
+        return f"{self.dataset} | rotation {self.rotation} | fold {self.fold} | seed {self.seed} | {self.system.name}"
 
 
-def with_test(train: Dataset, test: Dataset, search: bool) -> QualityDataset:
-    if search:
-        return QualityDataset([fold for seed in range(REPEATS) for fold in rotations(parts(train, 5, seed))], 4.0)
-    fifths = parts(train, 5)
-    others = [concatenate([part for part in fifths if part is not left_out]) for left_out in fifths]
-    return QualityDataset([Fold(most, part, test) for most, part in zip(others, fifths, strict=True)], 4.0)
+class Record(NamedTuple):
+    """The NDCG@10 of the test lists, which are numbered as in the pool, and the CPU seconds of the fit."""
+
+    lists: list[int]
+    values: list[float | None]
+    cpu_seconds: float
 
 
-def load_datasets(folder: Path, search: bool, quick: bool) -> dict[str, QualityDataset]:
-    mslr, example = folder / "mslr-sample", folder / "lightgbm-rank"
-    loaded = {
-        "mq2008": mq2008(folder, search),
-        "mslr-sample": with_test(read(mslr / "train.txt"), read(mslr / "test.txt"), search),
-        "lightgbm-rank": with_test(
-            read(example / "rank.train", n_features=301), read(example / "rank.test", n_features=301), search
-        ),
-    }
-    return {name: each._replace(folds=each.folds[:1]) if quick else each for name, each in loaded.items()}
+@lru_cache
+def load(folder: Path, name: str) -> Dataset:
+    """All lists of a dataset; their ids are their numbers."""
+    files = [folder / name / file for file in FILES[name]]
+    pool = concatenate([read(file, **READ_OPTIONS.get(name, {})) for file in files])
+    return dataclasses.replace(pool, query_ids=np.arange(pool.n_lists))
 
 
-def system(name: str, ranker: Any) -> System:
-    settings = {key: str(value) for key, value in ranker.get_params(deep=False).items()}
-    settings |= {package: version_of(package) for package in ranker.packages}
-    return System(
-        name,
-        json.dumps(settings, sort_keys=True),
-        lambda fold: ranker.fit(fold.train, validation=fold.validation).predict(fold.test),
-    )
+@lru_cache(maxsize=len(FILES))
+def folds(folder: Path, name: str, rotation: int) -> list[Fold]:
+    return list(rotations(parts(load(folder, name), N_FOLDS, seed=rotation)))
 
 
-def systems(limits: Mapping[str, Any]) -> Iterable[System]:
-    """Our default first, then the presets, then the peers."""
-    shared = {
-        "n_estimators": limits["n_estimators"],
-        "early_stopping_rounds": limits["early_stopping_rounds"],
-        "n_jobs": 1,
-    }
-    yield system(OURS, TreeRanker(**shared))
-    for preset in PRESETS.values():
-        if preset.model == "trees":
-            yield system(preset.name, TreeRanker(**{**preset.parameters(), **shared}))
-    for leaves in (limits["num_leaves"], USUAL["num_leaves"]):
-        yield from peers({**limits, "num_leaves": leaves})
+def evaluate(folder: Path, task: Task, deadline: float) -> Record | None:
+    """Fit and test; None after the deadline."""
+    if time.time() > deadline:
+        return None
+    train, validation, test = folds(folder, task.dataset, task.rotation)[task.fold]
+    start = time.process_time()
+    ranker = task.system.fitted(train, validation, task.seed)
+    cpu_seconds = time.process_time() - start
+    values = [None if math.isnan(value) else round(value, 6) for value in ndcg(ranker, test).tolist()]
+    return Record(test.query_ids.to_pylist(), values, round(cpu_seconds, 3))
 
 
-def peers(limits: Mapping[str, Any]) -> Iterable[System]:
-    """The installed peers; those that are not installed are reported."""
-    for name in PEERS:
-        if is_installed(name):
-            yield system(f"{name}, {limits['num_leaves']} leaves", peer(name, **limits, n_jobs=1))
-        else:
-            print(f"{name} is skipped: it is not installed.")
+def warm_up(folder: Path, names: Iterable[str], systems: Iterable[System]) -> None:
+    """Compile or load what every system needs, so that no fit that is measured has to."""
+    for name in names:
+        pool = load(folder, name)
+        relevant = np.flatnonzero(np.maximum.reduceat(pool.labels, pool.offsets[:-1]) > 0)
+        few = pool.take(relevant[:20])
+        for system in systems:
+            if system.n_fits == 1:
+                system.quick().fitted(few, few, 0).predict(few)
 
 
-def candidates(limits: Mapping[str, Any]) -> Iterable[System]:
-    """The candidates for the default settings, and the peers for comparison."""
-    for name, (objective_name, options, settings) in CANDIDATES.items():
-        given = {
-            **USUAL,
-            "n_estimators": limits["n_estimators"],
-            "early_stopping_rounds": limits["early_stopping_rounds"],
-            "n_jobs": 1,
-            **settings,
-        }
-        yield system(name, TreeRanker(**{"objective": objective(objective_name, **options), **given}))
-    yield from peers(limits)
-
-
-def values_of(system: System, dataset: QualityDataset) -> Values:
-    """Values of the lists by query id, averaged for a list that is tested in several folds."""
-    by_fold = [
-        measure(
-            system.scores(fold), fold.test.labels, fold.test.offsets, METRICS, max_grade=dataset.max_grade, n_jobs=1
-        )
-        for fold in dataset.folds
-    ]
-    ids = np.concatenate([fold.test.query_ids.to_numpy(zero_copy_only=False) for fold in dataset.folds])
-    _, place, times = np.unique(ids, return_inverse=True, return_counts=True)
-    joined = {metric: np.concatenate([values[metric] for values in by_fold]) for metric in METRICS}
-    return {metric: np.bincount(place, joined[metric]) / times for metric in METRICS}
-
-
-class ScoreCache:
-    """Values by dataset and system, in a JSON file if one is given; those of other settings are computed again."""
+class Cache:
+    """Records by key and settings, as JSON lines in a file if one is given."""
 
     def __init__(self, path: Path | None):
         self.path = path
-        self.cells = json.loads(path.read_text()) if path is not None and path.exists() else {}
+        self.records: dict[tuple[str, str], Record] = {}
+        text = path.read_text() if path is not None and path.exists() else ""
+        for line in text.splitlines():
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:  # cut off by an interruption
+                continue
+            place = row.pop("key"), row.pop("settings")
+            self.records[place] = Record(**row)
+        if text and not text.endswith("\n"):
+            self._write("\n")
 
-    def values(self, name: str, system: System, dataset: QualityDataset) -> Values:
-        key, settings = f"{name} | {system.name}", f"{len(dataset.folds)} folds, {system.settings}"
-        if self.cells.get(key, {}).get("settings") != settings:
-            start = time.perf_counter()
-            values = values_of(system, dataset)
-            print(f"  {key}: {time.perf_counter() - start:.1f} s", flush=True)
-            rows = {metric: [None if math.isnan(x) else x for x in values[metric].tolist()] for metric in METRICS}
-            self.cells[key] = {"settings": settings, "values": rows}
-            self._write()
-        rows = self.cells[key]["values"]
-        return {metric: np.array(rows[metric], dtype=np.float64) for metric in METRICS}
+    def add(self, key: str, settings: str, record: Record) -> None:
+        self.records[key, settings] = record
+        self._write(json.dumps({"key": key, "settings": settings, **record._asdict()}) + "\n")
 
-    def _write(self) -> None:
+    def _write(self, text: str) -> None:
         if self.path is not None:
-            with atomic_write(self.path) as partial:
-                partial.write_text(json.dumps(self.cells))
+            with self.path.open("a") as file:
+                file.write(text)
 
 
-class MeanWithError(NamedTuple):
-    mean: float
-    standard_error: float
-
-
-def estimate(values: np.ndarray) -> MeanWithError:
-    """The mean and its standard error over the lists for which the metric is defined."""
-    seen = values[~np.isnan(values)]
-    return MeanWithError(float(seen.mean()), float(seen.std(ddof=1) / np.sqrt(len(seen))))
-
-
-def over_datasets(estimates: list[MeanWithError]) -> MeanWithError:
-    """The unweighted mean over datasets, whose errors are independent."""
-    return MeanWithError(
-        float(np.mean([one.mean for one in estimates])),
-        math.hypot(*(one.standard_error for one in estimates)) / len(estimates),
-    )
-
-
-Results = dict[str, dict[str, Values]]
-"""By dataset and system."""
-
-
-def estimates(results: Results, metric: str, system: str, other: str | None = None) -> list[MeanWithError]:
-    """The mean of a system, or its paired difference to another, for each dataset and for their mean."""
-    each = [
-        estimate(values[system][metric] - (0.0 if other is None else values[other][metric]))
-        for values in results.values()
+def all_tasks(options: argparse.Namespace, systems: Sequence[System]) -> list[Task]:
+    """Rotation after rotation; within one, the longest first."""
+    return [
+        Task(name, rotation, fold, seed, system)
+        for rotation in options.rotations
+        for system in sorted(systems, key=lambda one: -one.n_fits)
+        for name in options.datasets
+        for fold in range(1 if options.quick else N_FOLDS)
+        for seed in options.seeds or [rotation]
     ]
-    return [*each, over_datasets(each)]
 
 
-def in_standard_errors(difference: MeanWithError) -> float:
-    return difference.mean / difference.standard_error if difference.standard_error > 0 else 0.0
+def run(options: argparse.Namespace, systems: Sequence[System], tasks: Sequence[Task]) -> dict[Task, Record]:
+    """The records of the tasks, as many as there is time for."""
+    cache = Cache(options.cache)
+    data = {name: fingerprint(load(options.data, name)) for name in options.datasets}
+    settings = {system.name: system.settings() for system in systems}
+    places = {task: (task.key, f"{data[task.dataset]} {settings[task.system.name]}") for task in tasks}
+    pending = [task for task in tasks if places[task] not in cache.records]
+    print(f"{len(tasks) - len(pending)} of {len(tasks)} fits are in the cache", file=sys.stderr)
+    for task, record in _in_processes(options, systems, pending):
+        cache.add(*places[task], record)
+    return {task: cache.records[place] for task, place in places.items() if place in cache.records}
 
 
-def show(results: Results, base: str) -> None:
-    """Print a section for each dataset and one for their mean, with the systems ordered by mean NDCG@10."""
-    names = sorted(next(iter(results.values())), key=lambda name: -estimates(results, "ndcg@10", name)[-1].mean)
-    width = max(map(len, names)) + 4
-    print("\nMeans with half the width of the 95 % interval, and the paired difference over lists to")
-    print(f"{base} in standard errors; * marks two or more.\n")
-    print(f"{'':{width}}" + "".join(f"{metric:24}" for metric in METRICS))
-    for place, dataset in enumerate([*results, "mean over datasets"]):
-        print(dataset)
-        for name in names:
-            cells = []
-            for metric in METRICS:
-                one = estimates(results, metric, name)[place]
-                difference = in_standard_errors(estimates(results, metric, name, base)[place])
-                mark = "" if name == base else f"{difference:+.1f}{'*' if abs(difference) >= 2 else ''}"
-                cells.append(f"{one.mean:.4f} ± {1.96 * one.standard_error:.4f} {mark:8}")
-            print(f"  {name:{width - 2}}" + "".join(cells).rstrip())
+def _in_processes(
+    options: argparse.Namespace, systems: Sequence[System], tasks: Sequence[Task]
+) -> Iterator[tuple[Task, Record]]:
+    if not tasks:
+        return
+    os.environ |= dict.fromkeys(ONE_THREAD, "1")  # for the processes, before they import anything
+    start, setting = time.time(), (options.data, options.datasets, systems)
+    print("compiling", file=sys.stderr)
+    warm_up(*setting)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, context, warm_up, setting) as pool:
+        futures = {pool.submit(evaluate, options.data, task, start + 60 * options.minutes): task for task in tasks}
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                task, record = futures[future], future.result()
+                if record is not None:
+                    minutes = (time.time() - start) / 60
+                    line = f"{done}/{len(tasks)}, {minutes:.1f} min: {task.key}, {record.cpu_seconds:.1f} s"
+                    print(line, file=sys.stderr, flush=True)
+                    yield task, record
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def show_verdict(results: Results, others: list[str]) -> None:
-    """Compare our default with the peers, by the mean over datasets."""
-    print(f"\n{OURS}, mean over datasets: above most peers, and below none by more than one paired standard error")
-    for metric in METRICS:
-        differences = {name: in_standard_errors(estimates(results, metric, OURS, name)[-1]) for name in others}
-        above, worst = sum(value > 0 for value in differences.values()), min(differences, key=differences.__getitem__)
-        met = 2 * above > len(differences) and differences[worst] >= -1
-        print(
-            f"  {metric:8} above {above} of {len(differences)}, least {differences[worst]:+.1f} against {worst}: "
-            f"{verdict(met)}"
-        )
+def complete(tasks: Iterable[Task], done: dict[Task, Record]) -> list[Task]:
+    """The tasks of the rotations that are complete; if none is, those of the systems complete in the first."""
+    tasks = list(tasks)
+    missing = [task for task in tasks if task not in done]
+    unfinished = {task.rotation for task in missing}
+    if finished := [task for task in tasks if task.rotation not in unfinished]:
+        return finished
+    first = tasks[0].rotation
+    left_out = {task.system.name for task in missing if task.rotation == first}
+    return [task for task in tasks if task.rotation == first and task.system.name not in left_out]
+
+
+def collect(tasks: Sequence[Task], done: dict[Task, Record], n_lists: dict[str, int]) -> Results:
+    """The values of each list in each rotation, averaged over seeds."""
+    places = {rotation: i for i, rotation in enumerate(dict.fromkeys(task.rotation for task in tasks))}
+    n_seeds = len({(task.rotation, task.seed) for task in tasks}) / len(places)
+    results: Results = {name: {} for name in n_lists}
+    for task in tasks:
+        empty = np.full((n_lists[task.dataset], len(places)), np.nan)
+        values = results[task.dataset].setdefault(task.system.name, empty)
+        column, record = values[:, places[task.rotation]], done[task]
+        new = np.array(record.values, dtype=np.float64) / n_seeds
+        column[record.lists] = np.where(np.isnan(column[record.lists]), 0.0, column[record.lists]) + new
+    return results
+
+
+def cpu_seconds(tasks: Iterable[Task], done: dict[Task, Record]) -> dict[str, dict[str, float]]:
+    """The median over the fits of a system, by dataset and system."""
+    seconds: dict[str, dict[str, list[float]]] = {}
+    for task in tasks:
+        seconds.setdefault(task.dataset, {}).setdefault(task.system.name, []).append(done[task].cpu_seconds)
+    return {name: {system: float(np.median(each)) for system, each in own.items()} for name, own in seconds.items()}
+
+
+def parsed() -> argparse.Namespace:
+    def numbers(text: str) -> list[int]:
+        return [int(word) for word in text.split(",")]
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with mq2008, mslr-sample and lightgbm-rank")
+    parser.add_argument("--datasets", type=lambda text: text.split(","), default=list(FILES), help="some of the three")
+    parser.add_argument("--rotations", type=numbers, default=[0, 1, 2], help="comma-separated (default 0,1,2)")
+    parser.add_argument("--seeds", type=numbers, help="of training, in each rotation (default: the rotation's number)")
+    parser.add_argument("--tune", type=int, default=0, metavar="N", help="draws of the tuned rows (default: none)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+    parser.add_argument("--cache", type=Path, help="file of finished fits, to resume from")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no fit after so long")
+    parser.add_argument("--quick", action="store_true", help="one fold of one rotation, few rounds")
+    options = parser.parse_args()
+    if options.quick:
+        options.rotations = options.rotations[:1]
+    return options
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with mq2008, mslr-sample and lightgbm-rank")
-    parser.add_argument("--cache", type=Path, help="JSON file of finished results, to resume from")
-    parser.add_argument("--search", action="store_true", help="candidates for the default, on validation lists")
-    parser.add_argument("--only", help="comma-separated words: only systems whose names contain one")
-    parser.add_argument("--quick", action="store_true")
-    arguments = parser.parse_args()
-    show_machine("luce", "lightgbm", "numpy")
-    datasets = load_datasets(arguments.data, arguments.search, arguments.quick)
-    limits = {**LIMITS, "n_estimators": 30} if arguments.quick else LIMITS
-    chosen = list(candidates(limits) if arguments.search else systems(limits))
-    if arguments.only:
-        words = arguments.only.split(",")
-        chosen = [one for i, one in enumerate(chosen) if i == 0 or any(word in one.name for word in words)]
-    cache, results = ScoreCache(arguments.cache), {}
-    for name, dataset in datasets.items():
-        results[name] = {one.name: cache.values(name, one, dataset) for one in chosen}
-    show(results, chosen[0].name)
-    others = [one.name for one in chosen if one.name.startswith(tuple(PEERS))]
-    if others and not (arguments.search or arguments.quick):
-        show_verdict(results, others)
+    options = parsed()
+    installed = [name for name in PEERS if is_installed(name)]
+    show_machine("luce", "numpy", *dict.fromkeys(PEERS[name].packages[0] for name in installed))
+    if len(installed) < len(PEERS):
+        print(f"Not installed, and left out: {', '.join(name for name in PEERS if name not in installed)}.")
+    if not has_bags():
+        print(f"{ENSEMBLE} is left out: TreeRanker has no n_bags.")
+    systems = [one.quick() if options.quick else one for one in all_systems(options.tune)]
+    tasks = all_tasks(options, systems)
+    done = run(options, systems, tasks)
+    reported = complete(tasks, done)
+    shown = {task.rotation for task in reported}
+    print(f"{len(done)} of {len(tasks)} fits are done; the tables are of {len(reported)}, rotations {sorted(shown)}.")
+    if reported:
+        n_lists = {name: load(options.data, name).n_lists for name in options.datasets}
+        show(collect(reported, done, n_lists), cpu_seconds(reported, done))
 
 
 if __name__ == "__main__":

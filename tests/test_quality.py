@@ -1,0 +1,158 @@
+"""The comparison of ranking quality: its statistics, its bags of peers, its cache, and a short run of all of it."""
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+import quality
+import quality_statistics
+import quality_systems
+from luce.data import Dataset, parts, write
+from luce.data.synthetic import web_search
+from quality import Cache, Record, Task, collect, complete, folds
+from quality_statistics import crossed
+from quality_systems import BaggedPeer, System, Tuned, draws
+
+SCRIPT = Path(__file__).parents[1] / "benchmarks" / "quality.py"
+
+
+@pytest.mark.parametrize("module", [quality_statistics, quality_systems])
+def test_examples(module):
+    assert doctest.testmod(module).failed == 0 < doctest.testmod(module).attempted
+
+
+def test_the_crossed_error_is_that_of_the_mean_and_counts_the_interaction_twice():
+    rng = np.random.default_rng(0)
+    n_lists, n_rotations, repeats = 12, 4, 4000
+    of_list, of_rotation, of_value = 2.0, 0.5, 1.5
+    values = (
+        rng.normal(scale=of_list, size=(repeats, n_lists, 1))
+        + rng.normal(scale=of_rotation, size=(repeats, 1, n_rotations))
+        + rng.normal(scale=of_value, size=(repeats, n_lists, n_rotations))
+    )
+    found = [crossed(each) for each in values]
+    interaction = of_value**2 / (n_lists * n_rotations)
+    squared_errors = np.mean([one.standard_error**2 for one in found])
+    assert squared_errors == pytest.approx(np.var([one.mean for one in found]) + interaction, rel=0.05)
+
+
+def test_lists_without_a_relevant_item_are_left_out():
+    values = np.array([[1.0], [np.nan], [3.0]])
+    assert crossed(values) == (2.0, 1.0)  # one rotation: the error over lists alone
+
+
+class Remembering(BaseEstimator):
+    """Scores are the number of training lists plus the sum of the columns it was trained with."""
+
+    packages = ()
+
+    def __init__(self, num_leaves=7, learning_rate=0.1, random_state=0):
+        self.num_leaves, self.learning_rate, self.random_state = num_leaves, learning_rate, random_state
+
+    def fit(self, dataset, *, validation):
+        features = dataset.features.toarray() if dataset.is_sparse else dataset.features
+        self.lists_, self.validation_ = dataset.query_ids.to_pylist(), validation
+        self.columns_ = np.flatnonzero(features.any(axis=0))
+        return self
+
+    def predict(self, dataset):
+        return len(self.lists_) + dataset.features[:, self.columns_].sum(axis=1)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_bagged_peer_learns_from_halves_of_lists_and_features(kind):
+    rng = np.random.default_rng(0)
+    data = Dataset(kind(rng.uniform(1, 2, (60, 8))), rng.integers(3, size=60), np.arange(0, 61, 3))
+    bagged = BaggedPeer(Remembering(), random_state=3).fit(data, validation=data)
+    assert len(bagged.rankers_) == 5
+    assert all(len(one.lists_) == len({*one.lists_}) == 10 and len(one.columns_) == 4 for one in bagged.rankers_)
+    assert (
+        len({tuple(one.lists_) for one in bagged.rankers_}) == 5 == len({one.random_state for one in bagged.rankers_})
+    )
+    assert len({tuple(one.columns_) for one in bagged.rankers_}) > 1
+    assert all(one.validation_ is data for one in bagged.rankers_)
+    np.testing.assert_allclose(bagged.predict(data), np.mean([one.predict(data) for one in bagged.rankers_], axis=0))
+    again = BaggedPeer(Remembering(), random_state=4).fit(data, validation=data)
+    assert again.rankers_[0].lists_ != bagged.rankers_[0].lists_
+
+
+class Rated(Remembering):
+    """Ranks by the labels if its learning rate is the wanted one, else against them."""
+
+    def predict(self, dataset):
+        return dataset.labels * (1 if self.learning_rate == draws(4)[2]["learning_rate"] else -1)
+
+
+def test_tuning_takes_the_draw_that_is_best_on_the_validation_lists():
+    data = Dataset(np.ones((4, 1)), [0, 2, 1, 0], [0, 4])
+    tuned = Tuned(Rated(), n_draws=4, random_state=5).fit(data, validation=data)
+    assert tuned.ranker_.get_params() == {**draws(4)[2], "random_state": 5}
+    assert all(4 <= draw["num_leaves"] <= 64 and 0.03 <= draw["learning_rate"] <= 0.3 for draw in draws(50))
+
+
+def test_the_settings_of_a_system_are_its_parameters():
+    first, same, other = (System("peer", BaggedPeer(Remembering(leaves))).settings() for leaves in (7, 7, 31))
+    assert first == same != other
+
+
+def test_the_cache_resumes_after_an_interrupted_line(tmp_path):
+    path, records = tmp_path / "cache.jsonl", [Record([0, 1], [0.5, None], 1.0), Record([2], [0.25], 2.0)]
+    Cache(path).add("a", "settings", records[0])
+    path.write_text(path.read_text() + '{"key": "b", "sett')
+    Cache(path).add("b", "settings", records[1])
+    assert Cache(path).records == {("a", "settings"): records[0], ("b", "settings"): records[1]}
+
+
+def write_data(folder):
+    """Small datasets in the files of the real ones."""
+    for seed, (name, files) in enumerate(quality.FILES.items()):
+        (folder / name).mkdir()
+        shares = parts(web_search(n_lists=40, n_features=6, seed=seed).dataset, len(files))
+        for file, share in zip(files, shares, strict=True):
+            write(share, folder / name / file)
+
+
+def test_a_rotation_tests_every_list_once(tmp_path):
+    write_data(tmp_path)
+    carved = [folds(tmp_path, "mq2008", rotation) for rotation in (0, 1)]
+    tested = [[each for fold in one for each in fold.test.query_ids.to_pylist()] for one in carved]
+    assert sorted(tested[0]) == sorted(tested[1]) == list(range(40)) and tested[0] != tested[1]
+    for train, validation, test in carved[0]:
+        ids = [each.query_ids.to_pylist() for each in (train, validation, test)]
+        assert sorted([*ids[0], *ids[1], *ids[2]]) == list(range(40)) and [*map(len, ids)] == [24, 8, 8]
+
+
+def test_only_complete_rotations_are_reported():
+    a, b = System("a", None), System("b", None)
+    tasks = [Task("mq2008", rotation, 0, rotation, system) for rotation in (0, 1) for system in (a, b)]
+    done = {task: Record([0, 2], [0.25 + task.rotation, None], 1.0) for task in tasks}
+    assert complete(tasks, done) == tasks
+    assert complete(tasks, {task: done[task] for task in tasks[:3]}) == tasks[:2]
+    assert complete(tasks, {task: done[task] for task in tasks[1:2]}) == tasks[1:2]
+    values = collect(tasks, done, {"mq2008": 3})["mq2008"]
+    np.testing.assert_array_equal(values["a"], [[0.25, 1.25], [np.nan, np.nan], [np.nan, np.nan]])
+
+
+def test_the_values_of_several_seeds_are_averaged():
+    system = System("a", None)
+    tasks = [Task("mq2008", 4, 0, seed, system) for seed in (0, 1)]
+    done = {task: Record([1, 0], [0.25 * (1 + task.seed), None], 1.0) for task in tasks}
+    np.testing.assert_array_equal(collect(tasks, done, {"mq2008": 2})["mq2008"]["a"], [[np.nan], [0.375]])
+
+
+@pytest.mark.slow
+def test_a_short_run_prints_its_tables_and_resumes(tmp_path):
+    write_data(tmp_path)
+    command = [sys.executable, SCRIPT, "--data", tmp_path, "--quick", "--tune", "2", "--cache", tmp_path / "cache"]
+    first, second = (subprocess.run(command, capture_output=True, text=True, timeout=600) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout and "compiling" in first.stderr and "compiling" not in second.stderr
+    assert "luce trees − luce trees, old defaults" in first.stdout
+    n_tasks = len((tmp_path / "cache").read_text().splitlines())
+    assert f"{n_tasks} of {n_tasks} fits are done" in first.stdout
