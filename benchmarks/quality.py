@@ -36,7 +36,7 @@ from luce.experiments.peers import PEERS, is_installed
 from measuring import show_machine
 from quality_report import show
 from quality_statistics import Results
-from quality_systems import ENSEMBLE, System, all_systems, has_bags, ndcg
+from quality_systems import System, all_systems, ndcg
 
 FILES = {
     "mq2008": [f"S{part}.txt" for part in range(1, 6)],
@@ -242,8 +242,6 @@ def main() -> None:
     show_machine("luce", "numpy", *dict.fromkeys(PEERS[name].packages[0] for name in installed))
     if len(installed) < len(PEERS):
         print(f"Not installed, and left out: {', '.join(name for name in PEERS if name not in installed)}.")
-    if not has_bags():
-        print(f"{ENSEMBLE} is left out: TreeRanker has no n_bags.")
     systems = [one.quick() if options.quick else one for one in all_systems(options.tune)]
     tasks = all_tasks(options, systems)
     done = run(options, systems, tasks)

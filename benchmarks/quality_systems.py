@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -19,10 +20,17 @@ from luce.metrics import measure
 from luce.rankers import LinearRanker, NeuralRanker, TreeRanker
 
 OLD_DEFAULTS: dict[str, dict[str, Any]] = {
-    "linear": {"objective": "listmle", "reg_lambda": 1.0, "transforms": ("fill", "standardize")},
-    "neural": {  # an epoch was one pass over the lists
+    "linear": {
+        "objective": "listmle",
+        "reg_lambda": 1.0,
+        "transforms": ("fill", "standardize"),
+        "early_stopping_rounds": 20,
+        "n_bags": 1,
+    },
+    "neural": {
         "objective": "listmle",
         "hidden_layer_sizes": (64, 32),
+        "transforms": ("fill", "standardize"),
         "batch_size": 64,
         "learning_rate": 1e-3,
         "epochs": 100,
@@ -35,6 +43,7 @@ OLD_DEFAULTS: dict[str, dict[str, Any]] = {
         "min_child_samples": 10,
         "learning_rate": 0.1,
         "early_stopping_rounds": 50,
+        "n_bags": 1,
     },
 }
 """The defaults before the last change; everything not named here is as it is now."""
@@ -74,6 +83,14 @@ class System(NamedTuple):
         own = {name: name.removeprefix("ranker__") for name in self.estimator.get_params()}
         few = {name: QUICK[short] for name, short in own.items() if short in QUICK}
         return self._replace(estimator=clone(self.estimator).set_params(**few))
+
+
+class OnePassEpochs(NeuralRanker):
+    """A network whose epoch is one pass over the lists with something to learn from, as it once was."""
+
+    def fit(self, dataset: Dataset, *, validation: Dataset | None = None) -> Self:  # type: ignore[override]
+        self.steps_per_epoch = math.ceil(self.informative_lists(dataset).sum() / self.batch_size)
+        return super().fit(dataset, validation=validation)
 
 
 class BaggedPeer(BaseEstimator):
@@ -188,21 +205,15 @@ def all_systems(tune: int) -> list[System]:
     return [*_luce_systems(tune), *_peer_systems(tune)]
 
 
-def has_bags() -> bool:
-    return "n_bags" in TreeRanker().get_params()
-
-
 def _luce_systems(tune: int) -> Iterable[System]:
     cpu: dict[str, Any] = {"device": "cpu", "n_jobs": 1}
     yield System(LINEAR, LinearRanker(n_jobs=1))
     yield System(old(LINEAR), LinearRanker(**OLD_DEFAULTS["linear"], n_jobs=1))
     yield System(NEURAL, NeuralRanker(**cpu))
-    yield System(old(NEURAL), NeuralRanker(**OLD_DEFAULTS["neural"], **cpu))
+    yield System(old(NEURAL), OnePassEpochs(**OLD_DEFAULTS["neural"], **cpu))
     yield System(TREES, TreeRanker(n_jobs=1))
     yield System(old(TREES), TreeRanker(**OLD_DEFAULTS["trees"], n_jobs=1))
-    if has_bags():
-        bags: dict[str, Any] = {"n_bags": BAGS, "max_samples": 0.5, "max_features": 0.5}
-        yield System(ENSEMBLE, TreeRanker(**bags, n_jobs=1), BAGS)
+    yield System(ENSEMBLE, TreeRanker(n_bags=BAGS, n_jobs=1), BAGS)
     if tune:
         yield System(tuned(TREES), Tuned(TreeRanker(n_jobs=1), n_draws=tune), tune)
 

@@ -16,8 +16,9 @@ import quality_systems
 from luce.data import Dataset, parts, write
 from luce.data.synthetic import web_search
 from quality import Cache, Record, Task, collect, complete, folds
+from quality_report import show
 from quality_statistics import crossed
-from quality_systems import BaggedPeer, System, Tuned, draws
+from quality_systems import BaggedPeer, OnePassEpochs, System, Tuned, all_systems, draws
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "quality.py"
 
@@ -144,6 +145,37 @@ def test_the_values_of_several_seeds_are_averaged():
     tasks = [Task("mq2008", 4, 0, seed, system) for seed in (0, 1)]
     done = {task: Record([1, 0], [0.25 * (1 + task.seed), None], 1.0) for task in tasks}
     np.testing.assert_array_equal(collect(tasks, done, {"mq2008": 2})["mq2008"]["a"], [[np.nan], [0.375]])
+
+
+def planted_results(**shifts):
+    """Two datasets in which each system differs from the first by a shift and a little noise."""
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.3, 0.6, (30, 3))
+    noisy = {name: base + shift + rng.normal(scale=0.005, size=base.shape) for name, shift in shifts.items()}
+    return {"one": noisy, "two": noisy}
+
+
+def test_the_report_takes_each_peer_at_its_better_size_and_leaves_out_what_is_not_there(capsys):
+    names = "luce trees", "luce trees, 5 bags", "xgboost, 7 leaves", "xgboost, 31 leaves", "lightgbm-xendcg, 7 leaves"
+    results = planted_results(**dict(zip(names, (0, 0.1, -0.1, 0.05, 0), strict=True)))
+    show(results, {dataset: dict.fromkeys(names, 2.0) for dataset in results})
+    words = {line.strip()[:50].rstrip(" +-.0123456789±"): line.split() for line in capsys.readouterr().out.splitlines()}
+    assert words["luce trees − xgboost, 31 leaves"][-2:] == ["behind", "below"]
+    assert words["luce trees, 5 bags − xgboost, 31 leaves"][-3:] == ["ahead", "not", "below"]
+    assert float(words["luce trees, 5 bags − luce trees"][-3]) == pytest.approx(10, abs=0.5)
+    assert not [text for text in words if "− xgboost, 7 leaves" in text or "− lightgbm" in text or "old" in text]
+
+
+def test_peers_that_are_not_installed_are_left_out(monkeypatch):
+    everything = [system.name for system in all_systems(tune=0)]
+    monkeypatch.setattr(quality_systems, "is_installed", lambda name: name.startswith("lightgbm"))
+    assert [system.name for system in all_systems(tune=0)] == [name for name in everything if "boost" not in name]
+
+
+def test_the_former_epoch_is_one_pass():
+    data = web_search(n_lists=70, n_features=4, seed=0).dataset
+    ranker = OnePassEpochs(batch_size=20, epochs=1, device="cpu", n_jobs=1).fit(data)
+    assert ranker.steps_per_epoch == 4
 
 
 @pytest.mark.slow
