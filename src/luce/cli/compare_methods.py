@@ -8,7 +8,7 @@ from luce.cli.output import say
 from luce.cli.rankers import make_preset, make_ranker, names_in, settings_of
 from luce.errors import OptionError, unknown_name
 
-DEFAULT_OBJECTIVES = {"linear": "listmle,pl-partition", "trees": "pl-partition"}
+DEFAULT_OBJECTIVES = {"linear": "c-kl,pl-partition", "trees": "pl-partition"}
 """Compared where nothing is named: objectives by model, and a peer."""
 DEFAULT_PEER = "lightgbm-lambdarank"
 INSTALLED = "installed"

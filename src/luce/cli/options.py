@@ -30,7 +30,7 @@ Validation = Annotated[Path | None, typer.Option(help="Judged lists for early st
 Objective = Annotated[
     str | None,
     typer.Option(
-        help="Training objective, see `luce objectives`. (default: listmle; for trees and labels pl-partition)"
+        help="Training objective, see `luce objectives`. (default: c-kl; for trees and labels pl-partition)"
     ),
 ]
 ObjectiveOptions = Annotated[

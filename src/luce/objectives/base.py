@@ -51,6 +51,8 @@ class Objective:
         Whether it can learn from a list of one item.
     uses_ties : bool
         Whether it can learn from a list whose labels are all equal.
+    weights_by_gain : bool
+        Whether an item counts by the gain 2^y − 1 of its label, so that under high labels the others count nothing.
     item_weights : bool
         Whether it accepts item weights; `no_item_weights` is the reason if not.
     shift_invariant : bool
@@ -89,6 +91,7 @@ class Objective:
     ranking_score: Callable[[Floats], Floats] | None = None
     pointwise: bool = False
     uses_ties: bool = False
+    weights_by_gain: bool = False
     item_weights: bool = True
     no_item_weights: str = ""
     shift_invariant: bool = True

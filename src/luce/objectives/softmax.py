@@ -53,6 +53,7 @@ def attrank(lists: Lists) -> Evaluation:
     cost="n",
     hessian=True,
     uses_ties=True,
+    weights_by_gain=True,
 )
 def kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the normalized gains; lists without gain are ignored."""
@@ -67,6 +68,7 @@ def kl(lists: Lists) -> Evaluation:
     cost="n log n",
     hessian=True,
     uses_ties=True,
+    weights_by_gain=True,
 )
 def c_kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG."""

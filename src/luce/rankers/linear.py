@@ -29,11 +29,12 @@ class LinearRanker(Explainable):
 
     Parameters
     ----------
-    objective : str or Objective, default="listmle"
-        A name of OBJECTIVES, or `luce.objective(name, **options)`.
-    reg_lambda : float, default=1.0
+    objective : str or Objective, default="c-kl"
+        A name of OBJECTIVES, or `luce.objective(name, **options)`. The default weights an item by the gain 2^y − 1 of
+        its label, as NDCG does; for labels that are ranks or counts take "pl-partition", which uses their order alone.
+    reg_lambda : float, default=10.0
         Strength of the L2 penalty on the weights. It stands beside the sum of the losses over lists, not their mean.
-    transforms : sequence of str or Transform, default=("fill", "standardize")
+    transforms : sequence of str or Transform, default=("symlog1p", "fill", "standardize")
         Feature transforms, by name of TRANSFORMS; fitted on the training data and stored with the ranker.
     optimizer : {"lbfgs", "gradient-descent", "coordinate-ascent"}, optional
         "gradient-descent" is for objectives that have a gradient but no loss; "coordinate-ascent" maximizes `metric`
@@ -109,10 +110,10 @@ class LinearRanker(Explainable):
 
     def __init__(
         self,
-        objective: str | Objective = "listmle",
+        objective: str | Objective = "c-kl",
         *,
-        reg_lambda: float = 1.0,
-        transforms: Sequence[Any] = ("fill", "standardize"),
+        reg_lambda: float = 10.0,
+        transforms: Sequence[Any] = ("symlog1p", "fill", "standardize"),
         optimizer: str | None = None,
         max_iter: int | None = None,
         tol: float = 1e-5,

@@ -42,9 +42,16 @@ class Preset:
         return {"objective": objective_of(self.objective, **self.options), **self.settings}
 
 
-_L_BFGS = {"optimizer": "lbfgs", "max_iter": 100, "tol": 1e-5}
-_SAMPLED = {"optimizer": "gradient-descent", "max_iter": 1_000, "learning_rate": 0.1}
-_TREES = {"n_estimators": 1_000, "num_leaves": 30, "learning_rate": 0.1, "split_hessian": "constant"}
+_LINEAR = {"transforms": ("fill", "standardize"), "reg_lambda": 1.0}
+_L_BFGS = {**_LINEAR, "optimizer": "lbfgs", "max_iter": 100, "tol": 1e-5}
+_SAMPLED = {**_LINEAR, "optimizer": "gradient-descent", "max_iter": 1_000, "learning_rate": 0.1}
+_TREES = {
+    "n_estimators": 1_000,
+    "num_leaves": 30,
+    "learning_rate": 0.1,
+    "split_hessian": "constant",
+    "validation_fraction": None,
+}
 _LISTMLE_TREES = {**_TREES, "leaf_hessian": "exact", "resample_each_round": False}
 _MART = {**_TREES, "leaf_hessian": "diagonal"}
 _TAGS = {"hidden_layer_sizes": (256,), "batch_size": 128, "optimizer": "adam", "learning_rate": (1e-4, 1e-3, 1e-2)}
@@ -86,7 +93,7 @@ PRESETS = {
             _2019,
             "The linear ListMLE of the top ten, λ = 1, L-BFGS until 1e-5 or 100 iterations.",
             {"depth": 10},
-            {**_L_BFGS, "reg_lambda": 1.0},
+            _L_BFGS,
         ),
         Preset(
             "coordinate-ascent",
@@ -94,7 +101,7 @@ PRESETS = {
             "listmle",
             _2019,
             "NDCG@10 itself maximized, one weight at a time with an exact line search.",
-            settings={"optimizer": "coordinate-ascent", "metric": "ndcg@10"},
+            settings={**_LINEAR, "optimizer": "coordinate-ascent", "metric": "ndcg@10"},
         ),
         *(
             Preset(

@@ -1,6 +1,7 @@
 """The base class of the rankers of lists: fitted to judged lists, they score and rank items."""
 
 import os
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from luce.arrays import Floats, Integers
 from luce.data import Dataset, from_arrays, group_rows
 from luce.data.transforms import fit_transforms
-from luce.errors import DataError
+from luce.errors import DataError, LuceWarning
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
 from luce.options import integer, or_none
@@ -22,6 +23,10 @@ from luce.rankers.estimator import Callback, Estimator
 from luce.rankers.inputs import as_dataset, as_held_out, finite, one_list
 from luce.rankers.ranking import ranking_table
 from luce.rankers.resampling import TrainingData
+
+
+HIGHEST_GRADE = 20
+"""Above it a gain is a million times that of grade 1."""
 
 
 class Ranker(Estimator):
@@ -221,6 +226,14 @@ class Ranker(Estimator):
             )
         self.n_features_in_ = dataset.n_features
         self.max_grade_ = float(observed.max())
+        if self.get_objective().weights_by_gain and self.max_grade_ > HIGHEST_GRADE:
+            warnings.warn(
+                f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and the highest label is "
+                f"{self.max_grade_:g}: other items hardly count. For labels that are ranks or counts take "
+                "objective='pl-partition', which uses their order alone.",
+                LuceWarning,
+                stacklevel=3,
+            )
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         if dataset.feature_names is not None:

@@ -58,13 +58,13 @@ class LabelRanker(NetworkEstimator):
     batch_size : int, default=128
         Rows per step.
     steps_per_epoch : int, optional
-        Steps between two validations; by default one pass over the rows, but at least 100 steps. With a number the
+        Steps between two validations; by default one pass over the rows, but at least 20 steps. With a number the
         batches run on from one shuffled pass to the next.
     epochs : int, default=100
         The maximum number of epochs, each of `steps_per_epoch` steps.
     metric : str, default="precision@5"
         The metric of LABEL_METRICS by which the best epoch is chosen if there is validation data.
-    early_stopping_rounds : int, default=5
+    early_stopping_rounds : int, default=10
         Training stops after so many epochs without improvement of the validation score.
     validation_fraction : float or None, default=0.1
         Without validation data, this share of the rows is held out to choose the number of epochs, and the network is
@@ -138,7 +138,7 @@ class LabelRanker(NetworkEstimator):
         steps_per_epoch: int | None = None,
         epochs: int = 100,
         metric: str = "precision@5",
-        early_stopping_rounds: int = 5,
+        early_stopping_rounds: int = 10,
         validation_fraction: float | None = 0.1,
         transforms: Sequence[Any] = (),
         device: str | None = None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from luce.rankers.neural.training import TorchLearner
 
-MIN_STEPS_PER_EPOCH = 100
+MIN_STEPS_PER_EPOCH = 20
 """Fewer steps between two validations would let a training on few lists stop before it has begun."""
 
 

@@ -29,8 +29,10 @@ class NeuralRanker(NetworkEstimator, Ranker):
 
     Parameters
     ----------
-    objective : str or Objective, default="listmle"
+    objective : str or Objective, default="c-kl"
         A name of OBJECTIVES, or `luce.objective(name, **options)`; a step minimizes its mean over a batch of lists.
+        The default weights an item by the gain 2^y − 1 of its label, as NDCG does; for labels that are ranks or counts
+        take "pl-partition", which uses their order alone.
     hidden_layer_sizes : sequence of int, default=(64, 32)
         The widths of the hidden layers.
     activation : {"relu", "sigmoid", "tanh", "gelu", "silu", "identity"}, default="relu"
@@ -58,13 +60,13 @@ class NeuralRanker(NetworkEstimator, Ranker):
     batch_size : int, optional
         Lists per step; by default a hundredth of the training lists, but at least 8 and at most 64.
     steps_per_epoch : int, optional
-        Steps between two validations; by default one pass over the lists, but at least 100 steps. With a number the
+        Steps between two validations; by default one pass over the lists, but at least 20 steps. With a number the
         batches run on from one shuffled pass to the next.
     epochs : int, default=100
         The maximum number of epochs, each of `steps_per_epoch` steps.
     metric : str, default="ndcg@10"
         The metric of METRICS by which the best epoch is chosen if there is validation data.
-    early_stopping_rounds : int, default=10
+    early_stopping_rounds : int, default=20
         Training stops after so many epochs without improvement of the validation score.
     validation_fraction : float or None, default=0.2
         Without validation data, this share of the lists is held out to choose the number of epochs, and the network is
@@ -77,7 +79,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
         The share of the lists that each of several bags is trained on.
     max_features : float, default=1.0
         The share of the transformed features that each of several bags sees.
-    transforms : sequence of str or Transform, default=("fill", "standardize")
+    transforms : sequence of str or Transform, default=("symlog1p", "fill", "standardize")
         Feature transforms, by name of TRANSFORMS; fitted on the training data and stored with the ranker.
     device : str, optional
         "cpu", "cuda", …; by default a GPU if there is one.
@@ -132,7 +134,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
 
     def __init__(
         self,
-        objective: str | Objective = "listmle",
+        objective: str | Objective = "c-kl",
         *,
         hidden_layer_sizes: Sequence[int] = (64, 32),
         activation: str = "relu",
@@ -149,12 +151,12 @@ class NeuralRanker(NetworkEstimator, Ranker):
         steps_per_epoch: int | None = None,
         epochs: int = 100,
         metric: str = "ndcg@10",
-        early_stopping_rounds: int = 10,
+        early_stopping_rounds: int = 20,
         validation_fraction: float | None = 0.2,
         n_bags: int = 1,
         max_samples: float = 0.5,
         max_features: float = 1.0,
-        transforms: Sequence[Any] = ("fill", "standardize"),
+        transforms: Sequence[Any] = ("symlog1p", "fill", "standardize"),
         device: str | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
