@@ -58,10 +58,8 @@ def train(system: str, lists: Dataset, test: Dataset, seed: int) -> Training:
 def curve(system: str, lists: Dataset, test: Dataset, seed: int, steps: tuple[int, ...]) -> list[float]:
     """The NDCG@10 after so many steps on the training lists, each a training of its own."""
     part, _ = split(lists, (0.8, 0.2), seed)
-    return [
-        ranker_of(system, part.n_lists, seed).set_params(steps_per_epoch=count, epochs=1).fit(part).score(test)
-        for count in steps
-    ]
+    ranker = ranker_of(system, part.n_lists, seed).set_params(epochs=1, validation_fraction=None)
+    return [ranker.set_params(steps_per_epoch=count).fit(part).score(test) for count in steps]
 
 
 def mean_and_error(values: np.ndarray) -> str:
