@@ -17,7 +17,8 @@ train, validation, test = (luce.read_tagged(f"{part}.txt") for part in ("train",
 print("Training data:", train)
 
 # The tags of a document are a partition: the relevant ones are above all others, without an order among themselves.
-settings = {"hidden_layer_sizes": (64,), "learning_rate": 3e-3, "n_jobs": 1, "device": "cpu"}
+# An epoch is 16 steps of 128 documents, one pass over the 2,000.
+settings = {"hidden_layer_sizes": (64,), "learning_rate": 3e-3, "steps_per_epoch": 16, "n_jobs": 1, "device": "cpu"}
 ranker = luce.LabelRanker("pl-partition", epochs=20, **settings).fit(train, validation=validation)
 one_epoch = luce.LabelRanker("pl-partition", epochs=1, **settings).fit(train)
 independent = luce.LabelRanker("bce", epochs=20, **settings).fit(train, validation=validation)

@@ -99,7 +99,7 @@ class NetworkEstimator(Estimator):
 
         from luce.rankers.neural.training import torch_settings
 
-        device, size = self.get_device(), self.get_batch_size(len(lists))
+        device = self.get_device()
         with torch_settings(self.n_jobs, device):
             torch.manual_seed(seed)
             learner = make_learner(
@@ -114,8 +114,8 @@ class NetworkEstimator(Estimator):
                 lists,
                 curve,
                 epochs=epochs,
-                batch_size=size,
-                steps_per_epoch=self.steps_per_epoch or max(MIN_STEPS_PER_EPOCH, math.ceil(len(lists) / size)),
+                batch_size=self.get_batch_size(len(lists)),
+                steps_per_epoch=self.get_steps_per_epoch(len(lists)),
                 seed=seed,
                 checkpointer=checkpointer,
                 callback=report,
@@ -124,6 +124,10 @@ class NetworkEstimator(Estimator):
     def get_batch_size(self, n_lists: int) -> int:
         """Lists per step: `batch_size`, or where it is None a hundredth of the lists, from 8 to 64."""
         return self.batch_size or min(max(n_lists // 100, 8), 64)
+
+    def get_steps_per_epoch(self, n_lists: int) -> int:
+        """Steps between two validations: `steps_per_epoch`, or where it is None one pass, but at least 100 steps."""
+        return self.steps_per_epoch or max(math.ceil(n_lists / self.get_batch_size(n_lists)), MIN_STEPS_PER_EPOCH)
 
     @property
     def iteration_limit(self) -> int:

@@ -125,7 +125,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
         "optimizer": NAME,
         "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4, 1e-3))),
         "learning_rate": learning_rates(search_space=Range(1e-4, 3e-2, log=True)),
-        "batch_size": or_none(integer(1), search_space=Range(8, 128, log=True)),
+        "batch_size": or_none(integer(1), search_space=Choice((None, 8, 16, 32, 64, 128))),
         "steps_per_epoch": or_none(integer(1)),
         "epochs": integer(1),
         "validation_fraction": VALIDATION_FRACTION,
