@@ -19,11 +19,11 @@ def show(results: Results, seconds: Seconds) -> None:
     show_means(results, seconds, systems)
     show_changes(results, [pair for pair in CHANGES if {*pair} <= {*systems}])
     defaults = [name for name in (LINEAR, NEURAL, TREES, ENSEMBLE) if name in systems]
-    size = "the tree size\n   whose mean is the better one in these very results, which favours the peer"
-    print(f"\n2. Each default and the ensemble, less each peer at {size}.")
+    size = "its better tree size, chosen by the mean in these very results: this favours the peer"
+    print(f"\n2. Each default and the ensemble, less each peer at\n   {size}.")
     show_differences(results, defaults, best_peers(results, systems))
     if ENSEMBLE in systems:
-        print(f"\n3. The ensemble, less each peer bagged alike, at {size}.")
+        print(f"\n3. The ensemble, less each peer bagged alike at\n   {size}.")
         show_differences(results, [ENSEMBLE], best_peers(results, systems, bagged=True))
     if tuned(TREES) in systems:
         print("\n4. Tuned trees, less each tuned peer.")
@@ -37,7 +37,7 @@ def show_means(results: Results, seconds: Seconds, systems: list[str]) -> None:
     print(f"\nNDCG@10 × 100, its paired difference to {base} ± one standard error, median CPU seconds of a fit")
     means = {name: estimates(results, name) for name in systems}
     differences = {name: estimates(results, name, base) for name in systems}
-    for place in [*results, MEAN]:
+    for place in [*results, MEAN] if len(results) > 1 else results:
         print(f"\n{place}")
         for name in sorted(systems, key=lambda name: -means[name][place].mean):
             cost = f"{seconds[place][name]:9.2f} s" if place != MEAN else ""

@@ -35,6 +35,7 @@ OLD_DEFAULTS: dict[str, dict[str, Any]] = {
         "learning_rate": 1e-3,
         "epochs": 100,
         "early_stopping_rounds": 10,
+        "n_bags": 1,
     },
     "trees": {
         "objective": "pl-partition",
