@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from luce.options import Range as Range
     from luce.policy import Policy as Policy
     from luce.rankers import Checkpoint as Checkpoint
+    from luce.rankers import EnsembleRanker as EnsembleRanker
     from luce.rankers import LabelRanker as LabelRanker
     from luce.rankers import LinearRanker as LinearRanker
     from luce.rankers import NeuralRanker as NeuralRanker
@@ -69,6 +70,7 @@ _HOMES = {
     "luce.policy": ("Policy",),
     "luce.rankers": (
         "Checkpoint",
+        "EnsembleRanker",
         "LabelRanker",
         "LinearRanker",
         "NeuralRanker",
