@@ -144,7 +144,9 @@ def train(
 def _is_auto(model: str | None, *others: Any) -> bool:
     """Whether the ranker is to be chosen; `others` are the options that only make sense for one that is known."""
     names = ("--objective", "--option", "--preset", "--set", "--init-model", "--machines", "--rank", "--resume")
-    given = [name for name, value in zip(names, others, strict=True) if value not in (None, [], False)]
+    given = [
+        name for name, value in zip(names, others, strict=True) if not (value is None or value is False or value == [])
+    ]
     if model == "auto" and given:
         raise OptionError(f"--model auto chooses the ranker by itself: {given[0]} needs the name of a model.")
     if model is None and given == ["--resume"]:
