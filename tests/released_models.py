@@ -10,7 +10,9 @@ import numpy as np
 import luce
 
 FOLDER = Path(__file__).parent / "released"
-PACKAGE = {"neural": "torch", "attention": "torch", "labels": "torch", "trees": "lightgbm", "grades": "lightgbm"}
+PACKAGE = {"neural": "torch", "attention": "torch", "labels": "torch", "trees": "lightgbm", "grades": "lightgbm"} | {
+    "ensemble": "lightgbm"
+}
 NETWORK = {"hidden_layer_sizes": (4,), "epochs": 2, "device": "cpu", "n_jobs": 1}
 TREES = {"n_estimators": 3, "num_leaves": 4, "min_child_samples": 2, "n_jobs": 1}
 RANKERS = {
@@ -19,6 +21,14 @@ RANKERS = {
     "attention": lambda: luce.NeuralRanker(context="attention", **NETWORK),
     "trees": lambda: luce.TreeRanker(categorical_feature=[0], **TREES),
     "grades": lambda: luce.TreeRanker("mcrank", **TREES),
+    "ensemble": lambda: luce.EnsembleRanker(
+        [
+            ("linear", luce.LinearRanker()),
+            ("trees", luce.TreeRanker(**TREES)),
+            ("grades", luce.TreeRanker("mcrank", **TREES)),
+        ],
+        n_jobs=1,
+    ),
     "labels": lambda: luce.LabelRanker(**NETWORK),
 }
 """One ranker of each kind that is stored in a way of its own."""

@@ -47,7 +47,6 @@ SYNONYM = {
     "told": "on_progress or describe",
     "_told": "describe",
     "tried": "search_space",
-    "weights_": "coef_",
 }
 """Names that nothing in the code has any more, and what to use."""
 PARAMETERS = {

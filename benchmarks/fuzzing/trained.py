@@ -10,7 +10,7 @@ import numpy as np
 
 import luce
 from luce.data.synthetic import web_search
-from luce.rankers import Checkpoint, LabelRanker, LinearRanker, NeuralRanker, TreeRanker
+from luce.rankers import Checkpoint, EnsembleRanker, LabelRanker, LinearRanker, NeuralRanker, TreeRanker
 
 LISTS = web_search(6, n_features=4, mean_length=5, seed=1).dataset
 TAGGED = luce.TaggedData(np.eye(4, dtype=np.float32), np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]]))
@@ -32,12 +32,13 @@ class TrainingInterrupted(Exception):
 
 def model_files() -> dict[str, bytes]:
     chain = ["fill", "standardize", luce.data.transforms.make_transform("second-order", threshold=0.01)]
-    rankers = {
+    rankers: dict[str, Any] = {
         "linear": LinearRanker(luce.objective("listmle", depth=5), transforms=chain, max_iter=3, n_jobs=1),
         "network": NeuralRanker("mcrank", hidden_layer_sizes=(3,), normalization="batch", epochs=1, **SMALL),
         "trees": TreeRanker(n_estimators=3, num_leaves=4, min_child_samples=2, categorical_feature=[0], n_jobs=1),
         "attention": NeuralRanker(hidden_layer_sizes=(4,), context="attention", attention_blocks=1, epochs=1, **SMALL),
     }
+    rankers["ensemble"] = EnsembleRanker([("linear", rankers["linear"]), ("trees", rankers["trees"])], n_jobs=1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.luce"
         files = {}

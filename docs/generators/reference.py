@@ -21,7 +21,12 @@ SECTIONS = {
     "Metrics": ("luce.metrics",),
     "Policies": ("luce.policy",),
     "Rankings without features": ("luce.aggregation",),
-    "Comparison and tuning": ("luce.experiments.comparison", "luce.experiments.peers", "luce.experiments.tuning"),
+    "Comparison and tuning": (
+        "luce.experiments.comparison",
+        "luce.experiments.peers",
+        "luce.experiments.auto",
+        "luce.experiments.tuning",
+    ),
     "Report pages": (),
     "Errors": ("luce.errors",),
 }

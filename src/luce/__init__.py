@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from luce.errors import MachineError as MachineError
     from luce.errors import MissingPackageError as MissingPackageError
     from luce.errors import OptionError as OptionError
+    from luce.experiments.auto import choose_ranker as choose_ranker
     from luce.experiments.comparison import compare_rankers as compare_rankers
     from luce.experiments.peers import peer as peer
     from luce.experiments.tuning import tune as tune
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from luce.options import Range as Range
     from luce.policy import Policy as Policy
     from luce.rankers import Checkpoint as Checkpoint
+    from luce.rankers import EnsembleRanker as EnsembleRanker
     from luce.rankers import LabelRanker as LabelRanker
     from luce.rankers import LinearRanker as LinearRanker
     from luce.rankers import NeuralRanker as NeuralRanker
@@ -58,6 +60,7 @@ _HOMES = {
     "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "split", "write", "write_run"),
     "luce.data.extreme": ("TaggedData", "read_tagged", "write_tagged"),
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "MissingPackageError", "OptionError"),
+    "luce.experiments.auto": ("choose_ranker",),
     "luce.experiments.tuning": ("tune",),
     "luce.experiments.comparison": ("compare_rankers",),
     "luce.experiments.peers": ("peer",),
@@ -69,6 +72,7 @@ _HOMES = {
     "luce.policy": ("Policy",),
     "luce.rankers": (
         "Checkpoint",
+        "EnsembleRanker",
         "LabelRanker",
         "LinearRanker",
         "NeuralRanker",

@@ -28,7 +28,8 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("cli")
     for seed, name in enumerate(("train", "validation", "test")):
         luce.write(web_search(30, n_features=12, mean_length=10, seed=seed).dataset, place / f"{name}.txt")
-    call("train", place / "train.txt", "--validation", place / "validation.txt", "-o", place / "model.luce")
+    words = ["--model", "linear", "-o", place / "model.luce"]
+    call("train", place / "train.txt", "--validation", place / "validation.txt", *words)
     return place
 
 
@@ -98,7 +99,8 @@ def test_train_says_what_it_did(folder, tmp_path):
 def test_train_reads_validation_for_the_features_of_the_training(folder, tmp_path):
     narrow = "1 qid:1 1:0.5\n0 qid:1 2:0.5\n"
     (tmp_path / "narrow.txt").write_text(narrow)
-    call("train", folder / "train.txt", "--validation", tmp_path / "narrow.txt", "-o", tmp_path / "m.luce")
+    words = ["--model", "linear", "-o", tmp_path / "m.luce"]
+    call("train", folder / "train.txt", "--validation", tmp_path / "narrow.txt", *words)
     call("evaluate", tmp_path / "m.luce", tmp_path / "narrow.txt")
 
 

@@ -45,7 +45,9 @@ def test_sigterm_saves_the_best_model_as_control_c_does(folder, monkeypatch, cap
         ranker.fit(dataset, callback=sigterm)
 
     monkeypatch.setattr(sys.modules["luce.cli.train"], "fit", fit)
-    monkeypatch.setattr(sys, "argv", ["luce", "train", "lists.txt", "--threads", "1", "-o", "a.luce"])
+    monkeypatch.setattr(
+        sys, "argv", ["luce", "train", "lists.txt", "--model", "linear", "--threads", "1", "-o", "a.luce"]
+    )
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 143
@@ -94,7 +96,8 @@ def test_a_model_goes_into_a_pipe(folder):
     read = []
     reader = threading.Thread(target=lambda: read.append((folder / "pipe").read_bytes()), daemon=True)
     reader.start()
-    result = CliRunner().invoke(app, ["train", "lists.txt", "--threads", "1", "--checkpoint-steps", "1", "-o", "pipe"])
+    words = ["--model", "linear", "--threads", "1", "--checkpoint-steps", "1", "-o", "pipe"]
+    result = CliRunner().invoke(app, ["train", "lists.txt", *words])
     assert result.exit_code == 0, result.output
     reader.join(30)
     (folder / "a.luce").write_bytes(read[0])

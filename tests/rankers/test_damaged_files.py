@@ -78,6 +78,17 @@ CHANGES = [
     ("network", {"max_grade": 1e9}, "more layers, or wider ones, than it holds numbers for"),
     ("attention", {"parameters.attention_blocks": 10**9}, "more layers, or wider ones, than it holds numbers for"),
     ("attention", {"parameters.hidden_layer_sizes": [8]}, r"rows.0.weight must be \(\(8, 4\)"),
+    ("ensemble", {"members": []}, "estimators must be pairs of a name"),
+    ("ensemble", {"members": None}, "does not hold all members"),
+    ("ensemble", {"members.0.kind": "ensemble"}, "member of unknown kind 'ensemble'"),
+    ("ensemble", {"members.0.kind": ["linear"]}, "member of unknown kind"),
+    ("ensemble", {"members.0.kind": "trees"}, "not hold a whole TreeRanker"),
+    ("ensemble", {"members.0.name": "trees"}, "each name once"),
+    ("ensemble", {"members.0.name": 3}, "estimators must be pairs of a name"),
+    ("ensemble", {"members.1.features.names": ["a", "b", "c", "d"]}, "finite numbers of its shape"),
+    ("ensemble", {"members.1.parameters.num_leaves": 1}, "num_leaves must be"),
+    ("ensemble", {"objective": {"name": "mcrank", "options": {}}}, "mcrank has several scores per row"),
+    ("ensemble", {"parameters.transforms": []}, "transforms"),
     ("attention", {"module": "Net"}, "weights of a module 'Net' of your own"),
 ]
 
@@ -113,6 +124,24 @@ def test_numbers_and_headers_that_cannot_be(whole, tmp_path, kind):
         (tmp_path / "a.luce").write_bytes(content)
         with pytest.raises(DataError, match=words):
             luce.load(tmp_path / "a.luce")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"weights": np.ones(3)},
+        {"weights": np.array([1.0, -1.0])},
+        {"weights": np.array([1.0, np.nan])},
+        {"nuisance": np.ones(1)},
+        {"member.0.weights": np.ones(1)},
+    ],
+    ids=str,
+)
+def test_arrays_of_an_ensemble_that_cannot_be(whole, tmp_path, change):
+    manifest, arrays = archives.unpacked(whole["ensemble"])
+    (tmp_path / "a.luce").write_bytes(archives.model(manifest, arrays | change))
+    with pytest.raises(DataError, match="finite numbers of its shape"):
+        luce.load(tmp_path / "a.luce")
 
 
 def test_a_module_of_ones_own_must_be_brought(whole, tmp_path):

@@ -11,17 +11,22 @@ from sklearn.utils import estimator_checks
 
 from luce.aggregation import ItemScores, PlackettLuce
 from luce.data.synthetic import web_search
-from luce.rankers import LabelRanker, LinearRanker, NeuralRanker, TreeRanker
+from luce.rankers import EnsembleRanker, LabelRanker, LinearRanker, NeuralRanker, TreeRanker
 
 from .tagged import tagged
 
 LISTS = web_search(12, n_features=4, mean_length=6, seed=1).dataset
 VOTES = [["tea", "rum", "gin"], ["rum", "tea", "gin"], ["gin", "tea", "rum"]]
 NETWORK = {"hidden_layer_sizes": (4,), "epochs": 2, "device": "cpu", "n_jobs": 1}
+MEMBERS = [
+    ("linear", LinearRanker(max_iter=3, n_jobs=1)),
+    ("trees", TreeRanker(n_estimators=2, num_leaves=4, min_child_samples=1, n_jobs=1)),
+]
 ESTIMATORS = {
     "linear": (LinearRanker(max_iter=3, n_jobs=1), LISTS),
     "neural": (NeuralRanker(**NETWORK), LISTS),
     "trees": (TreeRanker(n_estimators=2, num_leaves=4, min_child_samples=1, n_jobs=1), LISTS),
+    "ensemble": (EnsembleRanker(MEMBERS, n_jobs=1), LISTS),
     "labels": (LabelRanker(**NETWORK), tagged(n_rows=20, n_labels=6)),
     "items": (PlackettLuce(n_jobs=1), VOTES),
     "item scores": (ItemScores("ranknet", n_jobs=1), VOTES),

@@ -63,7 +63,7 @@ def defaults(estimator: type) -> dict[str, Any]:
 
 def known_settings(estimator: type) -> dict[str, Any]:
     """The parameters that `--set` may change, with their default values."""
-    others = ("objective", "random_state", "n_jobs", "module")
+    others = ("objective", "random_state", "n_jobs", "module", "estimators")
     return {name: value for name, value in defaults(estimator).items() if name not in others}
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from luce.cli.choosing import choose, described, same_command
 from luce.cli.options import (
     Data,
     Json,
@@ -33,7 +34,14 @@ Output = Annotated[
         help="Model file to write. (default: model.luce, on rank 0 only)",
     ),
 ]
-Model = Annotated[str | None, typer.Option(help="Kind of ranker: linear (default), neural, trees or labels.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="Kind of ranker: auto, linear, neural, trees, ensemble or labels. (default: auto; with --objective, "
+        "--option or --set linear)"
+    ),
+]
+Budget = Annotated[float, typer.Option(min=0, help="Seconds that --model auto may take to choose.")]
 Presets = Annotated[
     str | None,
     typer.Option(
@@ -67,6 +75,7 @@ def train(
     option: ObjectiveOptions = None,
     preset: Presets = None,
     setting: Settings = None,
+    budget: Budget = 60.0,
     init: InitModel = None,
     checkpoint_minutes: Minutes = 10.0,
     checkpoint_steps: Steps = None,
@@ -81,11 +90,16 @@ def train(
 ) -> None:
     """Fit a ranker to judged lists, or the labels model to tagged rows, and write its model file.
 
+    Without --model it tries a linear model, trees, bagged trees and the ensemble of a linear model and trees by
+    cross-validation, says what it found, and fits the simplest within one standard error of the best NDCG@10.
+
     Long work is saved in MODEL.checkpoint: after a crash, --resume ends in the same model as an unbroken run.
 
     Ctrl-C or SIGTERM writes the best model so far.
 
     With --machines run it on each, with its own --rank and shards: all end with the same model, which rank 0 writes.
+
+    Example: luce train train.txt --validation vali.txt -o model.luce
 
     Example: luce train train.txt --validation vali.txt --objective listmle --option depth=10 -o model.luce
 
@@ -99,7 +113,9 @@ def train(
     """
     from luce.rankers import Checkpoint
 
-    ranker = _ranker(model, objective, option, preset, setting, seed, threads)
+    ranker, choice = None, None
+    if not _is_auto(model, objective, option, preset, setting, init, machines, rank, resume):
+        ranker = _ranker(model, objective, option, preset, setting, seed, threads)
     together, is_first = _machines(ranker, machines, rank, timeout), not rank
     output = output or (Path("model.luce") if is_first else None)
     check_written([output], [data, validation])
@@ -111,15 +127,31 @@ def train(
                 more = _init_model(ranker, init) | ({} if joined is None else {"machines": joined})
                 dataset = read_for(ranker, data, read)
                 held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+                if ranker is None:
+                    choice = choose(dataset, held_out, budget, seed, threads)
+                    ranker = choice.ranker
                 fit(ranker, dataset, held_out, f"Training {preset or ranker.objective}", checkpoint, **more)
         except KeyboardInterrupt:
-            _save_interrupted(ranker, output, checkpoint_path)
+            _save_interrupted(ranker, output, checkpoint_path, same_command(choice))
             raise
         if output is not None:
             ranker.save(output)
         if is_first:
             checkpoint.remove()
-    _print_summary(ranker, output, validation, json)
+    _print_summary(ranker, output, validation, choice, json)
+
+
+def _is_auto(model: str | None, *others: Any) -> bool:
+    """Whether the ranker is to be chosen; `others` are the options that only make sense for one that is known."""
+    names = ("--objective", "--option", "--preset", "--set", "--init-model", "--machines", "--rank", "--resume")
+    given = [
+        name for name, value in zip(names, others, strict=True) if not (value is None or value is False or value == [])
+    ]
+    if model == "auto" and given:
+        raise OptionError(f"--model auto chooses the ranker by itself: {given[0]} needs the name of a model.")
+    if model is None and given == ["--resume"]:
+        raise OptionError("--resume needs the --model of the interrupted training; where it chose one, it said which.")
+    return model == "auto" or (model is None and not given)
 
 
 def _ranker(
@@ -167,26 +199,30 @@ def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
     return {"init_model": load(init)}
 
 
-def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path) -> None:
+def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path, again: str) -> None:
     from sklearn.exceptions import NotFittedError
 
     if output is None:
         return
     try:
+        if ranker is None:
+            raise NotFittedError
         ranker.save(output)
         say(f"Interrupted. The best model so far, {ranker.iteration_name} {ranker.best_iteration_}, is in {output}.")
     except NotFittedError:
         say("Interrupted before there was a model to save.")
     if checkpoint.exists():
-        say(f"To resume from {checkpoint}, run the same command with --resume.")
+        say(f"To resume from {checkpoint}, run the same command with {again}--resume.")
 
 
-def _print_summary(ranker: Any, output: Path | None, validation: Path | None, json: bool) -> None:
+def _print_summary(ranker: Any, output: Path | None, validation: Path | None, choice: Any, json: bool) -> None:
     last = ranker.history_[-1] if ranker.history_ else {}
     best = next((step for step in ranker.history_ if step["iteration"] == ranker.best_iteration_), last)
     name = None if output is None else str(output)
     summary = {"model": name, "iterations": len(ranker.history_), "best_iteration": ranker.best_iteration_}
     summary |= {"loss": best.get("loss"), "validation": best.get("validation"), "metric": ranker.metric}
+    if choice is not None:
+        summary["choice"] = described(choice)
     if json:
         show_json(summary)
         return

@@ -24,6 +24,7 @@ from luce.experiments.cost import Cost
 from luce.experiments.fits import FitResult, packages_of
 from luce.files import lock
 from luce.rankers.importance import Importance
+from luce.rankers.ranker import Ranker
 from luce.rankers.storage import open_model, save_model
 from luce.threads import thread_count
 
@@ -165,6 +166,8 @@ def _as_json(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Ranker):  # a member of an ensemble, whose repr may be shortened
+        return {"kind": type(value).__qualname__, **value.get_params(deep=False)}
     if type(value).__module__.startswith("luce."):  # the repr of objectives and transforms is complete
         return repr(value)
     try:

@@ -1,6 +1,6 @@
 """SciPy's L-BFGS with a callback after each iteration and a check that every value is finite."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,19 @@ Function = Callable[[Floats], tuple[float, Floats]]
 Watcher = Callable[[int, float, Floats], bool]
 
 
-def minimize(function: Function, start: Floats, *, max_iter: int, tol: float, watch: Watcher) -> Floats:
+def minimize(
+    function: Function,
+    start: Floats,
+    *,
+    max_iter: int,
+    tol: float,
+    watch: Watcher,
+    bounds: Sequence[tuple[float | None, float | None]] | None = None,
+) -> Floats:
     """Minimize `function`, which returns value and gradient, until it falls by less than `tol` relative to its value.
 
-    `watch(iteration, value, point)` is called after each iteration and stops the search by returning True.
+    `watch(iteration, value, point)` is called after each iteration and stops the search by returning True; `bounds` are
+    the lowest and the highest value of each coordinate, where it has one.
 
     >>> minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2),
     ...     max_iter=50, tol=1e-12, watch=lambda *step: False).round(6)
@@ -48,4 +57,6 @@ def minimize(function: Function, start: Floats, *, max_iter: int, tol: float, wa
 
     settings = {"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxfun": 20 * max_iter}
     with one_blas_thread():
-        return minimize(checked, start, jac=True, method="L-BFGS-B", callback=callback, options=settings).x
+        return minimize(
+            checked, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=callback, options=settings
+        ).x

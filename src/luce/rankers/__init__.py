@@ -9,6 +9,7 @@ from luce.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from luce.rankers.checkpoint import Checkpoint as Checkpoint
+    from luce.rankers.ensemble import EnsembleRanker as EnsembleRanker
     from luce.rankers.labels import LabelRanker as LabelRanker
     from luce.rankers.linear import LinearRanker as LinearRanker
     from luce.rankers.neural import NeuralRanker as NeuralRanker
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Checkpoint": "luce.rankers.checkpoint",
+    "EnsembleRanker": "luce.rankers.ensemble",
     "LabelRanker": "luce.rankers.labels",
     "LinearRanker": "luce.rankers.linear",
     "NeuralRanker": "luce.rankers.neural",
@@ -25,7 +27,13 @@ _HOMES = {
     "Ranker": "luce.rankers.ranker",
     "TreeRanker": "luce.rankers.trees",
 }
-_KINDS = {"linear": "LinearRanker", "neural": "NeuralRanker", "trees": "TreeRanker", "labels": "LabelRanker"}
+_KINDS = {
+    "linear": "LinearRanker",
+    "neural": "NeuralRanker",
+    "trees": "TreeRanker",
+    "ensemble": "EnsembleRanker",
+    "labels": "LabelRanker",
+}
 
 
 class _Rankers(Mapping[str, "type[Ranker] | type[LabelRanker]"]):

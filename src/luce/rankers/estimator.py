@@ -158,6 +158,10 @@ class Estimator(BaseEstimator):
         OptionError
             If an option cannot be stored, such as a function, or the class is not one of RANKERS.
         """
+        save_model(path, *self.to_manifest())
+
+    def to_manifest(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a model file holds: the facts in its manifest, and the arrays by name."""
         check_is_fitted(self)
         if self.kind not in RANKERS:
             raise OptionError(
@@ -185,7 +189,7 @@ class Estimator(BaseEstimator):
         arrays = {name: np.asarray(array) for name, array in self.state_dict().items()}
         for i, transform in enumerate(self.transforms_):
             arrays |= {f"transform.{i}.{name}": array for name, array in transform.state()[1].items()}
-        save_model(path, manifest, arrays)
+        return manifest, arrays
 
     @classmethod
     def from_manifest(cls, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], **params: Any) -> Self:
@@ -194,7 +198,9 @@ class Estimator(BaseEstimator):
             objective = objective_of(manifest["objective"]["name"], **manifest["objective"]["options"])
             stored = {k: v for k, v in manifest["parameters"].items() if k not in cls.machine_specific_params}
             chain = restore_transforms(manifest["transforms"], arrays)
-            estimator = cls(**{**stored, "objective": objective, "transforms": unfitted(chain), **params})
+            if "transforms" in cls.param_specs:
+                stored["transforms"] = unfitted(chain)
+            estimator = cls(**{**stored, "objective": objective, **params})
             estimator.check_params()
             facts = read_fit_facts(manifest)
             estimator.n_features_in_, estimator.max_grade_ = facts.n_features, facts.max_grade

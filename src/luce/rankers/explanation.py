@@ -1,7 +1,8 @@
 """Why an item has its score: what each feature adds to it, or to how far it stands from the mean of its list."""
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -63,7 +64,10 @@ class Explanation(NamedTuple):
 
 
 class Explainable(Ranker):
-    """A ranker whose score is a sum of contributions of its features; a subclass adds `compute_contributions`."""
+    """A ranker whose score is a sum of contributions of its features.
+
+    A subclass adds `compute_contributions` and `combine`.
+    """
 
     def explain(self, X: Any, qid: Any = None, *, group: Any = None) -> Explanation:
         """What each feature adds to the score of each row.
@@ -105,14 +109,18 @@ class Explainable(Ranker):
                 f"The score of {self.get_objective().name} is an expected grade, not a sum of contributions: there is "
                 "nothing to explain row by row. permutation_importance tells what each feature is worth."
             )
-        contributions, base = self.compute_contributions(self.transform_features(dataset))
+        contributions, base = self.compute_contributions(self.transform_features(dataset), dataset.offsets)
         if position is not None:
             contributions = contributions[position]
         return Explanation(contributions, np.full(len(contributions), base), self.transformed_feature_names)
 
     @abstractmethod
-    def compute_contributions(self, features: Any) -> tuple[Floats, float]:
+    def compute_contributions(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
         """What each transformed feature adds to each row, (N, F), and the score to add it to."""
+
+    @abstractmethod
+    def combine(self, parts: Sequence[Self], weights: Floats) -> None:
+        """Become the weighted sum of fitted rankers of this kind that have the transforms of this one."""
 
     @property
     def transformed_feature_names(self) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def permutation_importance(
     found = np.empty((count, 2))
     for column in range(count):
         lost = [before - values(shown) for shown in _with_shuffled(dataset, column, orders)]
-        found[column] = _over_lists(sign * np.mean(lost, axis=0), weights)
+        found[column] = mean_and_error(sign * np.mean(lost, axis=0), weights)
         if callback is not None:
             callback((column + 1) / count)
     return Importance(str(metric_of(metric)), names or tuple(map(str, range(1, count + 1))), *found.T)
@@ -158,7 +158,7 @@ def _with_shuffled(dataset: Dataset, column: int, orders: Sequence[Integers]) ->
         yield Dataset.unchecked(features=read_only(features), **parts)
 
 
-def _over_lists(values: Floats, weights: Floats) -> tuple[float, float]:
+def mean_and_error(values: Floats, weights: Floats) -> tuple[float, float]:
     """The mean over the lists that have a weight, and its standard error."""
     values, weights = values[weights > 0], weights[weights > 0]
     mean = float(values @ weights / weights.sum())

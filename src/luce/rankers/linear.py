@@ -242,7 +242,7 @@ class LinearRanker(Explainable):
     def compute_scores(self, features: Any, offsets: Integers) -> Floats:
         return self.combine_outputs(self.parameters_.scores(features, self.n_jobs))
 
-    def compute_contributions(self, features: Any) -> tuple[Floats, float]:
+    def compute_contributions(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
         values = features.toarray() if sparse.issparse(features) else features
         return values * self.coef_, float(self.intercept_.sum())
 

@@ -45,7 +45,7 @@ class FittedTrees(Explainable):
         combine = self.get_objective().ranking_score
         return scores if combine is None else combine(scores.reshape(-1, self._n_outputs))
 
-    def compute_contributions(self, features: Any) -> tuple[Floats, float]:
+    def compute_contributions(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
         deepest = max(tree.depth for tree in self.forest_.trees)
         if deepest > DEEPEST:
             raise OptionError(f"A tree that is {deepest:,} splits deep cannot be explained; {DEEPEST:,} can.")
