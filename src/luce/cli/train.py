@@ -113,7 +113,7 @@ def train(
                 held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
                 fit(ranker, dataset, held_out, f"Training {preset or ranker.objective}", checkpoint, **more)
         except KeyboardInterrupt:
-            _save_interrupted(ranker, output, checkpoint_path)
+            _save_interrupted(ranker, output, checkpoint)
             raise
         if output is not None:
             ranker.save(output)
@@ -167,7 +167,7 @@ def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
     return {"init_model": load(init)}
 
 
-def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path) -> None:
+def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Any) -> None:
     from sklearn.exceptions import NotFittedError
 
     if output is None:
@@ -177,8 +177,8 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path) -> Non
         say(f"Interrupted. The best model so far, {ranker.iteration_name} {ranker.best_iteration_}, is in {output}.")
     except NotFittedError:
         say("Interrupted before there was a model to save.")
-    if checkpoint.exists():
-        say(f"To resume from {checkpoint}, run the same command with --resume.")
+    if checkpoint.files():
+        say(f"To resume from {checkpoint.path}, run the same command with --resume.")
 
 
 def _print_summary(ranker: Any, output: Path | None, validation: Path | None, json: bool) -> None:
