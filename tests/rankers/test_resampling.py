@@ -236,3 +236,13 @@ def test_bags_and_held_out_parts_are_tuned(data):
         assert found.best.state == "complete" and found.best_ranker.n_bags == ranker.n_bags
         assert found.best_ranker.validation_fraction == (0.2 if ranker.n_bags > 1 else None)
         assert ndcg(found.best_ranker.predict(data["trees"]), data["trees"]) > 0.5
+
+
+def test_where_the_rest_is_too_little_for_a_tree_one_round_is_grown_on_all_lists(data):
+    few = data["trees"].n_rows // 2
+    ranker, ((search, _), _) = with_trainings(ranker_of("trees", min_child_samples=few), data["trees"])
+    assert search.best_iteration_ == 0 and not ranker.history_
+    assert ranker.best_iteration_ == ranker.forest_.rounds == 1
+    with pytest.warns(luce.LuceWarning, match="No tree can split") as told:
+        ranker_of("trees", min_child_samples=few + 1).fit(data["trees"])
+    assert len(told) == 1

@@ -1,10 +1,12 @@
 """Fits on some of the lists: bags whose rankers are averaged, or a part held out to choose the number of iterations."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from luce.arrays import Integers
+from luce.errors import LuceWarning
 from luce.options import integer, number, or_none
 from luce.rankers.bagging import Bagging
 from luce.rankers.checkpoint import Checkpoint
@@ -50,7 +52,9 @@ def _fit_held_out(
     search = ranker.unfitted_copy(random_state=seed)
     first = None if checkpoint is None else checkpoint.numbered(0)
     try:
-        search.train(training.take(others, held_out), callback=callback, checkpoint=first, **more)
+        with warnings.catch_warnings():  # the training on all lists has its own
+            warnings.simplefilter("ignore", LuceWarning)
+            search.train(training.take(others, held_out), callback=callback, checkpoint=first, **more)
         final = search.unfitted_copy(**search.found_params())
         final.train(training, callback=callback, checkpoint=checkpoint, **more)
     except KeyboardInterrupt:
