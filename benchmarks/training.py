@@ -127,7 +127,7 @@ def final_loss(one: NetworkLearner, data: Dataset) -> float:
 
 def evaluation(data: Dataset, n_jobs: int) -> None:
     """One evaluation of a linear ranker compared with its two matrix products."""
-    problem = LinearProblem(data.features, data, objective("listmle"), Draw(), 1.0, n_jobs)
+    problem = LinearProblem(data.features, data, objective("listmle"), Draw(), 1.0, n_jobs, max_grade=4)
     point = np.random.default_rng(0).normal(size=136) * 0.1
     gradient = np.random.default_rng(1).normal(size=data.n_rows)
 

@@ -144,7 +144,8 @@ def test_the_value_is_the_mean_over_folds_and_the_model_is_fitted_on_all_lists()
     best = max(found.trials, key=lambda trial: trial.value)
     assert found.best == best and found.ranked[0] == best
     rounds = round(np.mean(best.best_iterations))
-    again = clone(ranker).set_params(**best.params, n_estimators=rounds).fit(LISTS)
+    settings = {**best.params, "n_estimators": rounds, "validation_fraction": None}
+    again = clone(ranker).set_params(**settings).fit(LISTS)
     assert (found.best_ranker.predict(LISTS) == again.predict(LISTS)).all()
 
 

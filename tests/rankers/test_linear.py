@@ -25,7 +25,8 @@ def parts():
 
 
 def problem(ranker, features, dataset):
-    return LinearProblem(features, dataset, ranker.get_objective(), Draw(ranker.random_state), ranker.reg_lambda, 1)
+    given = features, dataset, ranker.get_objective(), Draw(ranker.random_state), ranker.reg_lambda, 1
+    return LinearProblem(*given, max_grade=np.nanmax(dataset.labels))
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -132,7 +132,7 @@ def train(
                     ranker = choice.ranker
                 fit(ranker, dataset, held_out, f"Training {preset or ranker.objective}", checkpoint, **more)
         except KeyboardInterrupt:
-            _save_interrupted(ranker, output, checkpoint_path, same_command(choice))
+            _save_interrupted(ranker, output, checkpoint, same_command(choice))
             raise
         if output is not None:
             ranker.save(output)
@@ -199,7 +199,7 @@ def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
     return {"init_model": load(init)}
 
 
-def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path, again: str) -> None:
+def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Any, again: str) -> None:
     from sklearn.exceptions import NotFittedError
 
     if output is None:
@@ -211,8 +211,8 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Path, again:
         say(f"Interrupted. The best model so far, {ranker.iteration_name} {ranker.best_iteration_}, is in {output}.")
     except NotFittedError:
         say("Interrupted before there was a model to save.")
-    if checkpoint.exists():
-        say(f"To resume from {checkpoint}, run the same command with {again}--resume.")
+    if checkpoint.files():
+        say(f"To resume from {checkpoint.path}, run the same command with {again}--resume.")
 
 
 def _print_summary(ranker: Any, output: Path | None, validation: Path | None, choice: Any, json: bool) -> None:

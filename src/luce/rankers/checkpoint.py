@@ -1,6 +1,7 @@
 """Checkpoints: the state of a training in a file, from which it can be resumed."""
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -107,5 +108,10 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the file and those of further trainings of the fit."""
-        for path in (self.path, *self.path.parent.glob(f"{self.path.name}.[0-9]*")):
+        for path in self.files():
             path.unlink(missing_ok=True)
+
+    def files(self) -> list[Path]:
+        """The files of all trainings of the fit that are there: this one, and those numbered beside it."""
+        own = re.compile(rf"{re.escape(self.path.name)}(\.\d+)*")
+        return sorted(path for path in self.path.parent.glob("*") if own.fullmatch(path.name))

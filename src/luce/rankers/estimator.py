@@ -41,6 +41,7 @@ from luce.rankers.inputs import check_features, refuse_missing
 from luce.rankers.manifest import read_fit_facts
 from luce.rankers.settings import COMMON, check_settings
 from luce.rankers.storage import save_model
+from luce.threads import thread_count
 
 logger = logging.getLogger(__name__)
 Callback = Callable[[dict[str, float]], None]
@@ -87,7 +88,9 @@ class Estimator(BaseEstimator):
     max_iter_param: ClassVar[str]
     """The parameter that says how many iterations a fit takes at most."""
     n_bags: int = 1
+    """Without a parameter of that name, one: no bags."""
     validation_fraction: float | None = None
+    """Without a parameter of that name, none: no lists are held out."""
 
     @property
     def iteration_limit(self) -> int:
@@ -236,6 +239,15 @@ class Estimator(BaseEstimator):
         """Take over all that another estimator learned."""
         params = self.get_params(deep=False)
         self.__dict__.update({name: value for name, value in vars(trained).items() if name not in params})
+
+    def found_params(self) -> dict[str, Any]:
+        """The parameters that were chosen by the validation data, for a training without any."""
+        return {self.max_iter_param: max(1, self.best_iteration_)}
+
+    @property
+    def n_processes(self) -> int:
+        """In how many processes bags may be fitted."""
+        return thread_count(self.n_jobs)
 
     @property
     def best_loss(self) -> float:

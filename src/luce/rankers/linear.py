@@ -20,8 +20,9 @@ from luce.rankers.estimator import Callback
 from luce.rankers.explanation import Explainable
 from luce.rankers.linear_optimizers import OPTIMIZERS, LinearFit
 from luce.rankers.linear_problem import Parameters
-from luce.rankers.resampling import BAGGING, TrainingData, fit_resampled
+from luce.rankers.resampling import BAGGING, fit_resampled
 from luce.rankers.settings import COMMON, NAME
+from luce.rankers.training_data import TrainingData
 
 
 class LinearRanker(Explainable):
@@ -164,7 +165,7 @@ class LinearRanker(Explainable):
     def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
         """Find the weights for these lists."""
         objective = self.get_objective()
-        if not objective.has_signal(training.dataset.labels, training.dataset.offsets).any():
+        if not self.informative_lists(training.dataset).any():
             message = objective.no_signal_message(training.dataset)
             warnings.warn(f"{message} All scores are equal.", LuceWarning, stacklevel=4)
 
@@ -180,6 +181,7 @@ class LinearRanker(Explainable):
             self.new_curve(validated=training.validation is not None),
             self.get_seed(),
             self.get_params(deep=False),
+            self.max_grade_,
             self.iteration_limit,
             validation_score,
             self.logged(callback),
@@ -196,9 +198,11 @@ class LinearRanker(Explainable):
         self._keep_best(fit.curve)
 
     def ignore_features(self, mask: NDArray[np.bool_]) -> None:
+        """Let the transformed features of a mask have no effect."""
         self.parameters_.weights[mask] = 0.0
 
     def combine(self, parts: Sequence[Self], weights: Floats) -> None:
+        """Become the weighted sum of fitted rankers of the same features."""
         each: Any = zip(*(part.parameters_ for part in parts), strict=True)
         self.parameters_ = Parameters(*(np.tensordot(weights, np.array(values), 1) for values in each))
         self._nuisance = self.parameters_.nuisance
@@ -240,7 +244,11 @@ class LinearRanker(Explainable):
         return ("learning_rate", "batch_size") if self.chosen_optimizer == "lbfgs" else ()
 
     def compute_scores(self, features: Any, offsets: Integers) -> Floats:
-        return self.combine_outputs(self.parameters_.scores(features, self.n_jobs))
+        return self.combine_outputs(self.compute_outputs(features, offsets))
+
+    def compute_outputs(self, features: Any, offsets: Integers) -> Floats:
+        """The outputs of a block of transformed features, (N,) or (N, grades)."""
+        return self.parameters_.scores(features, self.n_jobs)
 
     def compute_contributions(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
         values = features.toarray() if sparse.issparse(features) else features

@@ -15,7 +15,7 @@ from luce.optimizers.lbfgs import Function, minimize
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.estimator import Callback
 from luce.rankers.linear_problem import LinearProblem, Parameters
-from luce.rankers.resampling import TrainingData
+from luce.rankers.training_data import TrainingData
 
 
 @dataclass
@@ -27,6 +27,7 @@ class LinearFit:
     curve: LearningCurve
     seed: int
     params: dict[str, Any]
+    max_grade: float
     max_iter: int
     validation_score: Callable[[Parameters], float | None]
     callback: Callback
@@ -34,8 +35,8 @@ class LinearFit:
     def problem(self) -> LinearProblem:
         """The penalized loss of all lists."""
         reg_lambda, n_jobs = self.params["reg_lambda"], self.params["n_jobs"]
-        data = self.training
-        return LinearProblem(data.features, data.dataset, self.objective, Draw(self.seed), reg_lambda, n_jobs)
+        given = self.training.features, self.training.dataset, self.objective, Draw(self.seed)
+        return LinearProblem(*given, reg_lambda, n_jobs, max_grade=self.max_grade)
 
     def record(self, iteration: int, loss: float, parameters: Parameters) -> bool:
         """Add an iteration to the curve; True when it is time to stop."""
@@ -188,6 +189,8 @@ def run_coordinate_ascent(fit: LinearFit, checkpointer: Checkpointer | None) -> 
         known=known,
         n_jobs=fit.params["n_jobs"],
     )
+    if checkpointer is not None and len(sweeps) > len(known):
+        checkpointer.save({}, {"sweeps": np.array(sweeps)})
 
 
 class LinearOptimizer(NamedTuple):

@@ -31,11 +31,19 @@ class LinearProblem:
     """Σ_q w_q loss_q + ½·reg_lambda·‖weights‖²; intercepts and the objective's nuisance parameters have no prior."""
 
     def __init__(
-        self, features: Any, dataset: Dataset, objective: Objective, draw: Draw, reg_lambda: float, n_jobs: int | None
+        self,
+        features: Any,
+        dataset: Dataset,
+        objective: Objective,
+        draw: Draw,
+        reg_lambda: float,
+        n_jobs: int | None,
+        *,
+        max_grade: float,
     ):
         self.features = features
         self.objective, self.draw, self.reg_lambda, self.n_jobs = objective, draw, reg_lambda, n_jobs
-        grades = int(np.nanmax(dataset.labels)) + 1 if objective.one_output_per_grade else 1
+        grades = int(max_grade) + 1 if objective.one_output_per_grade else 1
         self.shape = (features.shape[1], grades) if objective.one_output_per_grade else (features.shape[1],)
         self._set_lists(dataset.with_features(np.empty((dataset.n_rows, 0), dtype=np.float32)))
         self.n_intercepts = grades if objective.one_output_per_grade or not objective.shift_invariant else 0

@@ -22,8 +22,7 @@ from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
 from luce.rankers.inputs import as_dataset, as_held_out, finite, one_list
 from luce.rankers.ranking import ranking_table
-from luce.rankers.resampling import TrainingData
-
+from luce.rankers.training_data import TrainingData
 
 HIGHEST_GRADE = 20
 """Above it a gain is a million times that of grade 1."""
@@ -228,7 +227,7 @@ class Ranker(Estimator):
         self.max_grade_ = float(observed.max())
         if self.get_objective().weights_by_gain and self.max_grade_ > HIGHEST_GRADE:
             warnings.warn(
-                f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and the highest label is "
+                f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and labels go up to "
                 f"{self.max_grade_:g}: other items hardly count. For labels that are ranks or counts take "
                 "objective='pl-partition', which uses their order alone.",
                 LuceWarning,
@@ -253,18 +252,28 @@ class Ranker(Estimator):
 
         `total` adds up over machines, and `top` is the highest grade on any of them.
         """
-        top = max(top, self.max_grade_, highest_grade(dataset))
-        item_groups = dataset.item_group_numbers() if self.get_metric().needs_item_groups else None
-        settings: dict[str, Any] = {"max_grade": top, "item_groups": item_groups, "n_jobs": self.n_jobs}
-        name = str(self.get_metric())
-        values = measure(scores, dataset.labels, dataset.offsets, name, **settings)[name]
+        values = self._list_scores(scores, dataset, top)
         weighted_sum, weight = total(weighted_sums(values, dataset.list_weights))
         if not weight:
             raise DataError(f"No list has anything for {self.metric} to measure: {dataset!r}.")
         return float(weighted_sum / weight)
 
+    def _list_scores(self, scores: Floats, dataset: Dataset, top: float = 0.0) -> Floats:
+        """`metric` of each list, NaN where there is nothing to measure."""
+        top = max(top, self.max_grade_, highest_grade(dataset))
+        item_groups = dataset.item_group_numbers() if self.get_metric().needs_item_groups else None
+        settings: dict[str, Any] = {"max_grade": top, "item_groups": item_groups, "n_jobs": self.n_jobs}
+        name = str(self.get_metric())
+        return measure(scores, dataset.labels, dataset.offsets, name, **settings)[name]
+
     def informative_lists(self, dataset: Dataset) -> NDArray[np.bool_]:
+        """Whether each list has something for the objective to learn from."""
         return self.get_objective().has_signal(dataset.labels, dataset.offsets)
+
+    def measurable_lists(self, dataset: Dataset) -> NDArray[np.bool_]:
+        """Whether each list counts in a validation score: it has something to measure, and a weight above 0."""
+        measurable = ~np.isnan(self._list_scores(np.zeros(dataset.n_rows), dataset))
+        return measurable if dataset.list_weights is None else measurable & (dataset.list_weights > 0)
 
     def combine_outputs(self, outputs: Floats) -> Floats:
         """One score per row, of an objective with one output per grade too."""

@@ -1,36 +1,29 @@
 """The label ranker: an estimator around a network that scores the labels of a row."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from luce.arrays import Floats, Integers
-from luce.data import Dataset
 from luce.data.extreme import TaggedData
-from luce.data.transforms import fit_transforms, width_after
+from luce.data.transforms import fit_transforms
 from luce.errors import DataError, OptionError
-from luce.metrics import Metric, Results, evaluate_labels, label_metric, measure_labels, propensities
-from luce.metrics.extreme import A, B
+from luce.metrics import measure_labels, propensities
 from luce.objectives import Objective
-from luce.optimizers.gradient_descent import Arrays
 from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.inputs import as_held_out, finite
+from luce.rankers.inputs import as_held_out
+from luce.rankers.labels.fitted import FittedLabels
 from luce.rankers.labels.inputs import as_tagged, feature_rows
-from luce.rankers.neural.estimator import NetworkEstimator
-from luce.rankers.resampling import VALIDATION_FRACTION, TrainingData, fit_resampled
+from luce.rankers.resampling import VALIDATION_FRACTION, fit_resampled
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
+from luce.rankers.training_data import TrainingData
 
-METRICS = "precision@1, precision@3, precision@5, psp@1, psp@3, psp@5"
 
-
-class LabelRanker(NetworkEstimator):
+class LabelRanker(FittedLabels):
     """Rank all labels for a row by a network with one score per label: which few of many labels are relevant?
 
     It is no `Ranker`: it learns from rows with labels (`TaggedData`), not from lists of items.
@@ -90,11 +83,12 @@ class LabelRanker(NetworkEstimator):
     learning_rate_ : float
         The learning rate that was chosen.
     history_ : list of dict
-        One record per epoch: "iteration", "loss", the mean over rows, and with validation data "validation".
+        One record per epoch: "iteration", "loss", the mean over rows, and with validation data or a held-out part
+        "validation".
     best_iteration_ : int
-        The epoch whose weights were kept: the best on the validation data, else the last.
+        The epoch whose weights were kept: the best by the validation score, else the last.
     best_score_ : float or None
-        `metric` on the validation data at that epoch.
+        The validation score in `history_` at that epoch.
     max_grade_, transforms_, n_features_in_
         See `Estimator`.
 
@@ -212,15 +206,8 @@ class LabelRanker(NetworkEstimator):
         fit_resampled(self, training, callback, checkpoint)
         return self
 
-    def train(
-        self,
-        training: TrainingData,
-        *,
-        callback: Callback | None,
-        checkpoint: Checkpoint | None,
-        like: "LabelRanker | None" = None,
-    ) -> None:
-        """Train the network on these rows, for as many epochs as the validation rows want or as `like` has."""
+    def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
+        """Train the network on these rows."""
         from luce.rankers.labels.learner import LabelLearner
         from luce.rankers.labels.prediction import top_labels
 
@@ -235,142 +222,16 @@ class LabelRanker(NetworkEstimator):
             settings |= {"negatives": self.negatives, "n_jobs": self.n_jobs, "validation_score": validation_score}
             return LabelLearner(network, self.get_objective(), training.features, training.dataset, **settings)
 
-        rows = np.flatnonzero(training.dataset.sizes)
-        self.train_network(make_learner, rows, training, callback=callback, checkpoint=checkpoint, like=like)
+        rows = np.flatnonzero(self.informative_lists(training.dataset))
+        self.train_network(make_learner, rows, training, callback=callback, checkpoint=checkpoint)
 
     def informative_lists(self, data: TaggedData) -> NDArray[np.bool_]:
+        """Whether each row has labels to learn from."""
         return data.sizes > 0
 
-    def top_labels(self, X: Any, k: int = 5) -> tuple[Integers, Floats]:
-        """The best labels of each row; memory for the scores of all labels is needed only for a block of rows.
-
-        Parameters
-        ----------
-        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
-            The rows, or their features.
-        k : int, default=5
-            How many labels of each row.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_rows, k)
-            The numbers of the labels, best first.
-        scores : ndarray of shape (n_rows, k)
-            Their scores.
-        """
-        from luce.rankers.labels.prediction import top_labels
-        from luce.rankers.neural.training import torch_settings
-
-        if not integer(1).accepts(k):
-            raise OptionError(f"k, the number of labels of each row, must be an integer ≥ 1. Got {k!r}.")
-        rows = self._rows(X)
-        shape = rows.n_rows, min(int(k), len(self.label_counts_))
-        labels, scores = np.empty(shape, np.int64), np.empty(shape, np.float32)
-        with torch_settings(self.n_jobs, self.get_device()):
-            for block in self.transform_blocks(rows):
-                labels[block.rows], scores[block.rows] = top_labels(self.network_, block.features, int(k))
-        return labels, finite(scores)
-
-    def predict(self, X: Any) -> Floats:
-        """The score of every label for every row; `top_labels` gives the best few in less memory.
-
-        Parameters
-        ----------
-        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
-            The rows, or their features.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_labels)
-            The scores; higher is better.
-        """
-        from luce.rankers.labels.prediction import all_scores
-        from luce.rankers.neural.training import torch_settings
-
-        rows = self._rows(X)
-        scores = np.empty((rows.n_rows, len(self.label_counts_)), np.float32)
-        with torch_settings(self.n_jobs, self.get_device()):
-            for block in self.transform_blocks(rows):
-                scores[block.rows] = all_scores(self.network_, block.features)
-        return finite(scores)
-
-    def rank(self, X: Any, *, top: int | None = 10) -> pa.Table:
-        """The best labels of each row as a table.
-
-        Parameters
-        ----------
-        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
-            The rows, or their features.
-        top : int or None, default=10
-            How many labels of each row; None is all.
-
-        Returns
-        -------
-        pyarrow.Table
-            The columns row (from 0), rank (from 1), label and score.
-
-        Examples
-        --------
-        >>> import luce
-        >>> data = luce.TaggedData([[1.0], [-1.0]], [[0, 1], [1, 0]])
-        >>> ranker = LabelRanker(hidden_layer_sizes=(4,), epochs=1, learning_rate=0.1).fit(data)
-        >>> ranker.rank(data, top=1)["label"].to_pylist()
-        [1, 0]
-        """
-        check_is_fitted(self)
-        labels, scores = self.top_labels(X, len(self.label_counts_) if top is None else top)
-        n, k = labels.shape
-        columns = {"row": np.repeat(np.arange(n), k), "rank": np.tile(np.arange(1, k + 1), n)}
-        return pa.table(columns | {"label": labels.ravel(), "score": scores.ravel()})
-
-    def evaluate(
-        self, X: Any, y: Any = None, metrics: str | Iterable[str] = METRICS, *, a: float = A, b: float = B, **given: Any
-    ) -> Results:
-        """Measure the ranking of the labels, with the propensities of the training labels.
-
-        Parameters
-        ----------
-        X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
-            The rows, or their features.
-        y : array-like or sparse matrix of shape (n_rows, n_labels), optional
-            The grade of each label for each row. Not beside TaggedData.
-        metrics : str or iterable of str
-            Metrics of LABEL_METRICS, separated by commas; by default precision and psp at 1, 3 and 5.
-        a, b : float, default=0.55 and 1.5
-            The exponent and the shift of the propensity model.
-        **given
-            Further arguments of `luce.metrics.evaluate_labels`.
-
-        Returns
-        -------
-        Results
-            Means and intervals, and the values of each row.
-        """
-        check_is_fitted(self)
-        data = as_tagged(X, y)
-        self._check_labels(data)
-        wanted = [label_metric(name) for name in (metrics.split(",") if isinstance(metrics, str) else metrics)]
-        ranking = self.top_labels(data, max(one.cutoff or 1 for one in wanted))[0]
-        found = propensities(self.label_counts_, self.training_rows_, a=a, b=b)
-        return evaluate_labels(ranking, data, [str(one) for one in wanted], propensities=found, **given)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean of `metric` over the rows; X and y as in `evaluate`."""
-        name = str(self.get_metric())
-        return self.evaluate(X, y, name, n_bootstrap=0).means[name]
-
-    def get_metric(self) -> Metric:
-        return label_metric(self.metric)
-
-    def _rows(self, X: Any) -> Dataset:
-        check_is_fitted(self, "transforms_")
-        rows = feature_rows(X)
-        self.check_features(rows)
-        return rows
-
-    def _check_labels(self, data: TaggedData) -> None:
-        if data.n_labels != len(self.label_counts_):
-            raise DataError(f"The training data had {len(self.label_counts_):,} labels, this has {data.n_labels:,}.")
+    def measurable_lists(self, data: TaggedData) -> NDArray[np.bool_]:
+        """Whether each row counts in a validation score: it has labels."""
+        return data.sizes > 0
 
     def check_params(self) -> None:
         super().check_params()
@@ -379,33 +240,3 @@ class LabelRanker(NetworkEstimator):
         check_one_score_per_label(self.get_objective())
         if any(kind is not None and kind.within_lists for kind in self.transform_types):
             raise OptionError("Rows of labels are no lists of items: transforms within lists do not go with them.")
-
-    def build_network(self) -> Any:
-        from luce.rankers.labels.network import LabelNetwork
-
-        return LabelNetwork(
-            width_after(self.transforms_, self.n_features_in_),
-            len(self.label_counts_),
-            hidden_layer_sizes=tuple(self.hidden_layer_sizes),
-            activation=self.activation,
-            dropout=self.dropout,
-        )
-
-    def extra_state(self) -> Arrays:
-        return {"label_counts": self.label_counts_, "training_rows": np.array([self.training_rows_])}
-
-    def state_dict(self) -> dict[str, NDArray[Any]]:
-        return self.network_state() | self.extra_state()
-
-    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
-        counts, rows = arrays["label_counts"], arrays["training_rows"]
-        if counts.ndim != 1 or rows.shape != (1,) or not all(each.dtype == np.int64 for each in (counts, rows)):
-            raise DataError("The model file does not hold the number of training rows and those of each label.")
-        if not 0 <= counts.min(initial=0) <= counts.max(initial=0) <= rows[0]:
-            raise DataError("The model file tells of labels that more rows had than there were.")
-        self.label_counts_, self.training_rows_ = counts, int(rows[0])
-        self.check_size(arrays, len(self.hidden_layer_sizes), len(counts))
-        self.restore_network(arrays)
-
-    label_counts_: Integers
-    training_rows_: int

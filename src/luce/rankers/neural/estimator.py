@@ -14,7 +14,7 @@ from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
-from luce.rankers.resampling import TrainingData
+from luce.rankers.training_data import TrainingData
 
 if TYPE_CHECKING:
     import torch
@@ -50,18 +50,14 @@ class NetworkEstimator(Estimator):
         *,
         callback: Callback | None,
         checkpoint: Checkpoint | None,
-        like: "NetworkEstimator | None",
     ) -> None:
         """Train on these lists with each learning rate and keep the best network, also on an interrupt.
 
-        `make_learner(network, seed=…, learning_rate=…, …)` makes what takes the steps; `like` has the learning rate and
-        the number of epochs, where they are known.
+        `make_learner(network, seed=…, learning_rate=…, …)` makes what takes the steps.
         """
         best: LearningCurve | None = None
         seed, validated = self.get_seed(), training.validation is not None
-        rates = learning_rate_grid(self.learning_rate, validated) if like is None else [like.learning_rate_]
-        epochs = self.epochs if like is None else like.best_iteration_
-        for number, rate in enumerate(rates):
+        for number, rate in enumerate(learning_rate_grid(self.learning_rate, validated)):
             curve = self.new_curve(validated=validated)
             checkpointer = self.open_checkpoint(checkpoint, training.dataset, number)
 
@@ -70,7 +66,7 @@ class NetworkEstimator(Estimator):
                     callback({**record, "iteration": record["iteration"] + number * self.epochs})
 
             try:
-                self._descend(make_learner, lists, curve, rate, epochs, seed, checkpointer, self.logged(counted))
+                self._descend(make_learner, lists, curve, rate, seed, checkpointer, self.logged(counted))
             except KeyboardInterrupt:
                 self._keep_better(best, curve, rate)
                 raise
@@ -90,7 +86,6 @@ class NetworkEstimator(Estimator):
         lists: Integers,
         curve: LearningCurve,
         rate: float,
-        epochs: int,
         seed: int,
         checkpointer: Checkpointer | None,
         report: Callback,
@@ -113,7 +108,7 @@ class NetworkEstimator(Estimator):
                 learner,
                 lists,
                 curve,
-                epochs=epochs,
+                epochs=self.epochs,
                 batch_size=self.get_batch_size(len(lists)),
                 steps_per_epoch=self.get_steps_per_epoch(len(lists)),
                 seed=seed,
@@ -132,6 +127,13 @@ class NetworkEstimator(Estimator):
     @property
     def iteration_limit(self) -> int:
         return self.epochs * len(learning_rate_grid(self.learning_rate, True)) * self.n_bags
+
+    def found_params(self) -> dict[str, Any]:
+        return super().found_params() | {"learning_rate": self.learning_rate_}
+
+    @property
+    def n_processes(self) -> int:
+        return super().n_processes if self.get_device().type == "cpu" else 1  # one process has the device
 
     def extra_state(self) -> Arrays:
         """What `state_dict` holds beside what is trained."""

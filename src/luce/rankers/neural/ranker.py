@@ -17,8 +17,9 @@ from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
 from luce.rankers.neural.estimator import NetworkEstimator
 from luce.rankers.ranker import Ranker
-from luce.rankers.resampling import BAGGING, VALIDATION_FRACTION, TrainingData, fit_resampled
+from luce.rankers.resampling import BAGGING, VALIDATION_FRACTION, fit_resampled
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
+from luce.rankers.training_data import TrainingData
 
 if TYPE_CHECKING:
     import torch
@@ -71,7 +72,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
     validation_fraction : float or None, default=0.2
         Without validation data, this share of the lists is held out to choose the number of epochs, and the network is
         then trained on all lists for as many; with several bags, each has the lists outside of it for that. None, or
-        fewer than ten lists: `epochs` epochs.
+        fewer than ten lists that `metric` can measure: `epochs` epochs.
     n_bags : int, default=1
         With several, so many networks are trained, each on a random part of the lists and features, and their scores
         averaged.
@@ -95,13 +96,16 @@ class NeuralRanker(NetworkEstimator, Ranker):
     nuisance_ : dict
         Parameters of the objective that were learned beside the network, by name.
     learning_rate_ : float
-        The learning rate that was chosen.
+        The learning rate that was chosen; with several bags, the mean of theirs.
     history_ : list of dict
-        One record per epoch: "iteration", "loss", the mean over lists, and with validation data "validation".
+        One record per epoch: "iteration", "loss", the mean over lists, and with validation data or a held-out part
+        "validation". With several bags one record per bag: the number of bags so far, the loss of the last, and the
+        validation score of their mean.
     best_iteration_ : int
-        The epoch whose weights were kept: the best on the validation data, else the last.
+        The epoch whose weights were kept: the best by the validation score, else the last. With several bags their
+        number.
     best_score_ : float or None
-        `metric` on the validation data at that epoch.
+        The validation score in `history_` at `best_iteration_`.
     max_grade_, transforms_, n_features_in_, feature_names_in_
         See `Estimator`.
 
@@ -205,15 +209,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
         fit_resampled(self, training, callback, checkpoint)
         return self
 
-    def train(
-        self,
-        training: TrainingData,
-        *,
-        callback: Callback | None,
-        checkpoint: Checkpoint | None,
-        like: "NeuralRanker | None" = None,
-    ) -> None:
-        """Train the network on these lists, for as many epochs as the validation lists want or as `like` has."""
+    def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
+        """Train the network on these lists."""
         from luce.rankers.neural.learner import NetworkLearner, scores_of
 
         def validation_score(learner: NetworkLearner) -> float | None:
@@ -230,9 +227,10 @@ class NeuralRanker(NetworkEstimator, Ranker):
             return NetworkLearner(network, self.get_objective(), training.features, training.dataset, **settings)
 
         lists = np.flatnonzero(self.informative_lists(training.dataset))
-        self.train_network(make_learner, lists, training, callback=callback, checkpoint=checkpoint, like=like)
+        self.train_network(make_learner, lists, training, callback=callback, checkpoint=checkpoint)
 
     def ignore_features(self, mask: NDArray[np.bool_]) -> None:
+        """Let the transformed features of a mask have no effect."""
         import torch
 
         from luce.rankers.neural.network import NetworkAverage
@@ -241,6 +239,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
         self.network_ = NetworkAverage([self.network_], torch.ones(1, device=used.device), used)
 
     def combine(self, parts: Sequence[Self], weights: Floats) -> None:
+        """Become the weighted sum of fitted rankers that ignore some features."""
         import torch
 
         from luce.rankers.neural.network import NetworkAverage
@@ -259,11 +258,11 @@ class NeuralRanker(NetworkEstimator, Ranker):
 
         if self.n_bags == 1:
             return self.build_network()
-        shape = np.shape(arrays["network.masks"])
-        if len(shape) != 2 or not 1 <= shape[0] <= self.n_bags:
+        count, width = len(arrays["network.weights"]), width_after(self.transforms_, self.n_features_in_)
+        if not 1 <= count <= min(self.n_bags, len(arrays)):  # a network has arrays of its own
             raise self.wrong_arrays()
-        networks = [self.build_network() for _ in range(shape[0])]
-        return NetworkAverage(networks, torch.empty(shape[0]), torch.empty(shape, dtype=torch.bool))
+        networks = [self.build_network() for _ in range(count)]
+        return NetworkAverage(networks, torch.empty(count), torch.empty(count, width, dtype=torch.bool))
 
     @property
     def list_context(self) -> str:
@@ -280,11 +279,15 @@ class NeuralRanker(NetworkEstimator, Ranker):
         return self.module is not None or super().allow_nan
 
     def compute_scores(self, features: Any, offsets: Integers) -> Floats:
+        return self.combine_outputs(self.compute_outputs(features, offsets))
+
+    def compute_outputs(self, features: Any, offsets: Integers) -> Floats:
+        """The outputs of a block of transformed features, (N,) or (N, grades)."""
         from luce.rankers.neural.learner import scores_of
         from luce.rankers.neural.training import torch_settings
 
         with torch_settings(self.n_jobs, self.get_device()):
-            return self.combine_outputs(scores_of(self.network_, features, offsets))
+            return scores_of(self.network_, features, offsets)
 
     def build_network(self) -> "torch.nn.Module":
         from luce.rankers.neural.network import Network

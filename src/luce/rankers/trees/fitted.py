@@ -1,5 +1,6 @@
 """What fitted trees do: score rows, explain scores, become a LightGBM model, go into a file."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -7,10 +8,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
-from luce.data.transforms import width_after
+from luce.data.transforms import Block, width_after
 from luce.errors import DataError, OptionError, unknown_name
 from luce.rankers.explanation import Explainable
 from luce.rankers.importance import Importance
+from luce.rankers.inputs import finite
 from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.lightgbm_package import forest_booster, predict_contributions, predict_scores
 from luce.threads import thread_count
@@ -23,10 +25,12 @@ class FittedTrees(Explainable):
     """The half of `TreeRanker` that needs nothing but its trees."""
 
     forest_: Forest
+    grown_: Forest
     n_jobs: int | None
 
-    def _set_forest(self, forest: Forest) -> None:
-        self.forest_, self._booster = forest, forest_booster(forest)
+    def _set_forest(self, forest: Forest, grown: Forest | None = None) -> None:
+        """Take over the trees of a fit, and all that were grown, where those are more."""
+        self.forest_, self.grown_, self._booster = forest, grown or forest, forest_booster(forest)
 
     @property
     def _n_outputs(self) -> int:
@@ -38,7 +42,11 @@ class FittedTrees(Explainable):
         return True
 
     def compute_scores(self, features: Any, offsets: Integers) -> Floats:
-        return self.combine_outputs(predict_scores(self._booster, features, thread_count(self.n_jobs)))
+        return self.combine_outputs(self.compute_outputs(features, offsets))
+
+    def compute_outputs(self, features: Any, offsets: Integers) -> Floats:
+        """The outputs of a block of transformed features, (N,) or (N, grades)."""
+        return predict_scores(self._booster, features, thread_count(self.n_jobs))
 
     def combine_outputs(self, scores: Floats) -> Floats:
         """One score a row, of one or several outputs."""
@@ -128,7 +136,7 @@ class FittedTrees(Explainable):
         """
         check_is_fitted(self)
         if self.n_bags > 1:
-            raise OptionError(f"The trees of {self.n_bags} bags have no common rounds to keep some of.")
+            raise OptionError(f"truncate takes rounds of trees, which {self.n_bags} bags do not share: take n_bags=1.")
         if not 1 <= n_estimators <= self.forest_.rounds:
             raise OptionError(f"There are {self.forest_.rounds} rounds of trees to keep some of. Got {n_estimators!r}.")
         shorter = type(self)(**self.get_params(deep=False))
@@ -137,13 +145,67 @@ class FittedTrees(Explainable):
         shorter.best_iteration_ = max(self.best_iteration_ - (self.forest_.rounds - n_estimators), 0)
         return shorter
 
+    def staged_predict(self, X: Any, qid: Any = None, *, group: Any = None) -> Iterator[Floats]:
+        """The scores after each round of the fit, as `predict` gives them after the best.
+
+        Rounds after the best are there only in memory, where validation data chose it: a model file ends with the
+        best round, and so does a fit that chose it by a held-out part of the lists. Trees of `init_model` are in all.
+
+        Parameters
+        ----------
+        X : Dataset, array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            What to score, with the features of the training data.
+        qid : array-like of shape (n_rows,), optional
+            The query of each row; needed only if features are normalized within lists.
+        group : array-like of shape (n_lists,), optional
+            Instead of `qid`, the sizes of the lists.
+
+        Yields
+        ------
+        ndarray of shape (n_rows,)
+            The scores; those of item `best_iteration_ - 1` are the ones of `predict`, bit for bit.
+
+        Raises
+        ------
+        OptionError
+            If the ranker was fitted as several bags, which have no rounds in common.
+
+        Examples
+        --------
+        >>> import luce
+        >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
+        >>> ranker = luce.TreeRanker(n_estimators=3, min_child_samples=1, n_jobs=1).fit(data)
+        >>> [int(scores.argmax()) for scores in ranker.staged_predict(data)]
+        [1, 1, 1]
+        """
+        dataset, position = self.check_input(X, qid, group)
+        if self.n_bags > 1:
+            raise OptionError(
+                f"staged_predict takes rounds of trees, which {self.n_bags} bags do not share: take n_bags=1."
+            )
+        parts = list(self.transform_blocks(dataset, complete_lists=bool(self.list_context)))
+        return self._staged_scores(parts, slice(None) if position is None else position)
+
+    def _staged_scores(self, parts: Sequence[Block], position: Any) -> Iterator[Floats]:
+        """The scores of the rows of all blocks after each round, in the order in which they were given."""
+        booster, n_jobs = forest_booster(self.grown_), thread_count(self.n_jobs)
+
+        def outputs(first: int, rounds: int) -> Floats:
+            return np.concatenate([predict_scores(booster, part.features, n_jobs, first, rounds) for part in parts])
+
+        first = self.forest_.rounds - self.best_iteration_  # after the trees of init_model
+        sums = outputs(0, first) if first else np.float64(0)
+        for place in range(first, self.grown_.rounds):
+            sums = sums + outputs(place, 1)  # round by round, as LightGBM adds them up
+            yield np.array(finite(self.combine_outputs(sums))[position])
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_booster"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "forest_" in state:
-            self._set_forest(self.forest_)
+            self._set_forest(self.forest_, self.grown_)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         text = np.frombuffer(self.forest_.text().encode(), dtype=np.uint8)

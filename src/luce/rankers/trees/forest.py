@@ -113,8 +113,8 @@ class Tree:
         return replace(
             self,
             leaf_value=factor * self.leaf_value,
-            internal_value=factor * self.internal_value,
-            shrinkage=factor * self.shrinkage,
+            internal_value=factor * _as_written(self.internal_value),
+            shrinkage=factor * _as_written(np.array([self.shrinkage])).item(),
         )
 
     def with_leaf_counts(self, counts: Integers) -> "Tree":
@@ -160,6 +160,11 @@ class Tree:
         fits = fits and (np.diff(bounds) > 0).all() and (self.cat_threshold >= 0).all()
         if not (fits and np.isin(chosen, np.arange(len(bounds) - 1)).all()):
             raise ValueError("a tree splits by categories that it does not have")
+
+
+def _as_written(values: Floats) -> Floats:
+    """Numbers that `text` rounds as a tree has them that was read again, so that both give the same when scaled."""
+    return np.array([float(f"{value:g}") for value in values.tolist()])
 
 
 def constant_tree(value: float, n_rows: int) -> Tree:

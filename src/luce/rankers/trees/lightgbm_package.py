@@ -72,14 +72,15 @@ def forest_booster(forest: Forest) -> Any:
     return lightgbm().Booster(model_str=forest.text())
 
 
-def predict_scores(booster: Any, features: Any, n_jobs: int) -> Floats:
-    """The scores of some rows, (N,) or (N, outputs)."""
+def predict_scores(booster: Any, features: Any, n_jobs: int, first: int = 0, rounds: int | None = None) -> Floats:
+    """The scores of some rows, (N,) or (N, outputs), by all rounds of trees or by so many from one on."""
     check_threads("LightGBM", n_jobs)
     rows = lightgbm_features(features)
     if not rows.shape[0]:
         outputs = booster.num_model_per_iteration()
         return np.zeros(0 if outputs == 1 else (0, outputs))
-    return booster.predict(rows, raw_score=True, num_threads=n_jobs)
+    part = {"start_iteration": first, "num_iteration": rounds}
+    return booster.predict(rows, raw_score=True, num_threads=n_jobs, **part)
 
 
 def predict_contributions(booster: Any, features: Any, n_jobs: int) -> tuple[Floats, float]:

@@ -21,7 +21,8 @@ from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
 from luce.rankers.ranker import highest_grade
-from luce.rankers.resampling import TrainingData, fit_resampled
+from luce.rankers.resampling import fit_resampled
+from luce.rankers.training_data import TrainingData
 from luce.rankers.trees.fitted import FittedTrees
 from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.grower import BuiltinObjective, TreeGrower
@@ -94,7 +95,7 @@ class TreeRanker(FittedTrees):
     validation_fraction : float or None, default=0.2
         Without validation data, this share of the lists is held out to choose the number of rounds, and as many are
         then grown on all lists; with several bags, each has the lists outside of it for that. None, fewer than ten
-        lists or several machines: `n_estimators` rounds are grown.
+        lists that `metric` can measure, or several machines: `n_estimators` rounds are grown.
     transforms : sequence, default=()
         Names of TRANSFORMS, fitted on the training data. Trees need none, and take missing values.
     random_state : int, RandomState or None, default=0
@@ -106,6 +107,8 @@ class TreeRanker(FittedTrees):
     ----------
     forest_ : Forest
         The trees.
+    grown_ : Forest
+        The trees of all rounds that were grown, also after the best; for `staged_predict`, and not in a model file.
     nuisance_ : dict of str to float
         Parameters of the objective that were learned beside the trees.
     history_ : list of dict
@@ -239,20 +242,22 @@ class TreeRanker(FittedTrees):
         """
         reducers: Any = nullcontext(None)
         if machines is not None:
-            if self.n_bags > 1:
-                raise OptionError(f"Bags are grown on one machine: n_bags={self.n_bags} does not go with machines.")
             from luce.rankers.trees.shards import connected  # one machine alone does without the network's modules
 
             reducers = connected(machines)
         with reducers as reducer:
             self.check_params()
+            if self.n_bags > 1 and (init_model is not None or machines is not None):
+                raise OptionError(
+                    "init_model and machines take n_bags=1: bags start without trees, on one machine. "
+                    f"Got {self.n_bags}."
+                )
             training = self.prepare_training_data(X, y, qid, group, validation)
             init_forest = self._init_forest(init_model)
-            if machines is not None:
-                self.train(training, callback=callback, checkpoint=checkpoint, init_forest=init_forest, reducer=reducer)
+            if machines is None:
+                fit_resampled(self, training, callback, checkpoint, init_forest=init_forest)
             else:
-                more = {} if init_forest is None else {"init_forest": init_forest}
-                fit_resampled(self, training, callback, checkpoint, **more)
+                self.train(training, callback=callback, checkpoint=checkpoint, init_forest=init_forest, reducer=reducer)
         return self
 
     def train(
@@ -263,17 +268,16 @@ class TreeRanker(FittedTrees):
         checkpoint: Checkpoint | str | os.PathLike[str] | None,
         init_forest: Forest | None = None,
         reducer: Reducer | None = None,
-        like: "TreeRanker | None" = None,
     ) -> None:
-        """Grow trees on these lists: as many rounds as the validation lists or n_estimators say, or as `like` has."""
+        """Grow trees on these lists."""
         reducer = Reducer() if reducer is None else reducer
         shards = self._shards(reducer, training, init_forest)
         learner = self._learner(training, init_forest, reducer, shards)
         own = None if reducer.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
-        rounds = self.n_estimators if like is None else max(1, like.best_iteration_)
-        self._train(learner, training, rounds, reducer.checkpointer(own), callback)
+        self._train(learner, training, reducer.checkpointer(own), callback)
 
     def combine(self, parts: Sequence[Self], weights: Floats) -> None:
+        """Become the weighted sum of fitted rankers of the same features."""
         self._set_forest(Forest.weighted_sum([part.forest_ for part in parts], weights))
         self._nuisance = weights @ np.array([part._nuisance for part in parts])
 
@@ -295,13 +299,12 @@ class TreeRanker(FittedTrees):
         self,
         learner: TreeLearner,
         training: TrainingData,
-        rounds: int,
         checkpointer: Checkpointer | None,
         callback: Callback | None,
     ) -> None:
-        curve = self.new_curve(validated=training.validation is not None)
+        curve, report = self.new_curve(validated=training.validation is not None), self.logged(callback)
         try:
-            boost(learner, curve, rounds=rounds, checkpointer=checkpointer, callback=self.logged(callback))
+            boost(learner, curve, rounds=self.n_estimators, checkpointer=checkpointer, callback=report)
         except (KeyboardInterrupt, MachineError):
             if curve.best_state is not None:
                 self._set_fitted(learner, curve)
@@ -319,8 +322,6 @@ class TreeRanker(FittedTrees):
         """The trees to begin with, which must be of the same features and outputs."""
         if init_model is None:
             return None
-        if self.n_bags > 1:
-            raise OptionError(f"Bags start from no trees: n_bags={self.n_bags} does not go with init_model.")
         if not isinstance(init_model, TreeRanker):
             raise OptionError(
                 f"init_model must be a fitted TreeRanker, whose trees are kept. Got {type(init_model).__name__}."
@@ -362,7 +363,7 @@ class TreeRanker(FittedTrees):
         return TreeLearner(grower, objective, dataset, has_signal, params, score, init_forest)
 
     def _set_fitted(self, learner: TreeLearner, curve: LearningCurve) -> None:
-        self._set_forest(learner.forest(curve.best_iteration))
+        self._set_forest(learner.forest(curve.best_iteration), learner.forest(len(curve.history)))
         self._nuisance = learner.nuisance[curve.best_iteration]
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
 

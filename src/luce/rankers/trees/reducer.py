@@ -10,7 +10,7 @@ from luce.arrays import Floats
 from luce.data.transforms import Transform
 from luce.optimizers.gradient_descent import Checkpointer
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.resampling import TrainingData
+from luce.rankers.training_data import TrainingData
 from luce.rankers.trees.forest import Forest
 
 

@@ -19,7 +19,7 @@ from luce.data.transforms import Transform
 from luce.errors import MachineError, OptionError
 from luce.optimizers.gradient_descent import Arrays, Checkpointer
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.resampling import TrainingData
+from luce.rankers.training_data import TrainingData
 from luce.rankers.trees.collectives import Collectives
 from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.lightgbm_package import aliases, lightgbm
