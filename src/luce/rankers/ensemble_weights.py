@@ -46,7 +46,7 @@ def find_weights(scores: Floats, lists: Dataset, objective: Objective, seed: int
     """
     n_members = scores.shape[1]
     scale = np.array([spread(column, lists.offsets) for column in scores.T])
-    problem = LinearProblem(scores / scale, lists, objective, Draw(seed), REG_LAMBDA, n_jobs)
+    problem = LinearProblem(scores / scale, lists, objective, Draw(seed), REG_LAMBDA, n_jobs, max_grade=0.0)
     start = problem.start()
     start[:n_members] = 1.0
     bounds = [(0.0, None)] * n_members + [(None, None)] * (len(start) - n_members)
