@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from luce.experiments.peers import PEERS
 from quality_statistics import MEAN, Estimate, Results, better, estimates
-from quality_systems import ENSEMBLE, LEAVES, LINEAR, NEURAL, TREES, old, peer_row, tuned
+from quality_systems import BLEND, ENSEMBLE, LEAVES, LINEAR, NEURAL, TREES, old, peer_row, tuned
 
 Seconds = dict[str, dict[str, float]]
 """Median CPU seconds of a fit, by dataset and system."""
 WIDTH = 58
 """Of the names of two systems."""
-CHANGES = [(LINEAR, old(LINEAR)), (NEURAL, old(NEURAL)), (TREES, old(TREES)), (ENSEMBLE, TREES)]
+CHANGES = [(LINEAR, old(LINEAR)), (NEURAL, old(NEURAL)), (TREES, old(TREES)), (ENSEMBLE, TREES), (BLEND, TREES)]
 
 
 def show(results: Results, seconds: Seconds) -> None:
@@ -18,7 +18,7 @@ def show(results: Results, seconds: Seconds) -> None:
     systems = list(next(iter(results.values())))
     show_means(results, seconds, systems)
     show_changes(results, [pair for pair in CHANGES if {*pair} <= {*systems}])
-    defaults = [name for name in (LINEAR, NEURAL, TREES, ENSEMBLE) if name in systems]
+    defaults = [name for name in (LINEAR, NEURAL, TREES, ENSEMBLE, BLEND) if name in systems]
     size = "its better tree size, chosen by the mean in these very results: this favours the peer"
     print(f"\n2. Each default and the ensemble, less each peer at\n   {size}.")
     show_differences(results, defaults, best_peers(results, systems))

@@ -17,7 +17,7 @@ from luce.data import Dataset
 from luce.experiments.cache import version_of
 from luce.experiments.peers import PEERS, is_installed, peer
 from luce.metrics import measure
-from luce.rankers import LinearRanker, NeuralRanker, TreeRanker
+from luce.rankers import EnsembleRanker, LinearRanker, NeuralRanker, TreeRanker
 
 OLD_DEFAULTS: dict[str, dict[str, Any]] = {
     "linear": {
@@ -59,6 +59,7 @@ SPACE = {"num_leaves": (4.0, 64.0), "learning_rate": (0.03, 0.3)}
 QUICK = {"n_estimators": 10, "epochs": 2, "max_iter": 5}
 
 LINEAR, NEURAL, TREES, ENSEMBLE = "luce linear", "luce neural", "luce trees", f"luce trees, {BAGS} bags"
+BLEND = "luce linear and trees"
 
 
 class System(NamedTuple):
@@ -215,6 +216,7 @@ def _luce_systems(tune: int) -> Iterable[System]:
     yield System(TREES, TreeRanker(n_jobs=1))
     yield System(old(TREES), TreeRanker(**OLD_DEFAULTS["trees"], n_jobs=1))
     yield System(ENSEMBLE, TreeRanker(n_bags=BAGS, n_jobs=1), BAGS)
+    yield System(BLEND, EnsembleRanker(n_jobs=1))
     if tune:
         yield System(tuned(TREES), Tuned(TreeRanker(n_jobs=1), n_draws=tune), tune)
 
