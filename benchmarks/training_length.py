@@ -1,17 +1,18 @@
-"""Is a network trained long enough on few lists: the defaults against epochs of one pass, on 30, 300 and 3,000 lists?
+"""Does a network train long enough on few lists: the new default against the old one, on 30, 300 and 3,000 lists?
 
-Synthetic web search, four lists in five for training and one for validation; NDCG@10 on 500 other lists. "pass" is the
-usual way: batches of 64 lists, a validation after each pass, at most 100 passes, and a stop after 10 without
-improvement. "default" is `NeuralRanker()`. The curves are trainings of so many steps, without validation. ± is the
+Synthetic web search, four lists in five for training and one for validation; NDCG@10 on 500 other lists. "old" is the
+former default: listmle, batches of 64 lists, a validation after each pass, at most 100 passes, and a stop after 10
+without improvement. "new" is `NeuralRanker()`. The curves are trainings of so many steps, without validation. ± is the
 standard error over seeds, each with lists and initial weights of its own.
 
-    python benchmarks/training_length.py --plot training_length.png    # five seeds
-    python benchmarks/training_length.py --quick                       # 30 lists, two seeds, 100 steps
+    python benchmarks/training_length.py --jobs 2 --plot training_length.png    # five seeds
+    python benchmarks/training_length.py --quick                                # 30 lists, two seeds, 100 steps
 """
 
 import argparse
 import math
 import time
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from measuring import show_machine
 
 SIZES, STEPS, SEEDS = (30, 300, 3_000), (10, 30, 100, 300, 1_000, 3_000), 5
 TEST_LISTS, TEST_SEED = 500, 1_000
-SYSTEMS = ("pass", "default")
+SYSTEMS = ("old", "new")
 
 
 class Training(NamedTuple):
@@ -37,12 +38,11 @@ class Training(NamedTuple):
 
 def ranker_of(system: str, n_lists: int, seed: int) -> NeuralRanker:
     common = {"device": "cpu", "random_state": seed, "n_jobs": 1}
-    if system == "default":
+    if system == "new":
         return NeuralRanker(**common)
     one_pass = math.ceil(n_lists / 64)
-    return NeuralRanker(
-        "listmle", batch_size=64, steps_per_epoch=one_pass, epochs=100, early_stopping_rounds=10, **common
-    )
+    former = {"transforms": ("fill", "standardize"), "batch_size": 64, "epochs": 100, "early_stopping_rounds": 10}
+    return NeuralRanker("listmle", steps_per_epoch=one_pass, **former, **common)
 
 
 def train(system: str, lists: Dataset, test: Dataset, seed: int) -> Training:
@@ -71,7 +71,7 @@ def show_trainings(size: int, trainings: dict[str, list[Training]]) -> None:
     for system, each in trainings.items():
         steps, seconds = (np.mean([one[place] for one in each]) for place in (1, 2))
         print(f"{size:>6,}  {system:18} {mean_and_error(found[system])} {steps:8,.0f} {seconds:8.1f}")
-    print(f"{size:>6,}  {'default − pass':18} {mean_and_error(found['default'] - found['pass'])}", flush=True)
+    print(f"{size:>6,}  {'new − old':18} {mean_and_error(found['new'] - found['old'])}")
 
 
 def show_curves(curves: dict[tuple[int, str], np.ndarray], steps: tuple[int, ...]) -> None:
@@ -97,27 +97,34 @@ def plot(curves: dict[tuple[int, str], np.ndarray], steps: tuple[int, ...], path
     figure.savefig(path, dpi=150)
 
 
+def measure(task: tuple[int, int, tuple[int, ...]]) -> tuple[dict[str, Training], dict[str, list[float]]]:
+    """The trainings and the curves of both systems, for one number of lists and one seed."""
+    size, seed, steps = task
+    test, lists = web_search(TEST_LISTS, seed=TEST_SEED).dataset, web_search(size, seed=seed).dataset
+    for name in SYSTEMS:
+        curve(name, test, test, seed=0, steps=(1,))  # compiles
+    trainings = {name: train(name, lists, test, seed) for name in SYSTEMS}
+    return trainings, {name: curve(name, lists, test, seed, steps) for name in SYSTEMS}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1, help="Processes.")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="Draw the curves in a PNG file.")
     arguments = parser.parse_args()
     sizes, seeds = (SIZES[:1], 2) if arguments.quick else (SIZES, SEEDS)
     steps = STEPS[:3] if arguments.quick else STEPS
     show_machine("luce", "torch", "numpy", "numba")
-    print(f"default: {NeuralRanker()!r}\n\n lists  training           NDCG@10            steps    CPU s")
-    test = web_search(TEST_LISTS, seed=TEST_SEED).dataset
+    print(f"new: {NeuralRanker()!r}\n\n lists  training           NDCG@10            steps    CPU s")
+    tasks = [(size, seed, steps) for size in reversed(sizes) for seed in range(seeds)]  # the longest first
+    with get_context("spawn").Pool(arguments.jobs) as pool:
+        found = dict(zip(tasks, pool.map(measure, tasks, chunksize=1), strict=True))
     curves = {}
-    for name in SYSTEMS:
-        curve(name, test, test, seed=0, steps=(1,))  # compiles
     for size in sizes:
-        datasets = [web_search(size, seed=seed).dataset for seed in range(seeds)]
-        show_trainings(
-            size, {name: [train(name, lists, test, seed) for seed, lists in enumerate(datasets)] for name in SYSTEMS}
-        )
-        for name in SYSTEMS:
-            found = [curve(name, lists, test, seed, steps) for seed, lists in enumerate(datasets)]
-            curves[size, name] = np.array(found)
+        own = [found[size, seed, steps] for seed in range(seeds)]
+        show_trainings(size, {name: [trainings[name] for trainings, _ in own] for name in SYSTEMS})
+        curves |= {(size, name): np.array([each[name] for _, each in own]) for name in SYSTEMS}
     show_curves(curves, steps)
     if arguments.plot is not None:
         plot(curves, steps, arguments.plot)
