@@ -78,6 +78,7 @@ CHANGES = [
     ("network", {"max_grade": 1e9}, "more layers, or wider ones, than it holds numbers for"),
     ("attention", {"parameters.attention_blocks": 10**9}, "more layers, or wider ones, than it holds numbers for"),
     ("attention", {"parameters.hidden_layer_sizes": [8]}, r"rows.0.weight must be \(\(8, 4\)"),
+    ("bags", {"parameters.n_bags": 1}, "rows.0.weight must be"),
     ("attention", {"module": "Net"}, "weights of a module 'Net' of your own"),
 ]
 
@@ -112,6 +113,28 @@ def test_numbers_and_headers_that_cannot_be(whole, tmp_path, kind):
     ):
         (tmp_path / "a.luce").write_bytes(content)
         with pytest.raises(DataError, match=words):
+            luce.load(tmp_path / "a.luce")
+
+
+def test_bags_whose_masks_or_weights_cannot_be(whole, tmp_path):
+    manifest, arrays = archives.unpacked(whole["bags"])
+    masks, weights = arrays["network.masks"], arrays["network.weights"]
+    assert masks.shape == (2, 4) and weights.shape == (2,)
+    many = {"network.weights": np.ones(10**4, np.float32), "network.masks": np.ones((10**4, 4), bool)}
+    for wrong in (
+        {"network.masks": masks[:1]},
+        {"network.masks": masks[:, :3].copy()},
+        {"network.masks": masks.ravel()},
+        {"network.masks": masks.astype(np.float32)},
+        {"network.weights": weights[:1]},
+        {"network.weights": weights[:0]},
+        {"network.weights": np.array(0.5, np.float32)},
+        {"network.weights": np.array([np.nan, 1], np.float32)},
+        many,
+    ):
+        claimed = archives.changed(manifest, ["parameters", "n_bags"], 10**6)
+        (tmp_path / "a.luce").write_bytes(archives.model(claimed, arrays | wrong))
+        with pytest.raises(DataError, match="does not hold a whole NeuralRanker"):
             luce.load(tmp_path / "a.luce")
 
 

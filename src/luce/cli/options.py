@@ -29,9 +29,7 @@ Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the t
 Validation = Annotated[Path | None, typer.Option(help="Judged lists for early stopping.")]
 Objective = Annotated[
     str | None,
-    typer.Option(
-        help="Training objective, see `luce objectives`. (default: c-kl; for trees and labels pl-partition)"
-    ),
+    typer.Option(help="Training objective, see `luce objectives`. (default: c-kl; for trees and labels pl-partition)"),
 ]
 ObjectiveOptions = Annotated[
     list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the objective, e.g. depth=10.")

@@ -24,7 +24,6 @@ from luce.rankers.inputs import as_dataset, as_held_out, finite, one_list
 from luce.rankers.ranking import ranking_table
 from luce.rankers.training_data import TrainingData
 
-
 HIGHEST_GRADE = 20
 """Above it a gain is a million times that of grade 1."""
 
@@ -228,8 +227,8 @@ class Ranker(Estimator):
         self.max_grade_ = float(observed.max())
         if self.get_objective().weights_by_gain and self.max_grade_ > HIGHEST_GRADE:
             warnings.warn(
-                f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and the highest label is "
-                f"{self.max_grade_:g}: other items hardly count. For labels that are ranks or counts take "
+                f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and the highest label "
+                f"is {self.max_grade_:g}: other items hardly count. For labels that are ranks or counts take "
                 "objective='pl-partition', which uses their order alone.",
                 LuceWarning,
                 stacklevel=3,
