@@ -36,6 +36,7 @@ def model_files() -> dict[str, bytes]:
         "linear": LinearRanker(luce.objective("listmle", depth=5), transforms=chain, max_iter=3, n_jobs=1),
         "network": NeuralRanker("mcrank", hidden_layer_sizes=(3,), normalization="batch", epochs=1, **SMALL),
         "trees": TreeRanker(n_estimators=3, num_leaves=4, min_child_samples=2, categorical_feature=[0], n_jobs=1),
+        "bags": NeuralRanker(hidden_layer_sizes=(3,), n_bags=2, max_features=0.5, epochs=1, **SMALL),
         "attention": NeuralRanker(hidden_layer_sizes=(4,), context="attention", attention_blocks=1, epochs=1, **SMALL),
     }
     rankers["ensemble"] = EnsembleRanker([("linear", rankers["linear"]), ("trees", rankers["trees"])], n_jobs=1)

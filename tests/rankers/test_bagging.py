@@ -172,12 +172,12 @@ def test_without_validation_data_lists_are_judged_by_the_bags_they_are_outside_o
     rng = np.random.default_rng(3)
     X = rng.normal(size=(made.n_rows, 12))
     data = luce.Dataset(X, rng.integers(0, 3, made.n_rows), made.offsets)
-    network = {"hidden_layer_sizes": (64,), "learning_rate": 0.03, "steps_per_epoch": 40, "epochs": 5}
+    network = {"hidden_layer_sizes": (64,), "learning_rate": 0.03, "steps_per_epoch": 200, "epochs": 1}
     more = {"trees": {"n_estimators": 40, "num_leaves": 30, "learning_rate": 0.3}, "neural": network}
     chance = random_ndcg(data)
     ranker = bagged(kind, n_bags=4, max_features=1.0, **more[kind]).fit(data)
-    assert ndcg(ranker.predict(data), data) > chance + 0.08
-    assert all(abs(step["validation"] - chance) < 0.05 for step in ranker.history_)
+    assert ndcg(ranker.predict(data), data) > chance + 0.12
+    assert all(abs(step["validation"] - chance) < 0.07 for step in ranker.history_)
 
 
 def test_bags_of_all_lists_or_without_a_fraction_have_none_outside(train):
@@ -340,9 +340,10 @@ def test_settings_are_checked(kind, settings, words, train):
 
 def test_what_goes_with_one_bag_alone(train):
     bags, one = bagged("trees").fit(train), TreeRanker(**TREES, n_jobs=1).fit(train)
-    with pytest.raises(OptionError, match=r"take n_bags=1.*Got 3"):
+    words = r"take n_bags=1, not bags\. Got n_bags=3"
+    with pytest.raises(OptionError, match=words):
         bagged("trees").fit(train, init_model=one)
-    with luce.Machines("localhost:9000", rank=0) as machines, pytest.raises(OptionError, match=r"take n_bags=1.*Got 3"):
+    with luce.Machines("localhost:9000", rank=0) as machines, pytest.raises(OptionError, match=words):
         bagged("trees").fit(train, machines=machines)
     for call in (lambda: bags.truncate(1), lambda: bags.staged_predict(train)):
         with pytest.raises(OptionError, match=r"rounds of trees, which 3 bags do not share: take n_bags=1"):

@@ -89,6 +89,7 @@ CHANGES = [
     ("ensemble", {"members.1.parameters.num_leaves": 1}, "num_leaves must be"),
     ("ensemble", {"objective": {"name": "mcrank", "options": {}}}, "mcrank has several scores per row"),
     ("ensemble", {"parameters.transforms": []}, "transforms"),
+    ("bags", {"parameters.n_bags": 1}, "rows.0.weight must be"),
     ("attention", {"module": "Net"}, "weights of a module 'Net' of your own"),
 ]
 
@@ -142,6 +143,28 @@ def test_arrays_of_an_ensemble_that_cannot_be(whole, tmp_path, change):
     (tmp_path / "a.luce").write_bytes(archives.model(manifest, arrays | change))
     with pytest.raises(DataError, match="finite numbers of its shape"):
         luce.load(tmp_path / "a.luce")
+
+
+def test_bags_whose_masks_or_weights_cannot_be(whole, tmp_path):
+    manifest, arrays = archives.unpacked(whole["bags"])
+    masks, weights = arrays["network.masks"], arrays["network.weights"]
+    assert masks.shape == (2, 4) and weights.shape == (2,)
+    many = {"network.weights": np.ones(10**4, np.float32), "network.masks": np.ones((10**4, 4), bool)}
+    for wrong in (
+        {"network.masks": masks[:1]},
+        {"network.masks": masks[:, :3].copy()},
+        {"network.masks": masks.ravel()},
+        {"network.masks": masks.astype(np.float32)},
+        {"network.weights": weights[:1]},
+        {"network.weights": weights[:0]},
+        {"network.weights": np.array(0.5, np.float32)},
+        {"network.weights": np.array([np.nan, 1], np.float32)},
+        many,
+    ):
+        claimed = archives.changed(manifest, ["parameters", "n_bags"], 10**6)
+        (tmp_path / "a.luce").write_bytes(archives.model(claimed, arrays | wrong))
+        with pytest.raises(DataError, match="does not hold a whole NeuralRanker"):
+            luce.load(tmp_path / "a.luce")
 
 
 def test_a_module_of_ones_own_must_be_brought(whole, tmp_path):

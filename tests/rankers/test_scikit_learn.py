@@ -72,7 +72,9 @@ def not_ours(_):
         for ranker in (OneListLinearRanker(max_iter=5, n_jobs=1), OneListNeuralRanker(**small))
         for transforms in (("fill", "standardize"), ())  # missing values are filled, or refused
     ]
-    + [OneListTreeRanker(**few)],
+    + [OneListTreeRanker(**few)]
+    + [OneListLinearRanker(max_iter=5, n_bags=2, n_jobs=1), OneListNeuralRanker(n_bags=2, **small)]
+    + [OneListTreeRanker(n_bags=2, **few)],
     expected_failed_checks=not_ours,
 )
 def test_the_checks_of_scikit_learn(estimator, check):

@@ -35,14 +35,14 @@ class Bag(NamedTuple):
 
 @dataclass
 class Bagging:
-    """Fits a ranker as the mean of bags drawn from the informative lists.
+    """Fits a ranker as the mean of bags drawn from the candidates, lists with something to learn from.
 
     Each bag is validated on the validation data, or without any on the judged lists outside of it, if there are some.
     """
 
     ranker: Any
     training: TrainingData
-    informative: Integers
+    candidates: Integers
     judged: Integers
     callback: Any
     checkpoint: Checkpoint | None
@@ -76,7 +76,7 @@ class Bagging:
         bags = []
         for place in range(ranker.n_bags):
             rng = np.random.default_rng((seed, 1, place))
-            lists = np.sort(_share(rng, self.informative, ranker.max_samples))
+            lists = np.sort(_share(rng, self.candidates, ranker.max_samples))
             mask = np.isin(np.arange(width), _share(rng, np.arange(width), ranker.max_features))
             own = ranker.unfitted_copy(n_bags=1, random_state=int(rng.integers(2**31)))
             checkpoint = None if self.checkpoint is None else self.checkpoint.numbered(place)

@@ -227,8 +227,8 @@ class Ranker(Estimator):
         self.max_grade_ = float(observed.max())
         if self.get_objective().weights_by_gain and self.max_grade_ > HIGHEST_GRADE:
             warnings.warn(
-                f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and labels go up to "
-                f"{self.max_grade_:g}: other items hardly count. For labels that are ranks or counts take "
+                f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and the highest label "
+                f"is {self.max_grade_:g}: other items hardly count. For labels that are ranks or counts take "
                 "objective='pl-partition', which uses their order alone.",
                 LuceWarning,
                 stacklevel=3,

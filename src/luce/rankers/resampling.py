@@ -29,12 +29,12 @@ def fit_resampled(ranker: Any, training: TrainingData, callback: Any, checkpoint
     """
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
-    informative = ranker.informative_lists(training.dataset)
+    has_signal = ranker.informative_lists(training.dataset)
     judged = np.zeros(0, dtype=np.int64)
     if training.validation is None and ranker.validation_fraction is not None:
-        judged = np.flatnonzero(informative & ranker.measurable_lists(training.dataset))
-    if ranker.n_bags > 1 and informative.any():
-        Bagging(ranker, training, np.flatnonzero(informative), judged, callback, checkpoint).fit()
+        judged = np.flatnonzero(has_signal & ranker.measurable_lists(training.dataset))
+    if ranker.n_bags > 1 and has_signal.any():
+        Bagging(ranker, training, np.flatnonzero(has_signal), judged, callback, checkpoint).fit()
     elif len(judged) >= FEWEST:
         _fit_held_out(ranker, training, judged, callback, checkpoint, more)
     else:

@@ -121,7 +121,7 @@ class NetworkEstimator(Estimator):
         return self.batch_size or min(max(n_lists // 100, 8), 64)
 
     def get_steps_per_epoch(self, n_lists: int) -> int:
-        """Steps between two validations: `steps_per_epoch`, or where it is None one pass, but at least 100 steps."""
+        """Steps between two validations: `steps_per_epoch`, or where it is None one pass, but at least 20 steps."""
         return self.steps_per_epoch or max(math.ceil(n_lists / self.get_batch_size(n_lists)), MIN_STEPS_PER_EPOCH)
 
     @property

@@ -248,10 +248,7 @@ class TreeRanker(FittedTrees):
         with reducers as reducer:
             self.check_params()
             if self.n_bags > 1 and (init_model is not None or machines is not None):
-                raise OptionError(
-                    "init_model and machines take n_bags=1: bags start without trees, on one machine. "
-                    f"Got {self.n_bags}."
-                )
+                raise OptionError(f"init_model and machines take n_bags=1, not bags. Got n_bags={self.n_bags}.")
             training = self.prepare_training_data(X, y, qid, group, validation)
             init_forest = self._init_forest(init_model)
             if machines is None:
