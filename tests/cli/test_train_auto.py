@@ -61,9 +61,7 @@ def test_without_time_it_is_linear(folder):
     assert luce.load("m.luce").kind == "linear"
 
 
-@pytest.mark.parametrize(
-    "words", [["--objective", "listnet"], ["--set", "max_iter=3"], ["--option", "depth=3"]], ids=lambda words: words[0]
-)
+@pytest.mark.parametrize("words", [["--objective", "listnet"], ["--set", "max_iter=3"]], ids=lambda words: words[0])
 def test_what_names_the_training_keeps_it_linear(folder, words):
     result = call("train", "train.txt", "-o", "m.luce", *words)
     assert "Chosen" not in result.stderr

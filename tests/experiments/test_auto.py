@@ -161,7 +161,7 @@ def test_lists_that_tell_nothing(data):
     found = choose_ranker(data.take(np.arange(5)))
     assert found.name == "linear" and "6 lists are needed for 3 folds, and here are 5" in found.reason
     nothing = luce.Dataset(data.features, np.zeros(data.n_rows), data.offsets)
-    with pytest.warns(luce.LuceWarning), pytest.raises(DataError, match=r"No list has anything for ndcg@10"):
+    with pytest.raises(DataError, match=r"No list has anything for ndcg@10"):
         choose_ranker(nothing)
     with pytest.raises(OptionError, match="budget must be"):
         choose_ranker(data, budget=-1)

@@ -21,6 +21,7 @@ from luce.rankers.search_space import search_space, value_of, with_settings
 LISTS = web_search(40, n_features=6, mean_length=14, seed=3).dataset
 TAGS = tagged_documents(60, n_words=20, n_labels=8)
 QUICK = {
+    "ensemble": {},
     "linear": {"max_iter": 3},
     "trees": {"n_estimators": 3},
     "neural": {"steps_per_epoch": 5, "epochs": 2, "device": "cpu"},

@@ -245,7 +245,7 @@ def test_what_a_file_cannot_hold_is_refused(data, tmp_path):
 
 def test_parameters_of_members(data):
     found = ensemble()
-    assert found.get_params()["m0__reg_lambda"] == 1.0
+    assert found.get_params()["m0__reg_lambda"] == LinearRanker().reg_lambda
     found.set_params(m0__reg_lambda=5.0, m1=quick("listnet"))
     assert found.estimators[0][1].reg_lambda == 5.0
     assert found.estimators[1][1].objective == "listnet"

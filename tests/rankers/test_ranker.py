@@ -171,7 +171,7 @@ def test_learned_parameters_of_the_objective_are_checked_when_they_come_from_a_f
 
 def test_a_label_ranker_is_no_ranker():
     assert [kind for kind in RANKERS if not issubclass(RANKERS[kind], Ranker)] == ["labels"]
-    assert RANKERS["labels"] is LabelRanker and len(RANKERS) == 4 and "forest" not in RANKERS
+    assert RANKERS["labels"] is LabelRanker and len(RANKERS) == 5 and "forest" not in RANKERS
 
 
 LOADED = """
