@@ -53,7 +53,7 @@ class TreeRanker(FittedTrees):
         The most leaves of a tree.
     max_depth : int, optional
         The most splits above a leaf; None for no limit.
-    min_child_samples : int, default=10
+    min_child_samples : int, default=20
         The fewest rows in a leaf.
     learning_rate : float, default=0.1
         The share of each Newton step that is taken.
@@ -148,7 +148,7 @@ class TreeRanker(FittedTrees):
         n_estimators: int = 500,
         num_leaves: int = 7,
         max_depth: int | None = None,
-        min_child_samples: int = 10,
+        min_child_samples: int = 20,
         learning_rate: float = 0.1,
         leaf_hessian: str | None = None,
         split_hessian: str = "constant",
