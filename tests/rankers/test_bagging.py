@@ -9,7 +9,7 @@ from scipy import sparse
 import luce
 from luce.errors import DataError, OptionError
 from luce.rankers import Checkpoint, TreeRanker
-from luce.rankers.training_data import TrainingData
+from luce.rankers.training_data import TrainingData, masked
 
 from .bags import SETTINGS, TOLERANCE, TREES, assert_same, bagged, column_changed, lists, with_bags, with_parts
 from .made import ndcg, random_ndcg
@@ -45,6 +45,17 @@ def test_scores_are_the_mean_of_the_parts(kind, form, train, test):
     tolerance = TOLERANCE[kind]
     scores = ranker.predict(forms(test)[form])
     np.testing.assert_allclose(scores, np.mean(found, axis=0), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_missing_values_outside_the_mask_are_0_too(form):
+    X = np.array([[1, np.nan, 3], [np.nan, 5, 0]], dtype=np.float32)
+    given = form(X)
+    found = masked(given, np.array([True, False, True]))
+    assert found.dtype == np.float32 and type(found) is type(given)
+    found = found.toarray() if sparse.issparse(found) else found
+    np.testing.assert_array_equal(found, [[1, 0, 3], [np.nan, 0, 0]])
+    np.testing.assert_array_equal(given.toarray() if sparse.issparse(given) else given, X)
 
 
 @KINDS

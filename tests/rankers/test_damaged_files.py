@@ -149,7 +149,6 @@ def test_bags_whose_masks_or_weights_cannot_be(whole, tmp_path):
     manifest, arrays = archives.unpacked(whole["bags"])
     masks, weights = arrays["network.masks"], arrays["network.weights"]
     assert masks.shape == (2, 4) and weights.shape == (2,)
-    many = {"network.weights": np.ones(10**4, np.float32), "network.masks": np.ones((10**4, 4), bool)}
     for wrong in (
         {"network.masks": masks[:1]},
         {"network.masks": masks[:, :3].copy()},
@@ -159,12 +158,21 @@ def test_bags_whose_masks_or_weights_cannot_be(whole, tmp_path):
         {"network.weights": weights[:0]},
         {"network.weights": np.array(0.5, np.float32)},
         {"network.weights": np.array([np.nan, 1], np.float32)},
-        many,
     ):
         claimed = archives.changed(manifest, ["parameters", "n_bags"], 10**6)
         (tmp_path / "a.luce").write_bytes(archives.model(claimed, arrays | wrong))
         with pytest.raises(DataError, match="does not hold a whole NeuralRanker"):
             luce.load(tmp_path / "a.luce")
+
+
+def test_no_more_networks_are_built_than_a_file_has_arrays_for(whole, tmp_path, monkeypatch):
+    manifest, arrays = archives.unpacked(whole["bags"])
+    arrays |= {"network.weights": np.ones(10**4, np.float32), "network.masks": np.ones((10**4, 4), bool)}
+    claimed = archives.changed(manifest, ["parameters", "n_bags"], 10**6)
+    (tmp_path / "a.luce").write_bytes(archives.model(claimed, arrays))
+    monkeypatch.setattr(NeuralRanker, "build_network", lambda _: pytest.fail("a network is built"))
+    with pytest.raises(DataError, match="finite numbers of its shape"):
+        luce.load(tmp_path / "a.luce")
 
 
 def test_a_module_of_ones_own_must_be_brought(whole, tmp_path):
