@@ -250,11 +250,10 @@ class TreeRanker(FittedTrees):
             if self.n_bags > 1 and (init_model is not None or machines is not None):
                 raise OptionError(f"init_model and machines take n_bags=1, not bags. Got n_bags={self.n_bags}.")
             training = self.prepare_training_data(X, y, qid, group, validation)
-            init_forest = self._init_forest(init_model)
             if machines is None:
-                fit_resampled(self, training, callback, checkpoint, init_forest=init_forest)
+                fit_resampled(self, training, callback, checkpoint, init_model=init_model)
             else:
-                self.train(training, callback=callback, checkpoint=checkpoint, init_forest=init_forest, reducer=reducer)
+                self.train(training, callback=callback, checkpoint=checkpoint, init_model=init_model, reducer=reducer)
         return self
 
     def train(
@@ -263,13 +262,13 @@ class TreeRanker(FittedTrees):
         *,
         callback: Callback | None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None,
-        init_forest: Forest | None = None,
+        init_model: "TreeRanker | None" = None,
         reducer: Reducer | None = None,
     ) -> None:
         """Grow trees on these lists."""
         reducer = Reducer() if reducer is None else reducer
-        shards = self._shards(reducer, training, init_forest)
-        learner = self._learner(training, init_forest, reducer, shards)
+        shards = self._shards(reducer, training, getattr(init_model, "forest_", None))
+        learner = self._learner(training, self._init_forest(init_model), reducer, shards)
         own = None if reducer.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
         self._train(learner, training, reducer.checkpointer(own), callback)
 
