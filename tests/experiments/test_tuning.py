@@ -170,7 +170,8 @@ def test_a_poor_start_is_mended():
 
 
 def test_lower_may_be_better():
-    found = tune(linear(metric="arp", reg_lambda=1e4), LISTS, trials=6, folds=2, pruning=False)
+    ranker = linear(metric="arp", reg_lambda=1e4, transforms=("fill", "standardize"))
+    found = tune(ranker, LISTS, trials=6, folds=2, pruning=False)
     assert found.best.value == min(trial.value for trial in found.trials) < found.trials[0].value
 
 
