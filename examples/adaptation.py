@@ -23,7 +23,7 @@ def ndcg(ranker: luce.TreeRanker) -> float:
 
 
 web, news, test = pages(600, seed=1), pages(50, seed=2, taste=0.8), pages(300, seed=3, taste=0.8)
-settings = {"objective": "listmle", "num_leaves": 8, "min_child_samples": 10, "n_jobs": 1}
+settings = {"objective": "listmle", "num_leaves": 8, "min_child_samples": 10, "validation_fraction": None, "n_jobs": 1}
 
 background = luce.TreeRanker(n_estimators=80, **settings).fit(web)
 alone = luce.TreeRanker(n_estimators=60, **settings).fit(news)

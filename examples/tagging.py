@@ -20,7 +20,7 @@ print("Training data:", train)
 # An epoch is 16 steps of 128 documents, one pass over the 2,000.
 settings = {"hidden_layer_sizes": (64,), "learning_rate": 3e-3, "steps_per_epoch": 16, "n_jobs": 1, "device": "cpu"}
 ranker = luce.LabelRanker("pl-partition", epochs=20, **settings).fit(train, validation=validation)
-one_epoch = luce.LabelRanker("pl-partition", epochs=1, **settings).fit(train)
+one_epoch = luce.LabelRanker("pl-partition", epochs=1, **settings).fit(train, validation=validation)
 independent = luce.LabelRanker("bce", epochs=20, **settings).fit(train, validation=validation)
 
 # P@k is the precision of the first k tags; PSP@k gives rare tags more weight, since common ones are easy.

@@ -104,9 +104,9 @@ def train_and_test(method: str, features: str, dataset: DatasetSpec, n_jobs: int
     parameters = PRESETS[f"linear-{method}"].parameters() if method in SAMPLED else lbfgs
     threshold = THRESHOLD if dataset.shape is None else SYNTHETIC_THRESHOLD
     products = [SecondOrder(threshold)] if features == "second" else []
-    transforms = ["fill", "standardize", *products]
     LinearRanker(**{**parameters, "max_iter": 1}, n_jobs=n_jobs).fit(train)  # compiles
-    ranker = LinearRanker(**parameters, transforms=transforms, random_state=dataset.seed, n_jobs=n_jobs)
+    parameters["transforms"] = ["fill", "standardize", *products]
+    ranker = LinearRanker(**parameters, random_state=dataset.seed, n_jobs=n_jobs)
     start = time.process_time()  # not the wall time, which depends on the load of the machine
     ranker.fit(train)
     seconds = time.process_time() - start

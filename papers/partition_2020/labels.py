@@ -129,9 +129,10 @@ def train_and_test(
     part, validation = split(train, (1 - held_out, held_out), seed=seed)
     parameters = preset_of(method if method == LEML else f"tags-{method}").parameters()
     one_pass = math.ceil(np.count_nonzero(part.sizes) / parameters["batch_size"])
-    settings = {"learning_rate": tuple(rates), "epochs": epochs, "random_state": seed, "n_jobs": n_jobs}
+    settings = {"learning_rate": tuple(rates), "epochs": epochs, "early_stopping_rounds": 5}
+    settings |= {"steps_per_epoch": one_pass, "random_state": seed, "n_jobs": n_jobs}
     start = time.perf_counter()
-    ranker = LabelRanker(**{**parameters, **settings}, steps_per_epoch=one_pass).fit(part, validation=validation)
+    ranker = LabelRanker(**{**parameters, **settings}).fit(part, validation=validation)
     seconds = time.perf_counter() - start
     names = [f"{metric}@{cutoff}" for metric in METRICS for cutoff in CUTOFFS]
     means = ranker.evaluate(test, metrics=names, n_bootstrap=0).means

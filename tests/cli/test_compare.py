@@ -130,7 +130,7 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
         (["{made}/train.txt", "--objectives", "listnet,listnet"], "each once"),
         (["{made}/train.txt", "--objectives", "listmle(depth=0)"], "must be an integer ≥ 1"),
         (["{made}/train.txt", "--objectives", "listmle(depth=3"], "takes names separated by commas"),
-        (["{made}/train.txt", "--baseline", "listmle"], "must be one of the rows: linear listmle"),
+        (["{made}/train.txt", "--baseline", "listmle"], "must be one of the rows: linear c-kl"),
         (["{made}/train.txt", "--results", "a.csv"], ".parquet or .json"),
         (["{made}/train.txt", "--report", "no/where.html"], "there is no directory no"),
         (
@@ -181,7 +181,7 @@ def test_models_objectives_presets_and_peers_are_rows_of_one_table(made):
 
 def test_with_no_methods_named_there_is_something_to_see(made, monkeypatch):
     words = [made, "--set", "n_estimators=3", "--set", "max_iter=3"]
-    default = ["linear listmle", "linear pl-partition", "trees pl-partition", "lightgbm-lambdarank"]
+    default = ["linear c-kl", "linear pl-partition", "trees pl-partition", "lightgbm-lambdarank"]
     with monkeypatch.context() as whole:
         whole.setattr("luce.report.write_report", write_report)
         assert list(found_in(*words)["results"]) == default

@@ -131,6 +131,7 @@ def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
         assert [float(row["relevance"]) for row in csv.DictReader(file)] == [point["relevance"] for point in points]
     page = (tmp_path / "tradeoff.html").read_text()
     assert page.count("<svg") == 1 and "The cost of fairness" in page and points[1]["objective"] in page
+    assert "validation_fraction=None" in page, "no list is held out to be scored by relevance alone"
 
 
 def test_tradeoff_of_a_linear_ranker_and_several_seeds(place, monkeypatch):

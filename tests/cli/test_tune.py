@@ -111,7 +111,7 @@ def test_a_trial_that_fails_is_told(monkeypatch):
     fit = luce.LinearRanker.fit
 
     def touchy(self, *given, **more):
-        if self.reg_lambda > 1:
+        if self.reg_lambda > 10:
             raise luce.DataError("too [strong] a prior")
         return fit(self, *given, **more)
 

@@ -170,7 +170,8 @@ def test_a_poor_start_is_mended():
 
 
 def test_lower_may_be_better():
-    found = tune(linear(metric="arp", reg_lambda=1e4), LISTS, trials=6, folds=2, pruning=False)
+    ranker = linear(metric="arp", reg_lambda=1e4, transforms=("fill", "standardize"))
+    found = tune(ranker, LISTS, trials=6, folds=2, pruning=False)
     assert found.best.value == min(trial.value for trial in found.trials) < found.trials[0].value
 
 
@@ -197,12 +198,14 @@ class Touchy(luce.LinearRanker):
 def test_a_trial_that_fails_is_reported_and_the_search_continues(tmp_path):
     ended = []
     more = {"trials": 8, "folds": 2, "storage": tmp_path / "s"}
-    found = tune(Touchy("listnet", n_jobs=1), LISTS, **more, callback=lambda step: ended.append(step.trial))
+    found = tune(
+        Touchy("listnet", reg_lambda=1.0, n_jobs=1), LISTS, **more, callback=lambda step: ended.append(step.trial)
+    )
     failed = [trial for trial in found.trials if trial.state == "failed"]
     assert failed and all(trial.error.endswith("is too much") and np.isnan(trial.value) for trial in failed)
     assert [trial for trial in ended if trial] == list(found.trials)
     assert len(found.trials) == 8 and found.best.params["reg_lambda"] <= 1
-    assert outcome(tune(Touchy("listnet", n_jobs=1), LISTS, **more)) == outcome(found), (
+    assert outcome(tune(Touchy("listnet", reg_lambda=1.0, n_jobs=1), LISTS, **more)) == outcome(found), (
         "failed trials are not tried again"
     )
 

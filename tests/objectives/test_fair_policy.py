@@ -192,8 +192,8 @@ def test_training_lowers_unfairness_on_held_out_lists(kind, metric):
     train, test = made(1), made(2)
     settings = {
         "linear": {"optimizer": "gradient-descent", "learning_rate": 2.0, "max_iter": 30, "reg_lambda": 0.0},
-        "neural": {"hidden_layer_sizes": (8,), "learning_rate": 0.03, "epochs": 1},
-    }[kind]
+        "neural": {"hidden_layer_sizes": (8,), "learning_rate": 0.03, "epochs": 1, "steps_per_epoch": 100},
+    }[kind] | {"transforms": ("fill", "standardize")}
     ranker = {"linear": luce.LinearRanker, "neural": luce.NeuralRanker}[kind]
     goal = objective("fair-policy", utility=f"0.01*dcg@4 - {metric}", samples=20, exposure_samples=20)
     greedy, fair = (ranker(goal, **settings).fit(train).predict(test) for goal in ("pl-rank-2", goal))

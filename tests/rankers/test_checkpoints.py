@@ -121,8 +121,8 @@ def test_an_earlier_checkpoint_is_never_overwritten(data, tmp_path):
     with pytest.raises(DataError, match=r"earlier training.*resume=True.*or remove it"):
         LinearRanker().fit(data["train"], checkpoint=path)
     for other, words in (
-        (LinearRanker(reg_lambda=3.0), "its reg_lambda was 1.0, now it is 3.0"),
-        (LinearRanker("listnet"), "its objective was 'listmle', now it is 'listnet'"),
+        (LinearRanker(reg_lambda=3.0), "its reg_lambda was 10.0, now it is 3.0"),
+        (LinearRanker("listnet"), "its objective was 'c-kl', now it is 'listnet'"),
         (NeuralRanker(), "its kind was 'linear', now it is 'neural'"),
     ):
         with pytest.raises(DataError, match=words):

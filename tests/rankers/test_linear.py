@@ -69,7 +69,7 @@ def test_ties_are_shuffled_anew_in_each_iteration_of_gradient_descent(parts, mon
 
     monkeypatch.setattr(LinearProblem, "value_and_gradient", spy)
     settings = {"optimizer": "gradient-descent", "max_iter": 2, "batch_size": 40, "n_jobs": 1}
-    LinearRanker(**settings).fit(parts["train"])
+    LinearRanker("listmle", **settings).fit(parts["train"])
     assert [step for step, _ in steps] == [0, 0, 1, 1]
     assert sorted(steps[0][1] + steps[1][1]) == list(range(60))
     assert steps[0][1] != steps[2][1]
@@ -230,9 +230,9 @@ def test_the_form_of_the_data_does_not_matter(parts, form, tmp_path):
 
 
 def test_threads_and_seeds(parts):
-    one, two = (LinearRanker(n_jobs=jobs, random_state=7).fit(parts["train"]).coef_ for jobs in (1, 2))
+    one, two = (LinearRanker("listmle", n_jobs=jobs, random_state=7).fit(parts["train"]).coef_ for jobs in (1, 2))
     np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
-    other = LinearRanker(n_jobs=1, random_state=8).fit(parts["train"]).coef_
+    other = LinearRanker("listmle", n_jobs=1, random_state=8).fit(parts["train"]).coef_
     assert not np.allclose(one, other, rtol=1e-3)
 
 
@@ -316,7 +316,7 @@ def test_not_fitted_yet():
 
 def test_data_that_teaches_nothing_gives_equal_scores():
     with pytest.warns(luce.LuceWarning, match="nothing for listmle to learn from. All scores are equal"):
-        ranker = LinearRanker().fit(luce.from_arrays([[1.0], [2.0]], [1, 1], [1, 1]))
+        ranker = LinearRanker("listmle").fit(luce.from_arrays([[1.0], [2.0]], [1, 1], [1, 1]))
     assert ranker.predict([[5.0], [7.0]]).tolist() == [0, 0]
 
 
@@ -342,8 +342,8 @@ def test_predict_from_several_threads(parts):
 
 def test_training_is_logged(parts, caplog):
     with caplog.at_level("INFO", logger="luce"):
-        LinearRanker(n_jobs=1, max_iter=2).fit(parts["train"])
-    assert "listmle: {'iteration': 1, 'loss':" in caplog.text
+        LinearRanker("listnet", n_jobs=1, max_iter=2).fit(parts["train"])
+    assert "listnet: {'iteration': 1, 'loss':" in caplog.text
 
 
 def test_err_on_validation_uses_the_highest_grade_of_the_training_lists(parts):

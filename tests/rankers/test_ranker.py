@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -167,6 +168,21 @@ def test_learned_parameters_of_the_objective_are_checked_when_they_come_from_a_f
     for wrong in (np.array([np.nan]), np.array([np.inf]), np.zeros(0), np.zeros((1, 1))):
         with pytest.raises(DataError, match="finite numbers of its shape"):
             ranker.load_state_dict(ranker.state_dict() | {"nuisance": wrong})
+
+
+@pytest.mark.parametrize("kind", ["linear", "neural"])
+def test_labels_too_high_for_their_gains_are_told(data, kind):
+    grade_20, grade_21 = (data.labels.copy() for _ in range(2))
+    grade_20[0], grade_21[0] = 20, 21
+    low, high = (luce.Dataset(data.features, labels, data.offsets) for labels in (grade_20, grade_21))
+    words = r"c-kl weights an item by the gain .* the highest label is 21: .* take objective='pl-partition'"
+    with pytest.warns(luce.LuceWarning, match=words) as found:
+        clone(KINDS[kind]).fit(high)
+    assert [warning.filename for warning in found] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(KINDS[kind]).fit(low)
+        clone(KINDS[kind]).set_params(objective="pl-partition").fit(high)
 
 
 def test_a_label_ranker_is_no_ranker():

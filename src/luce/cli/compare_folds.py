@@ -46,7 +46,10 @@ def folds_of(
 
     parts = _parts(data, count, seed, reading)
     if len(parts) == 2:
-        say("With two folds there are no validation lists: nothing stops early.")
+        say(
+            "With two folds there are no validation lists: rankers with validation_fraction hold out a part of the "
+            "training lists, the others do not stop early."
+        )
     return rotations(parts), f"{len(parts)} folds"
 
 

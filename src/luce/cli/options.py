@@ -26,7 +26,10 @@ Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to wr
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to.")]
-Validation = Annotated[Path | None, typer.Option(help="Judged lists for early stopping.")]
+Validation = Annotated[
+    Path | None,
+    typer.Option(help="Judged lists for early stopping. (default: trees and networks hold out a part of DATA for it)"),
+]
 Objective = Annotated[
     str | None,
     typer.Option(help="Training objective, see `luce objectives`. (default: c-kl; for trees and labels pl-partition)"),

@@ -20,10 +20,10 @@ Model = Annotated[str, typer.Option(help="Kind of ranker: neural or linear.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Trainings of each policy, each with its own random numbers.")]
 
 TRAINING: dict[str, dict[str, Any]] = {
-    "neural": {"epochs": 10, "learning_rate": 0.01},
+    "neural": {"epochs": 10, "learning_rate": 0.01, "validation_fraction": None},
     "linear": {"optimizer": "gradient-descent", "max_iter": 60, "learning_rate": 1.0, "reg_lambda": 0.0},
 }
-"""Settings that --set may change."""
+"""Settings that --set may change; lists held out for early stopping would be scored by relevance alone."""
 
 HELD_OUT, SAMPLES = 0.3, 1_000
 

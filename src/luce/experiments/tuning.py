@@ -112,7 +112,7 @@ def tune(
     >>> data = web_search(30, n_features=5, mean_length=8).dataset
     >>> found = tune(luce.LinearRanker("listnet", n_jobs=1), data, trials=3, folds=2)
     >>> found.best.value >= found.trials[0].value, found.trials[0].params, len(found.best_ranker.coef_)
-    (True, {'reg_lambda': 1.0}, 5)
+    (True, {'reg_lambda': 10.0}, 5)
     """
     space = space_of(ranker, vary, fixed)
     _check(ranker, data, validation, folds, trials, minutes, seed)

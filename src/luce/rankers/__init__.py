@@ -75,7 +75,8 @@ def preset(name: str, **params: Any) -> "Ranker | LabelRanker":
     --------
     >>> preset("l-listmle", n_jobs=1)
     LinearRanker(max_iter=100, n_jobs=1, objective=<objective listmle(depth=10)>,
-                 optimizer='lbfgs')
+                 optimizer='lbfgs', reg_lambda=1.0,
+                 transforms=('fill', 'standardize'))
     """
     from luce.rankers.presets import preset_of
 
