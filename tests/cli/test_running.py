@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import warnings
@@ -104,3 +105,8 @@ def test_a_model_goes_into_a_pipe(folder):
     assert luce.load("a.luce").n_features_in_ == 3
     assert sorted(file.name for file in folder.iterdir()) == ["a.luce", "lists.txt", "pipe"]
     assert beside(Path("pipe"), ".checkpoint", "model.luce") == Path("model.luce.checkpoint")
+
+
+def test_python_m_luce_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "luce", "metrics", "err"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "max_grade" in done.stdout
