@@ -48,6 +48,7 @@ _SAMPLED = {**_LINEAR, "optimizer": "gradient-descent", "max_iter": 1_000, "lear
 _TREES = {
     "n_estimators": 1_000,
     "num_leaves": 30,
+    "min_child_samples": 10,
     "learning_rate": 0.1,
     "split_hessian": "constant",
     "validation_fraction": None,
