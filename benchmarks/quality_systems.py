@@ -96,7 +96,7 @@ class OnePassEpochs(NeuralRanker):
 
 
 class BaggedPeer(BaseEstimator):
-    """The mean score of several fits of a peer, each on a random half of the lists and of the features.
+    """The mean score of several fits of a peer, each on a random share of the lists and of the features, as our bags are.
 
     A column outside the half is zero in training, so that no tree splits by it. All fits stop early by the same
     validation lists.
@@ -107,8 +107,8 @@ class BaggedPeer(BaseEstimator):
         ranker: Any,
         *,
         n_bags: int = BAGS,
-        max_samples: float = 0.5,
-        max_features: float = 0.5,
+        max_samples: float = 0.8,
+        max_features: float = 1.0,
         random_state: int = 0,
     ):
         self.ranker = ranker

@@ -53,7 +53,7 @@ class LinearRanker(Explainable):
     n_bags : int, default=1
         With several, so many rankers are fitted, each to a random part of the lists and features, and averaged: the
         result is again one vector of weights.
-    max_samples : float, default=0.5
+    max_samples : float, default=0.8
         The share of the lists that each of several bags is fitted to.
     max_features : float, default=1.0
         The share of the transformed features that each of several bags may use.
@@ -122,7 +122,7 @@ class LinearRanker(Explainable):
         batch_size: int | None = None,
         restarts: int = 2,
         n_bags: int = 1,
-        max_samples: float = 0.5,
+        max_samples: float = 0.8,
         max_features: float = 1.0,
         metric: str = "ndcg@10",
         early_stopping_rounds: int = 20,

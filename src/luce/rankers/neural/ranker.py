@@ -76,7 +76,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
     n_bags : int, default=1
         With several, so many networks are trained, each on a random part of the lists and features, and their scores
         averaged.
-    max_samples : float, default=0.5
+    max_samples : float, default=0.8
         The share of the lists that each of several bags is trained on.
     max_features : float, default=1.0
         The share of the transformed features that each of several bags sees.
@@ -158,7 +158,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
         early_stopping_rounds: int = 20,
         validation_fraction: float | None = 0.2,
         n_bags: int = 1,
-        max_samples: float = 0.5,
+        max_samples: float = 0.8,
         max_features: float = 1.0,
         transforms: Sequence[Any] = ("symlog1p", "fill", "standardize"),
         device: str | None = None,

@@ -75,9 +75,9 @@ class TreeRanker(FittedTrees):
     n_bags : int, default=1
         With several, so many forests are grown, each on a random part of the lists and features, and averaged: the
         result is again one forest.
-    max_samples : float, default=0.5
+    max_samples : float, default=0.8
         The share of the lists that each of several bags is grown on.
-    max_features : float, default=0.5
+    max_features : float, default=1.0
         The share of the features that each of several bags may split by.
     categorical_feature : sequence of int or str, default=()
         Columns, by number from 0 or by name, whose values are category numbers.
@@ -157,8 +157,8 @@ class TreeRanker(FittedTrees):
         subsample: float = 1.0,
         colsample_bytree: float = 1.0,
         n_bags: int = 1,
-        max_samples: float = 0.5,
-        max_features: float = 0.5,
+        max_samples: float = 0.8,
+        max_features: float = 1.0,
         categorical_feature: Sequence[int | str] = (),
         monotone_constraints: Sequence[int] | None = None,
         lightgbm_objective: str | None = None,
