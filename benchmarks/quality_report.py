@@ -23,7 +23,7 @@ def show(results: Results, seconds: Seconds) -> None:
     print(f"\n2. Each default and the ensemble, less each peer at\n   {size}.")
     show_differences(results, defaults, best_peers(results, systems))
     if ENSEMBLE in systems:
-        print(f"\n3. The ensemble, less each peer bagged alike at\n   {size}.")
+        print("\n3. The bags of trees, less each peer bagged alike, at our tree size.")
         show_differences(results, [ENSEMBLE], best_peers(results, systems, bagged=True))
     if tuned(TREES) in systems:
         print("\n4. Tuned trees, less each tuned peer.")
@@ -55,8 +55,8 @@ def show_changes(results: Results, pairs: Iterable[tuple[str, str]]) -> None:
 
 def best_peers(results: Results, systems: list[str], bagged: bool = False) -> list[str]:
     """Each peer at the tree size that is better in these very results, which favours the peer."""
-    rows = ([peer_row(name, leaves, bagged) for leaves in LEAVES] for name in PEERS)
-    return [better(results, own) for own in rows if {*own} <= {*systems}]
+    rows = ([row for leaves in LEAVES if (row := peer_row(name, leaves, bagged)) in systems] for name in PEERS)
+    return [better(results, own) for own in rows if own]
 
 
 def show_differences(results: Results, ours: list[str], others: list[str]) -> None:

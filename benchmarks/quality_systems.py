@@ -96,9 +96,9 @@ class OnePassEpochs(NeuralRanker):
 
 
 class BaggedPeer(BaseEstimator):
-    """The mean score of several fits of a peer, each on a random share of the lists and of the features, as our bags are.
+    """The mean score of several fits of a peer, each on a random share of the lists and features, as our bags are.
 
-    A column outside the half is zero in training, so that no tree splits by it. All fits stop early by the same
+    A column that is not drawn is zero in training, so that no tree splits by it. All fits stop early by the same
     validation lists.
     """
 
@@ -107,8 +107,8 @@ class BaggedPeer(BaseEstimator):
         ranker: Any,
         *,
         n_bags: int = BAGS,
-        max_samples: float = 0.8,
-        max_features: float = 1.0,
+        max_samples: float = TreeRanker().max_samples,
+        max_features: float = TreeRanker().max_features,
         random_state: int = 0,
     ):
         self.ranker = ranker
@@ -226,7 +226,8 @@ def _peer_systems(tune: int) -> Iterable[System]:
         for leaves in LEAVES:
             ranker = peer(name, num_leaves=leaves, **SHARED, n_jobs=1)
             yield System(peer_row(name, leaves), ranker)
-            yield System(peer_row(name, leaves, bagged=True), BaggedPeer(ranker), BAGS)
+            if leaves == TreeRanker().num_leaves:
+                yield System(peer_row(name, leaves, bagged=True), BaggedPeer(ranker), BAGS)
         if tune:
             yield System(tuned(name), Tuned(peer(name, **SHARED, n_jobs=1), n_draws=tune), tune)
 

@@ -67,10 +67,10 @@ class Remembering(BaseEstimator):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_a_bagged_peer_learns_from_halves_of_lists_and_features(kind):
+def test_a_bagged_peer_learns_from_shares_of_lists_and_features(kind):
     rng = np.random.default_rng(0)
     data = Dataset(kind(rng.uniform(1, 2, (60, 8))), rng.integers(3, size=60), np.arange(0, 61, 3))
-    bagged = BaggedPeer(Remembering(), random_state=3).fit(data, validation=data)
+    bagged = BaggedPeer(Remembering(), max_samples=0.5, max_features=0.5, random_state=3).fit(data, validation=data)
     assert len(bagged.rankers_) == 5
     assert all(len(one.lists_) == len({*one.lists_}) == 10 and len(one.columns_) == 4 for one in bagged.rankers_)
     assert (
@@ -79,7 +79,7 @@ def test_a_bagged_peer_learns_from_halves_of_lists_and_features(kind):
     assert len({tuple(one.columns_) for one in bagged.rankers_}) > 1
     assert all(one.validation_ is data for one in bagged.rankers_)
     np.testing.assert_allclose(bagged.predict(data), np.mean([one.predict(data) for one in bagged.rankers_], axis=0))
-    again = BaggedPeer(Remembering(), random_state=4).fit(data, validation=data)
+    again = BaggedPeer(Remembering(), max_samples=0.5, max_features=0.5, random_state=4).fit(data, validation=data)
     assert again.rankers_[0].lists_ != bagged.rankers_[0].lists_
 
 
