@@ -3,8 +3,8 @@
 All lists of a dataset are pooled. A rotation carves them anew into five parts and tests each part once: three parts
 train, one stops training early by its NDCG@10, one is tested. The seed of training is the number of the rotation. The
 peers have our number of trees, learning rate and early stopping, at two tree sizes, and at ours also bagged as our
-trees are. `--tune N` adds rows for the best of N draws of leaves and learning rate by the validation lists, the same draws for
-every system. Measured are the NDCG@10 of each test list with a relevant item, and the CPU seconds of each fit.
+trees are. `--tune N` adds rows for the best of N draws of leaves and learning rate by the validation lists, the same
+draws for every system. Measured are the NDCG@10 of each test list with a relevant item, and the CPU seconds of a fit.
 
     python benchmarks/quality.py --data DIR --jobs 16 --cache quality.jsonl
     python benchmarks/quality.py --data DIR --quick              # one fold of one rotation, few rounds

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from luce.experiments.peers import PEERS
 from quality_statistics import MEAN, Estimate, Results, better, estimates
-from quality_systems import BLEND, ENSEMBLE, LEAVES, LINEAR, NEURAL, TREES, old, peer_row, tuned
+from quality_systems import BLEND, ENSEMBLE, LEAVES, LINEAR, NEURAL, OUR_LEAVES, TREES, old, peer_row, tuned
 
 Seconds = dict[str, dict[str, float]]
 """Median CPU seconds of a fit, by dataset and system."""
@@ -54,9 +54,10 @@ def show_changes(results: Results, pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def best_peers(results: Results, systems: list[str], bagged: bool = False) -> list[str]:
-    """Each peer at the tree size that is better in these very results, which favours the peer."""
-    rows = ([row for leaves in LEAVES if (row := peer_row(name, leaves, bagged)) in systems] for name in PEERS)
-    return [better(results, own) for own in rows if own]
+    """Each peer at the tree size that is better in these very results, which favours the peer; bagged at ours."""
+    sizes = (OUR_LEAVES,) if bagged else LEAVES
+    rows = ([peer_row(name, leaves, bagged) for leaves in sizes] for name in PEERS)
+    return [better(results, own) for own in rows if {*own} <= {*systems}]
 
 
 def show_differences(results: Results, ours: list[str], others: list[str]) -> None:

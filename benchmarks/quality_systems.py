@@ -50,7 +50,8 @@ OLD_DEFAULTS: dict[str, dict[str, Any]] = {
 """The defaults before the last change; everything not named here is as it is now."""
 
 BAGS = 5
-LEAVES = tuple(sorted({TreeRanker().num_leaves, 31}))
+OUR_LEAVES = TreeRanker().num_leaves
+LEAVES = tuple(sorted({OUR_LEAVES, 31}))
 """The two tree sizes of the peers: ours and LightGBM's default."""
 SHARED = {name: getattr(TreeRanker(), name) for name in ("n_estimators", "learning_rate", "early_stopping_rounds")}
 """What the peers are given of our tree ranker's defaults."""
@@ -226,7 +227,7 @@ def _peer_systems(tune: int) -> Iterable[System]:
         for leaves in LEAVES:
             ranker = peer(name, num_leaves=leaves, **SHARED, n_jobs=1)
             yield System(peer_row(name, leaves), ranker)
-            if leaves == TreeRanker().num_leaves:
+            if leaves == OUR_LEAVES:
                 yield System(peer_row(name, leaves, bagged=True), BaggedPeer(ranker), BAGS)
         if tune:
             yield System(tuned(name), Tuned(peer(name, **SHARED, n_jobs=1), n_draws=tune), tune)
