@@ -96,6 +96,11 @@ def test_with_validation_data_nothing_is_held_out(kind, data):
     assert trainings[0][1].dataset is trainings[0][1].validation is data[kind]
 
 
+def test_a_training_for_fairness_is_not_stopped_by_relevance(data):
+    ranker, trainings = with_trainings(ranker_of("neural", objective="fair-policy", epochs=2), data["neural"])
+    assert len(trainings) == 1 and "validation" not in ranker.history_[0]
+
+
 @KINDS
 def test_nearly_all_lists_may_be_held_out_but_not_all(kind, data):
     _, ((_, part), _) = with_trainings(ranker_of(kind, validation_fraction=0.999), data[kind])

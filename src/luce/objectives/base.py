@@ -53,6 +53,8 @@ class Objective:
         Whether it can learn from a list whose labels are all equal.
     weights_by_gain : bool
         Whether an item counts by the gain 2^y − 1 of its label, so that under high labels the others count nothing.
+    beyond_relevance : bool
+        Whether it trades relevance for what metrics of relevance do not see: no lists are then held out to stop early.
     item_weights : bool
         Whether it accepts item weights; `no_item_weights` is the reason if not.
     shift_invariant : bool
@@ -92,6 +94,7 @@ class Objective:
     pointwise: bool = False
     uses_ties: bool = False
     weights_by_gain: bool = False
+    beyond_relevance: bool = False
     item_weights: bool = True
     no_item_weights: str = ""
     shift_invariant: bool = True

@@ -80,6 +80,7 @@ class DiscountGroup(NamedTuple):
     random=True,
     gradient_only=True,
     uses_ties=True,
+    beyond_relevance=True,
 )
 def fair_policy(
     lists: Lists, *, utility: Any, gain: str, discounts: Any, samples: Any, exposure_samples: int, estimator: str

@@ -31,7 +31,8 @@ def fit_resampled(ranker: Any, training: TrainingData, callback: Any, checkpoint
         checkpoint = Checkpoint(checkpoint)
     has_signal = ranker.informative_lists(training.dataset)
     judged = np.zeros(0, dtype=np.int64)
-    if training.validation is None and ranker.validation_fraction is not None:
+    fraction = None if ranker.get_objective().beyond_relevance else ranker.validation_fraction
+    if training.validation is None and fraction is not None:
         judged = np.flatnonzero(has_signal & ranker.measurable_lists(training.dataset))
     if ranker.n_bags > 1 and has_signal.any():
         Bagging(ranker, training, np.flatnonzero(has_signal), judged, callback, checkpoint).fit()
