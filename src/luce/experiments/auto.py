@@ -244,6 +244,8 @@ class _Trials:
             behind, error = mean_and_error(sign * (self.values[best] - values), self.weights)
             if name == best or behind <= error:
                 break
+        if len(self.values) == 1:
+            return name, f"{name} is the only one that was completed"
         if name == best:
             simpler = (
                 "" if name == next(iter(self.values)) else ", and nothing simpler is within one standard error of it"
