@@ -1,6 +1,7 @@
 """Every command of the table: help with an example, the main path, JSON, and errors in one line."""
 
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -94,6 +95,19 @@ def test_train_says_what_it_did(folder, tmp_path):
     assert (model.reg_lambda, model.random_state, model.transforms) == (10, 5, ["fill"])
     assert summary["iterations"] == len(model.history_)
     assert summary["validation"] is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("n_bags=1", "on 20% of the training data, held out; then trained on all"),
+        ("n_bags=2", r": 2 bags, ndcg@10 0.\d+ on the lists outside each bag"),
+        ("validation_fraction=none", "3 rounds, best 3$"),
+    ],
+)
+def test_train_says_what_its_score_is_measured_on(folder, tmp_path, setting, words):
+    command = ["train", folder / "train.txt", "--model", "trees", "--set", "n_estimators=3", "--set", setting]
+    assert re.search(words, call(*command, "-o", tmp_path / "m.luce", "--threads", 1).strip())
 
 
 def test_train_reads_validation_for_the_features_of_the_training(folder, tmp_path):

@@ -221,10 +221,23 @@ def _print_summary(ranker: Any, output: Path | None, validation: Path | None, ch
     name = None if output is None else str(output)
     summary = {"model": name, "iterations": len(ranker.history_), "best_iteration": ranker.best_iteration_}
     summary |= {"loss": best.get("loss"), "validation": best.get("validation"), "metric": ranker.metric}
+    summary["validated_on"] = _validated_on(ranker, validation) if "validation" in best else None
     if choice is not None:
         summary["choice"] = described(choice)
     if json:
         show_json(summary)
         return
-    score = "" if validation is None else f", {ranker.metric} {summary['validation']:.4f} on {validation}"
-    say(f"{name or 'Trained'}: {len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}{score}")
+    length = f"{len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}"
+    if ranker.n_bags > 1:
+        length = f"{len(ranker.history_)} bags"
+    score = f", {ranker.metric} {best['validation']:.4f} on {summary['validated_on']}" if "validation" in best else ""
+    say(f"{name or 'Trained'}: {length}{score}")
+
+
+def _validated_on(ranker: Any, validation: Path | None) -> str:
+    """What the validation score is measured on."""
+    if validation is not None:
+        return str(validation)
+    if ranker.n_bags > 1:
+        return "the lists outside each bag"
+    return f"{ranker.validation_fraction:.0%} of the training data, held out; then trained on all"
