@@ -107,7 +107,8 @@ def test_train_says_what_it_did(folder, tmp_path):
 )
 def test_train_says_what_its_score_is_measured_on(folder, tmp_path, setting, words):
     command = ["train", folder / "train.txt", "--model", "trees", "--set", "n_estimators=3", "--set", setting]
-    assert re.search(words, call(*command, "-o", tmp_path / "m.luce", "--threads", 1).strip())
+    done = RUN.invoke(app, [*map(str, command), "-o", str(tmp_path / "m.luce"), "--threads", "1"])
+    assert re.search(words, " ".join(done.stderr.split()))
 
 
 def test_train_reads_validation_for_the_features_of_the_training(folder, tmp_path):
