@@ -1,6 +1,7 @@
 """The comparison of ranking quality: its statistics, its bags of peers, its cache, and a short run of all of it."""
 
 import doctest
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -188,3 +189,35 @@ def test_a_short_run_prints_its_tables_and_resumes(tmp_path):
     assert "luce trees − luce trees, old defaults" in first.stdout
     n_tasks = len((tmp_path / "cache").read_text().splitlines())
     assert f"{n_tasks} of {n_tasks} fits are done" in first.stdout
+
+
+ROWS = {
+    "five bags of LightGBM's lambdarank": "lightgbm-lambdarank, 7 leaves, 5 bags",
+    "five bags of CatBoost's YetiRank": "catboost-yetirank, 7 leaves, 5 bags",
+    "`EnsembleRanker()`, linear and trees": "luce linear and trees",
+    "`TreeRanker(n_bags=5)`": "luce trees, 5 bags",
+    "LightGBM's lambdarank": "lightgbm-lambdarank, 7 leaves",
+    "CatBoost's YetiRank": "catboost-yetirank, 7 leaves",
+    "CatBoost's QuerySoftMax": "catboost-softmax, 7 leaves",
+    "`NeuralRanker()`": "luce neural",
+    "`TreeRanker()`": "luce trees",
+    "LightGBM's rank_xendcg": "lightgbm-xendcg, 7 leaves",
+    "XGBoost's rank:ndcg": "xgboost, 7 leaves",
+    "`LinearRanker()`": "luce linear",
+}
+
+
+def test_the_page_of_the_defaults_states_what_was_measured():
+    folder = Path(__file__).parents[1]
+    kept, page = (
+        (folder / file).read_text(encoding="utf-8") for file in ("benchmarks/results/quality.txt", "docs/defaults.md")
+    )
+    rows = re.findall(r"^  (\S.*?)  +(\d\d\.\d\d) .*?(?: (\d+\.\d\d) s)?$", kept, re.MULTILINE)
+    found = {name: [each for each in rows if each[0] == name] for name in ROWS.values()}
+    table = re.findall(
+        r"^\| (.*?) \| (\d\d\.\d\d) \| (.*?) \|$", (folder / "docs/defaults.md").read_text(), re.MULTILINE
+    )
+    assert [words for words, *_ in table] == list(ROWS)
+    for words, mean, seconds in table:
+        *datasets, last = found[ROWS[words]]
+        assert mean == last[1] and seconds.split(", ") == [cost for *_, cost in datasets]
