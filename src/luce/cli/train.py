@@ -208,7 +208,8 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Any, again: 
         if ranker is None:
             raise NotFittedError
         ranker.save(output)
-        say(f"Interrupted. The best model so far, {ranker.iteration_name} {ranker.best_iteration_}, is in {output}.")
+        unit = "bag" if ranker.n_bags > 1 else ranker.iteration_name
+        say(f"Interrupted. The best model so far, {unit} {ranker.best_iteration_}, is in {output}.")
     except NotFittedError:
         say("Interrupted before there was a model to save.")
     if checkpoint.files():
