@@ -138,9 +138,9 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
             "xendcg: n_estimators must be an integer",
         ),
         (["{made}/train.txt", "--peers", "lightgbm-xendcg", "--set", "metric=ndgc"], "Did you mean 'ndcg'"),
-        (["{made}/train.txt", "--report", "{made}/train.txt"], "is the name of the data"),
-        (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "is the name of the data"),
-        (["{made}/train.txt", "--report", "a.json", "--results", "a.json"], "another file to write"),
+        (["{made}/train.txt", "--report", "{made}/train.txt"], "would overwrite the data"),
+        (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "would overwrite the data"),
+        (["{made}/train.txt", "--report", "a.json", "--results", "a.json"], "another output"),
     ],
 )
 def test_errors_come_before_the_work(words, said, made, tmp_path):

@@ -179,7 +179,7 @@ def test_missing_values(file):
         ("1 qid:1 16777217:1", "feature indices must be at most 16,777,216: raise max_features if the file means it."),
         ("1 qid:1 18446744073709551621:1", "feature indices must be at most"),
         ("1 1:1", "expected qid: on every line or on none. This one has no qid:, and the lines before have one."),
-        ("1 qid:1 1:1 #docid = \x00", "expected UTF-8 text. Got NUL bytes, as UTF-16 has them."),
+        ("1 qid:1 1:1 #docid = \x00", "expected UTF-8 text. Got NUL bytes, as in UTF-16."),
         (b"1 qid:1 1:1 #docid = a\xe9", "the document id b'a\\xe9' is not UTF-8 text. Save the file as UTF-8."),
         (b"1 qid:\xff 1:1", "the query id b'\\xff' is not UTF-8 text."),
     ],
@@ -326,7 +326,7 @@ def test_first_index(file, small_pieces):
     assert read_letor(file(ones), first_index=0).features[0].tolist() == [0, 10, 20]
     assert read_letor(file(ones)).feature_names is None
     with pytest.raises(
-        DataError, match=r"line 10: feature indices must be at least 1, as first_index=1 says. Got '0:5'"
+        DataError, match=r"line 10: feature indices must be at least 1, because first_index=1. Got '0:5'"
     ):
         read_letor(file(ones + zero), first_index=1)
 
@@ -394,6 +394,8 @@ def test_a_sparse_file_of_many_features_takes_little_memory(file):
 def test_a_table_larger_than_any_memory_is_refused(tmp_path):
     path = tmp_path / "wide.txt"
     path.write_text("1 qid:1 2147483645:1\n" * 20_000)  # more than 2^47 bytes, all that a process can address
-    with pytest.raises(DataError, match=r"no memory for 20,000 rows of 2,147,483,645 features: read with sparse=True"):
+    with pytest.raises(
+        DataError, match=r"not enough memory for 20,000 rows of 2,147,483,645 features: read with sparse=True"
+    ):
         read_letor(path, max_features=2**31 - 2, sparse=False)
     assert read_letor(path, max_features=2**31 - 2).is_sparse

@@ -97,7 +97,7 @@ def test_ids_that_cannot_be_written(tmp_path, ids, expected):
 def test_what_is_left_out_is_said(tmp_path, extra, what):
     offsets = [0, 2, 2, 3] if not extra else [0, 1, 2, 3]
     data = Dataset([[1], [2], [3]], [1, 2, 2], offsets, **extra)
-    with pytest.warns(LuceWarning, match=f"no place for {what}: left out of .* A .luce-data file keeps everything"):
+    with pytest.warns(LuceWarning, match=f"cannot store {what}: left out of .* A .luce-data file stores everything"):
         write_letor(data, tmp_path / "data.txt")
     assert read_letor(tmp_path / "data.txt").n_rows == 3
 

@@ -254,7 +254,7 @@ def test_several_transforms_are_restored_in_their_order():
     again = restore_transforms([each.state()[0] for each in chain], arrays)
     expected = apply_transforms(chain, data.features, data.offsets)
     assert np.array_equal(apply_transforms(again, data.features, data.offsets), expected)
-    with pytest.raises(DataError, match=r"A stored transform is not known here: .*'melt'"):
+    with pytest.raises(DataError, match=r"Unknown stored transform: .*'melt'"):
         restore_transforms([{"transform": "melt"}], {})
     with pytest.raises(DataError, match=r"A stored fill transform is incomplete: .*colour"):
         restore_transforms([{"transform": "fill", "colour": 1}], {})

@@ -137,7 +137,7 @@ def test_a_run_that_does_not_fit_is_refused(judged, tmp_path):
     with pytest.raises(DataError, match=r"none of its queries was judged. It has 01, the judgments 1"):
         read_run(path, judged)
     path.write_text("1 Q0 a 1 2 t\n")
-    with pytest.raises(DataError, match="the judged dataset has none"):
+    with pytest.raises(DataError, match="the judged dataset has no document ids"):
         read_run(path, Dataset([[1]], [1], [0, 1]))
     with pytest.raises(DataError, match="two judged lists have the same one"):
         read_run(path, Dataset([[1], [1]], [1, 0], [0, 1, 2], [1, 1], ["a", "b"]))

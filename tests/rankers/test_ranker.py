@@ -50,8 +50,8 @@ def test_list_sizes_mean_the_same_as_queries(data, kind):
     [
         ([2, 2], "group must sum to the 3 rows of X. Its sum is 4"),
         ([3, 0], "group must be positive"),
-        ([1.5, 1.5], "group must be one row of integers"),
-        (["a", "a", "b"], "group must be one row of integers"),
+        ([1.5, 1.5], "group must be a one-dimensional array of integers"),
+        (["a", "a", "b"], "group must be a one-dimensional array of integers"),
     ],
 )
 def test_sizes_that_are_none(group, words):
@@ -166,7 +166,7 @@ def test_learned_parameters_of_the_objective_are_checked_when_they_come_from_a_f
     ranker.load_state_dict(ranker.state_dict() | {"nuisance": np.array([value + 1])})
     assert list(ranker.nuisance_.values()) == [value + 1]
     for wrong in (np.array([np.nan]), np.array([np.inf]), np.zeros(0), np.zeros((1, 1))):
-        with pytest.raises(DataError, match="finite numbers of its shape"):
+        with pytest.raises(DataError, match="finite numbers of the right shape"):
             ranker.load_state_dict(ranker.state_dict() | {"nuisance": wrong})
 
 
@@ -175,7 +175,7 @@ def test_labels_too_high_for_their_gains_are_told(data, kind):
     grade_20, grade_21 = (data.labels.copy() for _ in range(2))
     grade_20[0], grade_21[0] = 20, 21
     low, high = (luce.Dataset(data.features, labels, data.offsets) for labels in (grade_20, grade_21))
-    words = r"c-kl weights an item by the gain .* the highest label is 21: .* take objective='pl-partition'"
+    words = r"c-kl weights an item by the gain .* the highest label is 21: .* use objective='pl-partition'"
     with pytest.warns(luce.LuceWarning, match=words) as found:
         clone(KINDS[kind]).fit(high)
     assert [warning.filename for warning in found] == [__file__]

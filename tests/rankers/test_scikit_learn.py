@@ -148,7 +148,7 @@ def test_list_wise_scores_in_a_pipeline(routing, data):
     together = np.argsort(qid, kind="stable")
     lists = luce.from_arrays(pipeline[0].transform(X)[together], None, qid[together])
     np.testing.assert_allclose(pipeline.predict(X, qid=qid)[together], pipeline[-1].predict(lists))
-    with pytest.raises(DataError, match="give qid"):
+    with pytest.raises(DataError, match="pass qid"):
         pipeline.predict(X)
 
 

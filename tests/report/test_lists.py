@@ -123,7 +123,7 @@ def test_results_of_other_lists_are_refused(report, data):
     given = report(base=2, good=1)
     fewer = data.take(np.arange(20))
     words = {"title": "T", "summary": "S", "command": "C", "results": given.results}
-    with pytest.raises(OptionError, match="results of base must be of the 20 lists"):
+    with pytest.raises(OptionError, match="results of base must have one value for each of the 20 lists"):
         Report(**words, dataset=fewer)
 
 

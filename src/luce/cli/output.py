@@ -120,7 +120,7 @@ def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) 
     for path in filter(None, written):
         check_target(path)
         if path.resolve() in taken and not is_stream(path):
-            raise OptionError(f"{path} is the name of the data, or of another file to write: give it another name.")
+            raise OptionError(f"{path} would overwrite the data or another output: choose another file name.")
         taken.add(path.resolve())
 
 
@@ -143,7 +143,7 @@ def write_optional_page(write: Callable[..., Path], path: Path, *contents: Any, 
     try:
         say(write(path, *contents, command=command_line(), **about), "Report")
     except MissingPackageError as error:
-        say(f"The page was not written. {error}", "Note")
+        say(f"The report was not written. {error}", "Note")
 
 
 class OnProgress(Protocol):

@@ -169,7 +169,9 @@ def compare(
     baseline = next(iter(results), None) if baseline is None else baseline
     others = [name for name in results if name != baseline]
     if baseline is None or not others:
-        raise OptionError(f"compare needs a baseline and one more ranker. Got {', '.join(results) or 'none'}.")
+        raise OptionError(
+            f"compare needs a baseline and at least one other ranker. Got {', '.join(results) or 'none'}."
+        )
     if baseline not in results:
         raise unknown_name("ranker", baseline, results)
     rows = []
@@ -193,7 +195,7 @@ def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
 
 def _paired(a: Floats, b: Floats) -> Floats:
     if np.isinf(a).any() or np.isinf(b).any():
-        raise DataError("Values to compare must be finite, or NaN where a list has none. Got an infinite one.")
+        raise DataError("Values to compare must be finite, or NaN for a list without a value. Got an infinite one.")
     return a - b
 
 
@@ -201,9 +203,9 @@ def _weighted_differences(one: Results, other: Results, metric: str) -> Floats:
     """Differences whose plain mean is the weighted mean difference over the common lists."""
     for results in (one, other):
         if metric not in results.values:
-            raise OptionError(f"The results hold no {metric!r}. They hold {', '.join(results.values)}.")
+            raise OptionError(f"The results do not contain {metric!r}. They contain {', '.join(results.values)}.")
     if not one.query_ids.equals(other.query_ids):
-        raise DataError("Results to compare must be of the same lists, in the same order. Got different query ids.")
+        raise DataError("Results to compare must have the same lists in the same order. Got different query ids.")
     differences = _paired(one.values[metric], other.values[metric])
     common = ~np.isnan(differences)
     if one.list_weights is None:
