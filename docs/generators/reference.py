@@ -37,7 +37,8 @@ BESIDE = {
     "Objectives": ("luce.objectives.Objective", "luce.objectives.Evaluation", "luce.objectives.Draw"),
     "Metrics": ("luce.metrics.compare",),
     "Report pages": tuple(
-        f"luce.report.{name}" for name in ("write_report", "Report", "attention", "write_exposure", "write_aggregation")
+        f"luce.report.{name}"
+        for name in ("write_report", "Report", "exposure_shares", "write_exposure", "write_aggregation")
     ),
 }
 """Public names that are not in `luce` itself, by heading."""
