@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from luce.cli.compare_output import is_results
+from luce.cli.features import warn_of_leakage
 from luce.cli.options import pairs
 from luce.cli.output import say
 from luce.cli.reading import read_data
@@ -120,7 +121,9 @@ def _read_splits(splits: list[SplitFiles], seed: int, reading: list[str] | None)
     for split in splits:
         known = () if first is None else (first.n_features, first.feature_names)
         train = read_data(split.train, reading, *known)
-        first = first or train
+        if first is None:
+            first = train
+            warn_of_leakage(train, split.train, reading)
         wanted = first.n_features, first.feature_names
         test = read_data(split.test, reading, *wanted)
         if split.validation is None:
@@ -141,9 +144,10 @@ def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | 
             raise DataError(
                 f"{folder} must hold two files or more, one for each part; or train, vali and test; or Fold1, Fold2, …"
             )
-    if len(data) == 1:
-        return list(parts(read_data(data[0], reading), count or 5, seed))
-    if count is not None and len(data) != count:
+    if len(data) > 1 and count is not None and len(data) != count:
         raise DataError(f"--folds {count} is for one file, DATA is already split into {len(data)}: leave it out.")
     first = read_data(data[0], reading)
+    warn_of_leakage(first, data[0], reading)
+    if len(data) == 1:
+        return list(parts(first, count or 5, seed))
     return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]

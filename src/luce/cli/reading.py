@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from luce.cli.options import pairs
 from luce.cli.output import progress
 
-COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group")
+COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group", "exclude")
 """The options that name columns of a table."""
 
 
@@ -48,8 +49,12 @@ def read_data(
     from luce.data.columns import LABEL
 
     options = pairs(reading, "--read", texts=COLUMNS)
-    if isinstance(options.get("features"), str):
-        options["features"] = [options["features"]]
+    for several in ("features", "exclude"):
+        if isinstance(options.get(several), str):
+            options[several] = [options[several]]
+    unwanted = options.get("exclude", ())
+    if feature_names and not any(fnmatchcase(name, each) for name in feature_names for each in unwanted):
+        options.pop("exclude", None)  # the features are known without it, and other files may lack those columns
     chosen = format_of(path, options.pop("format", None))
     wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names, "temp_folder": temp_folder}
     if not judged:
