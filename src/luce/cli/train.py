@@ -153,7 +153,7 @@ def _features(dataset: Any, data: Path, read: list[str] | None) -> dict[str, Any
         return {}
     say(feature_summary(dataset), "Features")
     suspicious = [each._asdict() for each in warn_of_leakage(dataset, data, read)]
-    return {"features": feature_names(dataset), "suspicious_features": suspicious}
+    return {"feature_names": feature_names(dataset), "suspicious_features": suspicious}
 
 
 def _is_auto(model: str | None, *others: Any) -> bool:
