@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from luce.cli.features import warn_of_leakage
 from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Page, Reading, Seed, Threads, pairs
 from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_page_table
 from luce.cli.rankers import defaults, make_ranker
@@ -91,6 +92,7 @@ def tune(
     check_written([output, report, study], [data, validation])
     dataset = read_for(ranker, data, read)
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+    warn_of_leakage(dataset, data, read)
     if study.exists():
         say(f"Resuming with the trials in {study}.")
     with exclusive_lock(output):
