@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Csv, Data, Gain, Json, Page, Reading, Seed, Settings, Threads
-from luce.cli.output import progress, show_json, show_page_table, write_csv, write_optional_page
+from luce.cli.output import check_written, progress, show_json, show_page_table, write_csv, write_optional_page
 from luce.cli.rankers import make_ranker, settings_of
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
@@ -59,6 +59,7 @@ def tradeoff(
     from luce.report.tradeoff import frontier_table, write_tradeoff
 
     _check(relevance, fairness, model)
+    check_written([report, csv], [data])
     settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
     train, held_out = split(read_data(data, read), (1 - HELD_OUT, HELD_OUT), seed)
     _check_merit(train, held_out, fairness)
