@@ -81,11 +81,16 @@ class DiscountGroup(NamedTuple):
     gradient_only=True,
     uses_ties=True,
     beyond_relevance=True,
+    saturates=True,
 )
 def fair_policy(
     lists: Lists, *, utility: Any, gain: str, discounts: Any, samples: Any, exposure_samples: int, estimator: str
 ) -> Evaluation:
-    """Expected utility of a policy: any linear combination of relevance and fairness of exposure."""
+    """Expected utility of a policy: any linear combination of relevance and fairness of exposure.
+
+    Use it where exposure has to be distributed fairly between items or between groups of items. The weights in
+    utility set the trade-off between relevance and fairness.
+    """
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
     labels, weights = lists.labels[order], None if lists.item_weights is None else lists.item_weights[order]
     merits = merits_of(labels, gain) * (1.0 if weights is None else weights)
