@@ -50,7 +50,7 @@ class DiscountGroup(NamedTuple):
     formula="−(Σ w · relevance + Σ w · F(E)), E_d = E[Σ_k θ_k 1(y_k = d)] over rankings y drawn from the policy; "
     "gradient: minus that of the estimator with gains Σ w ρ + Σ w ∂F/∂E, where ∂F/∂E is taken at exposures estimated "
     "from independent rankings, since the same rankings would bias it. Loss and gradient are estimates",
-    paper=f"{PAPER}, Eq. 26 to 31; Singh and Joachims 2018, 2019",
+    paper=f"{PAPER}, Eq. 26 to 31; Singh and Joachims 2018; Singh and Joachims 2019",
     cost="n log n + (samples + exposure_samples) · ranks of the utility",
     option_specs={
         "utility": Option(

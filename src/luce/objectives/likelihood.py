@@ -115,8 +115,8 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
 def listmle(lists: Lists, **options: Any) -> Evaluation:
     """Negative log-likelihood of the order of the labels, with ties broken at random.
 
-    Use it where the labels give the full order of a list. Tied labels get a random order, a new one at every step;
-    for grades with many ties pl-partition is exact. Set depth where only the top of the list matters.
+    Use it where the labels give the full order of a list. Tied labels get a random order; for grades with many ties
+    pl-partition is exact. Set depth where only the top of the list matters.
     """
     return ordered_likelihood(lists, _listmle_order(lists, **options))
 
