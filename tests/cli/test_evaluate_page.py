@@ -3,12 +3,9 @@
 import pytest
 from typer.testing import CliRunner
 
-import luce
 from luce.cli import app
-from luce.cli.evaluate import _significance
 from luce.data import split, write
 from luce.data.synthetic import web_search
-from luce.metrics import compare
 
 RUN = CliRunner()
 
@@ -35,10 +32,8 @@ def test_two_models_on_one_page(folder, tmp_path):
     models = [folder / "listmle.luce", folder / "listnet.luce"]
     call("evaluate", *models, folder / "test.txt", "--metrics", "ndcg@5", "--report", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert (
-        "has the best mean ndcg@5 of" in page and "statistically significant (p = " in page and "listnet.luce" in page
-    )
-    for name in ("results", "depth", "differences", "lists", "calibration", "attention"):
+    assert "has the highest mean ndcg@5" in page and "Compared with" in page and "Evaluated on 30 lists." in page
+    for name in ("results", "depth", "differences", "lists", "calibration", "exposure"):
         assert f'<section id="{name}">' in page
 
 
@@ -49,24 +44,7 @@ def test_one_run_gets_a_page_and_two_are_refused(folder, tmp_path):
     runs = [tmp_path / "listmle.run", tmp_path / "listnet.run"]
     page = tmp_path / "page.html"
     call("evaluate", runs[0], tmp_path / "test.qrels", "--report", page)
-    assert "has a mean ndcg@10 of" in page.read_text(encoding="utf-8")
+    assert "has a mean ndcg@10" in page.read_text(encoding="utf-8")
     page.unlink()
     result = call("evaluate", *runs, tmp_path / "test.qrels", "--report", page, code=1)
     assert "in the same row order" in str(result.exception) and not page.exists()
-
-
-@pytest.mark.parametrize(
-    ("scores", "best", "words"),
-    [
-        ({"old": -1.0, "new": 1.0}, "new", "; its difference from old is statistically significant (p = "),
-        ({"old": 1.0, "new": -1.0}, "old", "; its difference from new is statistically significant (p = "),
-        ({"old": 1.0, "new": 1.0}, "old", "; its difference from new is not statistically significant (p = 1"),
-        ({"old": 1.0}, "old", ""),
-    ],
-)
-def test_the_headline_claims_what_the_test_shows(scores, best, words):
-    data = web_search(20, n_features=3, mean_length=8, seed=1).dataset
-    results = {name: luce.evaluate(sign * data.labels, data, "ndcg@10") for name, sign in scores.items()}
-    tests = compare(results, "ndcg@10") if len(results) > 1 else ()
-    assert _significance(best, "ndcg@10", results, tests).startswith(words)
-    assert bool(_significance(best, "ndcg@10", results, tests)) == bool(words)

@@ -9,15 +9,21 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.evaluate import LIST_METRICS
-from luce.cli.options import Seed, Threads
-from luce.cli.output import say, show
+from luce.cli.options import Overwrite, Seed, Threads
+from luce.cli.output import check_new, replacing, say, show
 from luce.errors import OptionError
 
 Directory = Annotated[Path, typer.Option(help="Folder for the data, the model and the report.")]
 Size = Annotated[int, typer.Option("--lists", min=30, help="Number of judged lists to generate.")]
 
 
-def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed = 0, threads: Threads = None) -> None:
+def demo(
+    directory: Directory = Path("luce-demo"),
+    lists: Size = 600,
+    overwrite: Overwrite = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:
     """Run the main workflow on synthetic data: train rankers, evaluate them and write a report.
 
     Example: luce demo --lists 1000
@@ -26,9 +32,10 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
 
     from luce.data import split, write
     from luce.data.synthetic import web_search
-    from luce.metrics import compare, evaluate
+    from luce.metrics import compare_results, evaluate
     from luce.rankers.importance import permutation_importance
     from luce.report import write_report
+    from luce.report.results import headline
 
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -36,6 +43,8 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
         raise OptionError(
             f"--directory {directory} cannot be created: {error.strerror}. Choose another folder."
         ) from error
+    for name in ("train.txt", "validation.txt", "test.txt", "model.luce"):
+        check_new(directory / name, overwrite)
     synthetic = web_search(lists, n_features=40, mean_length=40, seed=seed, missing=0.02)
     parts = dict(zip(("train", "validation", "test"), split(synthetic.dataset, (0.6, 0.2, 0.2), seed), strict=True))
     for name, part in parts.items():
@@ -54,16 +63,16 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
         show(f"{name}\n{result}\n")
 
     best = max(rankers, key=lambda name: results[name].means["ndcg@10"])
-    highest = results[best].means["ndcg@10"]
-    page = write_report(
+    tests = compare_results(results, "ndcg@10", "random order")
+    page = replacing(directory / "report.html")
+    write_report(
         directory / "report.html",
         title="A first look at Luce",
-        summary=f"Of {len(rankers)} linear rankers, {best} has the highest NDCG@10 on {test.n_lists} test lists, "
-        f"{highest:.3f}; a random order has {results['random order'].means['ndcg@10']:.3f}.",
+        summary=f"{headline(results, 'ndcg@10', tests)} Evaluated on {test.n_lists} lists.",
         command=f"luce demo --lists {lists} --seed {seed}",
         dataset=test,
         results=results,
-        comparisons={"ndcg@10": compare(results, "ndcg@10", "random order")},
+        comparisons={"ndcg@10": tests},
         costs=costs,
         histories={name: ranker.history_ for name, ranker in rankers.items()},
         validation_metric=rankers["listmle"].metric,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
-from luce.cli.output import check_written, command_line, say, show, show_json, write_csv
+from luce.cli.output import check_written, command_line, replacing, say, show, show_json, write_csv
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 
@@ -119,9 +119,10 @@ def scored(source: Path, ranker: Any | None, dataset: Any) -> tuple[Any, Any, fl
 def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data: Path) -> None:
     import numpy as np
 
-    from luce.metrics import compare
-    from luce.metrics import metric as metric_of
+    from luce.metrics import compare_results
     from luce.report import write_report
+    from luce.report.formatting import count
+    from luce.report.results import headline
 
     if len(shown) < len(results):
         raise OptionError(
@@ -135,39 +136,19 @@ def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data
                 "report each."
             )
     first = next(iter(next(iter(results.values())).means))
-    tests = compare(results, first) if len(results) > 1 else ()
-    value = metric_of(first).best(result.means[first] for result in results.values())
-    best = next((name for name, result in results.items() if result.means[first] == value), "no ranking")
-    page = write_report(
+    tests = compare_results(results, first) if len(results) > 1 else ()
+    name = replacing(path)
+    write_report(
         path,
         title=f"{', '.join(results)} on {data.name}",
-        summary=f"On {first_lists.n_lists:,} lists, {best} has {'the best' if tests else 'a'} mean {first} of "
-        f"{value:.4f}"
-        f"{_significance(best, first, results, tests)}.",
+        summary=f"{headline(results, first, tests)} Evaluated on {count(first_lists.n_lists, 'list')}.",
         command=command_line(),
         dataset=first_lists,
         results=results,
         comparisons={first: tests} if tests else {},
         scores={name: scores for name, (scores, _) in shown.items()},
     )
-    say(page, "Report")
-
-
-def _significance(best: str, metric: str, results: dict[str, Any], tests: Any) -> str:
-    """What the paired tests show of the best source, in half a sentence: against the baseline, or the next best."""
-    from luce.metrics import metric as metric_of
-    from luce.report.results import SIGNIFICANT
-
-    if not tests:
-        return ""
-    baseline = tests[0].baseline
-    next_best = metric_of(metric).best(results[test.name].means[metric] for test in tests)
-    test = next(t for t in tests if t.name == best or (best == baseline and results[t.name].means[metric] == next_best))
-    other, p = (test.name if best == baseline else baseline), test.randomization_holm
-    return (
-        f"; its difference from {other} is {'' if p < SIGNIFICANT else 'not '}statistically significant "
-        f"(p = {p:.2g}, paired randomization test, Holm)"
-    )
+    say(name, "Report")
 
 
 def _write_lists(path: Path, results: dict[str, Any]) -> None:

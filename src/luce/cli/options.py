@@ -14,7 +14,9 @@ Data = Annotated[
 Reading = Annotated[
     list[str] | None,
     typer.Option(
-        "--read", metavar="KEY=VALUE", help="How to read the data, e.g. --read label=clicks --read format=csv."
+        "--read",
+        metavar="KEY=VALUE",
+        help="How to read the data, e.g. --read label=clicks --read 'exclude=*_id,position' --read format=csv.",
     ),
 ]
 Metrics = Annotated[str, typer.Option(help="Metrics, separated by commas; `luce metrics` lists them.")]
@@ -30,6 +32,7 @@ Threads = Annotated[int | None, typer.Option(help="Number of threads. (default: 
 Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Report page to write.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as written by `luce train`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file for the table.")]
 Validation = Annotated[
     Path | None,
