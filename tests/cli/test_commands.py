@@ -65,7 +65,7 @@ def test_inspect(folder):
     assert facts["list_lengths"]["most"] == data.sizes.max()
     assert sum(facts["labels"].values()) == data.n_rows
     best = [data.labels[data.rows(q)].max() for q in range(data.n_lists)]
-    assert facts["lists_with_nothing_relevant"] == sum(value <= 0 for value in best)
+    assert facts["lists_without_relevant_items"] == sum(value <= 0 for value in best)
     assert f"{data.n_rows:,}" in call("inspect", folder / "train.txt")
 
 
@@ -74,7 +74,7 @@ def test_inspect_counts_what_is_missing(tmp_path):
     facts = json.loads(call("inspect", tmp_path / "a.txt", "--json", "--read", "sparse=false"))
     assert facts["missing_feature_values"] == 2
     assert facts["labels_not_observed"] == 1
-    assert facts["lists_with_nothing_relevant"] == 1
+    assert facts["lists_without_relevant_items"] == 1
 
 
 @pytest.mark.parametrize("ending", ["luce-data", "csv", "parquet", "arrow", "txt.gz"])
@@ -196,7 +196,7 @@ def test_train_takes_presets_and_kinds(folder, tmp_path):
         assert not (tmp_path / f"{kind}.luce.checkpoint").exists()
     assert ranker.get_params()["hidden_layer_sizes"] == [8]
     said = call("train", folder / "train.txt", "--preset", "linear-pmop-fd", "--objective", "listmle", fails=True)
-    assert "--preset linear-pmop-fd does not go with --objective" in said
+    assert "--preset linear-pmop-fd cannot be combined with --objective" in said
 
 
 def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):

@@ -129,7 +129,7 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
         (["{made}/train.txt", "--models", "neural", "--set", "epohcs=2"], "Did you mean 'epochs'"),
         (["{made}/train.txt", "--objectives", "listnet,listnet"], "each once"),
         (["{made}/train.txt", "--objectives", "listmle(depth=0)"], "must be an integer ≥ 1"),
-        (["{made}/train.txt", "--objectives", "listmle(depth=3"], "takes names separated by commas"),
+        (["{made}/train.txt", "--objectives", "listmle(depth=3"], "must be names separated by commas"),
         (["{made}/train.txt", "--baseline", "listmle"], "must be one of the methods: linear c-kl"),
         (["{made}/train.txt", "--results", "a.csv"], ".parquet or .json"),
         (["{made}/train.txt", "--report", "no/where.html"], "there is no directory no"),

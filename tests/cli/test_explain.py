@@ -65,15 +65,15 @@ def test_worth_of_the_features(place, tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["trees", "linear"])
 def test_what_put_the_items_of_a_list_there(place, tmp_path, kind):
-    words = [place / f"{kind}.luce", place / "test.parquet", "--list", 17, "--top", 3]
+    words = [place / f"{kind}.luce", place / "test.parquet", "--list", 18, "--top", 3]
     text = call(*words, "--csv", "list.csv", "--report", "why.html")
     found = json.loads(call(*words, "--json"))
     ranker, data = luce.load(place / f"{kind}.luce"), luce.read(place / "test.parquet")
     rows = data.rows(17)
     scores = ranker.predict(data)[rows]
     order = np.argsort(-scores, kind="stable")[:3]
-    assert (found["number"], found["size"]) == (17, len(scores)) and found["mean"] == pytest.approx(scores.mean())
-    assert [item["row"] for item in found["items"]] == (rows.start + order).tolist()
+    assert (found["number"], found["size"]) == (18, len(scores)) and found["mean"] == pytest.approx(scores.mean())
+    assert [item["row"] for item in found["items"]] == (rows.start + order + 1).tolist()
     why = ranker.explain(data).contributions[rows]
     for item, row in zip(found["items"], order, strict=True):
         assert item["score"] == pytest.approx(scores[row]) and item["label"] == data.labels[rows][row]
@@ -96,22 +96,22 @@ def test_what_put_the_items_of_a_list_there(place, tmp_path, kind):
 def test_a_list_of_one_item(place, tmp_path):
     data = luce.read(place / "test.parquet")
     luce.write(data.take([0])._rows(np.array([0]), np.array([0, 1]), np.array([0])), "one.parquet")
-    call(place / "linear.luce", "one.parquet", "--list", 0)
-    assert "no feature sets it apart" in (tmp_path / "explain.html").read_text()
+    call(place / "linear.luce", "one.parquet", "--list", 1)
+    assert "no feature distinguishes it from the others" in (tmp_path / "explain.html").read_text()
 
 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["trees.luce", "--list", 30], "There is no list 30 in .*test.parquet: its lists are 0 to 29"),
-        (["trees.luce", "--list", -1], "its lists are 0 to 29"),
-        (["trees.luce", "--query", "q"], "There is no query 'q' in .*Its 30 queries begin: 1, 2, 3, 4, 5"),
-        (["trees.luce", "--query", "1", "--list", 1], "give one of them"),
+        (["trees.luce", "--list", 31], "There is no list 31 in .*test.parquet: its lists are 1 to 30"),
+        (["trees.luce", "--list", 0], "There is no list 0 .*: its lists are 1 to 30"),
+        (["trees.luce", "--query", "q"], "There is no query 'q' in .*The first of its 30 queries are 1, 2, 3, 4, 5"),
+        (["trees.luce", "--query", "1", "--list", 1], "either --list or --query, not both"),
         (
             ["neural.luce", "--list", 3],
             "A neural model cannot be explained .* linear models can. Without --list",
         ),
-        (["labels.luce"], "ranks the labels of rows"),
+        (["labels.luce"], "ranks labels"),
         (["linear.luce", "--metric", "ndgc"], "There is no metric 'ndgc'"),
     ],
 )

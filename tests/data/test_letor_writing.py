@@ -66,13 +66,13 @@ def test_the_same_data_gives_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
-        ({"query_ids": ["a b", "c"]}, "query_ids that LETOR text can hold have no blanks.*Got 'a b' at 0"),
-        ({"query_ids": ["a", ""]}, "Got '' at 1"),
-        ({"query_ids": ["a", "b#c"]}, "Got 'b#c' at 1"),
+        ({"query_ids": ["a b", "c"]}, "query_ids in LETOR text must have no blanks.*Got 'a b' at 1"),
+        ({"query_ids": ["a", ""]}, "Got '' at 2"),
+        ({"query_ids": ["a", "b#c"]}, "Got 'b#c' at 2"),
         ({"query_ids": ["a", "a"]}, "Lists with the same query id"),
         ({"query_ids": ["a", None]}, "query_ids must not be missing"),
-        ({"document_ids": ["a\n", "b", "c"]}, "document_ids that LETOR text can hold"),
-        ({"document_ids": ["a", "b\0", "c"]}, "at 1"),
+        ({"document_ids": ["a\n", "b", "c"]}, "document_ids in LETOR text must have"),
+        ({"document_ids": ["a", "b\0", "c"]}, "at 2"),
     ],
 )
 def test_ids_that_cannot_be_written(tmp_path, ids, expected):

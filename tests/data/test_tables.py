@@ -98,10 +98,10 @@ def test_columns_named_by_number_are_numbered_features():
         (
             {"query": [2, 1], "label": [0, 1], "x": [0.0, np.inf]},
             {},
-            "column 'x' must be finite. It is infinite at row 1",
+            "column 'x' must be finite. It is infinite at row 2",
         ),
-        ({"query": [2], "label": [0], "x": [1e300]}, {}, "column 'x' must be finite. It is infinite at row 0"),
-        ({"query": [2, 2], "label": [0, -np.inf]}, {}, "column 'label' must be finite. It is infinite at row 1"),
+        ({"query": [2], "label": [0], "x": [1e300]}, {}, "column 'x' must be finite. It is infinite at row 1"),
+        ({"query": [2, 2], "label": [0, -np.inf]}, {}, "column 'label' must be finite. It is infinite at row 2"),
     ],
 )
 def test_a_column_that_does_not_fit_is_named(columns, options, text):
@@ -219,7 +219,7 @@ def test_labels_may_be_missing_or_in_a_column():
         ({"y": pl.Series(["a", "b", "c", "d"])}, "y must be numbers"),
         ({"qid": [1, 2, "a", 3]}, "qid must be all integers or all strings"),
         ({"qid": [[1], [2], [3], [4]]}, "qid must be integers or strings. Got list"),
-        ({"qid": np.ones((4, 1))}, r"qid must be one-dimensional, one id a row. Got shape \(4, 1\)"),
+        ({"qid": np.ones((4, 1))}, r"qid must be one-dimensional, one id per row. Got shape \(4, 1\)"),
         ({"qid": 7}, "qid must be one-dimensional"),
     ],
 )

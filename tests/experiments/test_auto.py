@@ -124,10 +124,10 @@ def test_candidates_that_do_not_fit_into_the_budget(data, monkeypatch, clock):
     assert found.name == "trees"
     found = choose_ranker(data, budget=6)
     assert found.candidates[1].note == "stopped: the budget of 6 s is used up"
-    assert found.candidates[2].note == "not tried: the 6 s are over"
-    assert found.name == "linear" and found.reason == "linear is the only one that was completed"
+    assert found.candidates[2].note == "not tried: the budget of 6 s is used up"
+    assert found.name == "linear" and found.reason == "linear is the only candidate that was completed"
     found = choose_ranker(data, budget=0)
-    assert found.name == "linear" and found.reason == "linear is the simplest (not tried: the 0 s are over)"
+    assert found.name == "linear" and found.reason == "linear is the simplest (not tried: the budget of 0 s is used up)"
 
 
 def test_the_first_use_does_not_count(data, monkeypatch, clock):

@@ -76,7 +76,7 @@ def test_a_study_of_something_else_is_refused(tmp_path, ranker, data, more, name
     path = tmp_path / "one.study"
     tune(linear(), LISTS, trials=1, folds=2, storage=path)
     before = path.read_bytes()
-    with pytest.raises(luce.DataError, match=f"one.study holds another study: its {name} was"):
+    with pytest.raises(luce.DataError, match=f"one.study is another study: its {name} was"):
         tune(ranker, data, trials=2, storage=path, **{"folds": 2, **more})
     assert path.read_bytes() == before
 

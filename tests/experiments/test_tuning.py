@@ -118,7 +118,7 @@ def test_ranges_are_checked_before_any_work(vary, fixed, error):
         ({"folds": 41}, "41 folds need at least 41 lists"),
         ({"minutes": 0}, "minutes must be a number > 0"),
         ({"seed": -1}, "seed must be"),
-        ({"validation": TAGS}, "The validation to tune a linear ranker on must be a Dataset"),
+        ({"validation": TAGS}, "To tune a linear ranker, the validation must be a Dataset"),
     ],
 )
 def test_settings_of_a_tuning_are_checked(more, error):

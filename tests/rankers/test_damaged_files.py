@@ -86,7 +86,7 @@ CHANGES = [
     ("ensemble", {"members": None}, "does not contain all members"),
     ("ensemble", {"members.0.kind": "ensemble"}, "member of unknown kind 'ensemble'"),
     ("ensemble", {"members.0.kind": ["linear"]}, "member of unknown kind"),
-    ("ensemble", {"members.0.kind": "trees"}, "not hold a whole TreeRanker"),
+    ("ensemble", {"members.0.kind": "trees"}, "not contain a complete TreeRanker"),
     ("ensemble", {"members.0.name": "trees"}, "different names"),
     ("ensemble", {"members.0.name": 3}, "estimators must be pairs of a name"),
     ("ensemble", {"members.1.features.names": ["a", "b", "c", "d"]}, "finite numbers of the right shape"),
@@ -165,7 +165,7 @@ def test_bags_whose_masks_or_weights_cannot_be(whole, tmp_path):
     ):
         claimed = archives.changed(manifest, ["parameters", "n_bags"], 10**6)
         (tmp_path / "a.luce").write_bytes(archives.model(claimed, arrays | wrong))
-        with pytest.raises(DataError, match="does not hold a whole NeuralRanker"):
+        with pytest.raises(DataError, match="does not contain a complete NeuralRanker"):
             luce.load(tmp_path / "a.luce")
 
 
@@ -184,10 +184,10 @@ def test_a_module_of_ones_own_must_be_brought(whole, tmp_path):
     module = torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Flatten(0))
     ranker = NeuralRanker(module=module, epochs=1, **trained.SMALL).fit(data)
     ranker.save(path)
-    with pytest.raises(DataError, match=r"a module 'Sequential' of your own: load\(path, module=…\)"):
+    with pytest.raises(DataError, match=r"a custom module 'Sequential': pass it as load\(path, module=…\)"):
         luce.load(path)
     for other in (torch.nn.Linear(3, 1), torch.nn.Linear, "Sequential"):
-        with pytest.raises(DataError, match="does not hold a whole NeuralRanker"):
+        with pytest.raises(DataError, match="does not contain a complete NeuralRanker"):
             luce.load(path, module=other)
     np.testing.assert_allclose(luce.load(path, module=module).predict(data), ranker.predict(data), rtol=1e-4, atol=1e-5)
     path.write_bytes(whole["linear"])

@@ -138,7 +138,7 @@ def test_a_ranker_of_ones_own(data, tmp_path):
     ranker = ByFirstFeature(transforms=("fill", "list-zscore")).fit(data)
     assert ranker.best_score_ == pytest.approx(ranker.score(data))
     assert ranker.rank(data, top=1).num_rows == data.n_lists
-    with pytest.raises(DataError, match="normalizes features within lists: give qid or group"):
+    with pytest.raises(DataError, match="normalizes features within lists: pass qid or group"):
         ranker.predict(data.features)
     found = luce.permutation_importance(ranker, data, repeats=1)
     assert found.values[0] and not found.values[1:].any()
@@ -155,7 +155,7 @@ def test_a_score_that_overflows_names_the_row_that_was_given():
     labels = LabelRanker(hidden_layer_sizes=(2,), epochs=1, device="cpu", n_jobs=1).fit(X, np.eye(4))
     labels.network_.first.weight.data.fill_(3e38)
     for predict in (lambda: lists.predict(X, qid), lambda: labels.predict(X)):
-        with pytest.raises(DataError, match="A score of row 2 is not finite: its features are too large"):
+        with pytest.raises(DataError, match="The score of row 3 is not finite: its features are too large"):
             predict()
 
 

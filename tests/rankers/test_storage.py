@@ -68,7 +68,7 @@ def test_a_crash_while_saving_leaves_the_old_model(ranker, tmp_path):
         ("[" * 100_000, "not a complete Luce model file"),
         ({"format": 99}, "format 99; this version of Luce supports formats up to 1"),
         ({"format": 1, "kind": "forest"}, "unknown kind 'forest'"),
-        ({"format": 1, "kind": "linear"}, "not hold a whole LinearRanker"),
+        ({"format": 1, "kind": "linear"}, "not contain a complete LinearRanker"),
         ({"format": 1, "kind": ["linear"]}, "unknown kind"),
         ('{"format": 1, "kind": "linear"}', "its checksum does not match"),
     ],

@@ -37,14 +37,14 @@ def found(data):
 def test_the_top_of_a_list(data, found):
     ranker = luce.LinearRanker(n_jobs=1).fit(data)
     scores, rows = ranker.predict(data)[24:30], 24 + np.argsort(-ranker.predict(data)[24:30], kind="stable")
-    assert (found.number, found.query, found.size) == (4, "5", 6)
+    assert (found.number, found.query, found.size) == (5, "5", 6)
     assert found.mean == pytest.approx(scores.mean())
-    assert [item.row for item in found.items] == rows[:3].tolist()
-    assert [item.document for item in found.items] == [f"row {row}" for row in rows[:3]]
+    assert [item.row for item in found.items] == (rows[:3] + 1).tolist()
+    assert [item.document for item in found.items] == [f"row {row + 1}" for row in rows[:3]]
     for place, item in enumerate(found.items):
-        assert item.rank == place + 1 and item.label == data.labels[item.row]
+        assert item.rank == place + 1 and item.label == data.labels[item.row - 1]
         assert found.mean + sum(each.contribution for each in item.contributions) == pytest.approx(item.score)
-        assert [each.value for each in item.contributions] == data.features[item.row].tolist()
+        assert [each.value for each in item.contributions] == data.features[item.row - 1].tolist()
 
 
 def test_small_parts_are_put_together():

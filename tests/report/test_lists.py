@@ -154,7 +154,7 @@ def test_lists_on_the_page(page, report, data):
     for each in (made, without):
         assert list_ids(each) == [f"list-{one.number}" for one in chosen]
         for one in chosen:
-            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number}:"
+            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number + 1}:"
             assert summary in each.sections["lists"]
     tables = [[each for each in one.all("table") if each["class"] == "ranking"] for one in (made, without)]
     assert [len(each) for each in tables] == [len(chosen), 0]

@@ -10,11 +10,13 @@ from luce.cli.output import check_written, progress, show_json, show_page_table,
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
 
-Number = Annotated[int | None, typer.Option("--list", help="Explain this list, by number from 0; --query takes an id.")]
-Query = Annotated[str | None, typer.Option(help="Explain the list of this query instead, by its id.")]
-Top = Annotated[int | None, typer.Option(min=1, help="How many to show. (default: 10 items, 20 features)")]
-Chosen = Annotated[str, typer.Option("--metric", help="Metric of the importance; `luce metrics` lists them.")]
-Repeats = Annotated[int, typer.Option(min=1, help="How often the values of each feature are shuffled.")]
+Number = Annotated[int | None, typer.Option("--list", help="Explain the list with this number, counted from 1.")]
+Query = Annotated[str | None, typer.Option(help="Explain the list with this query id.")]
+Top = Annotated[
+    int | None, typer.Option(min=1, help="Number of items or features to show. (default: 10 items, 20 features)")
+]
+Chosen = Annotated[str, typer.Option("--metric", help="Metric for the feature importance; `luce metrics` lists them.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of times each feature is shuffled.")]
 
 COLUMNS = 5
 """Features that get a column in the terminal."""
@@ -47,7 +49,7 @@ def explain(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Show how important each feature is, or with --list why the items of one list are where they are.
+    """Show how important each feature is or, with --list, why the items of one list are ranked as they are.
 
     The importance of a feature is what the metric loses when its values are shuffled; for trees the gain and number of
     its splits are shown too. In a list, the contributions of the features add up to the distance of an item from the
@@ -61,11 +63,11 @@ def explain(
     from luce.report.explanation import write_explanation
 
     if list_number is not None and query is not None:
-        raise OptionError("--list and --query both name a list: give one of them.")
+        raise OptionError("Give either --list or --query, not both.")
     check_written([report, csv], [model, data])
     ranker = load(model)
     if not isinstance(ranker, Ranker):
-        raise OptionError(f"{model} ranks the labels of rows; luce explain is about rankings of lists.")
+        raise OptionError(f"luce explain needs a ranker of lists, and {model} ranks labels.")
     if threads is not None:
         ranker.set_params(n_jobs=threads)
     dataset = read_data(data, read, *ranker.features)
@@ -78,23 +80,29 @@ def explain(
         show_json(answer.facts)
     else:
         show_page_table(answer.table, answer.title)
-    about = {"title": f"Explained: {model.name} on {data.name}", "summary": answer.summary, "settings": answer.settings}
+    about = {
+        "title": f"Explanation: {model.name} on {data.name}",
+        "summary": answer.summary,
+        "settings": answer.settings,
+    }
     write_optional_page(write_explanation, report, answer.found, **about)
 
 
 def _number(dataset: Any, number: int | None, query: str | None, data: Path) -> int:
-    """The number of the list that was asked for."""
+    """The index of the list that was asked for; users count from 1."""
     if number is None:
         found = [place for place, known in enumerate(dataset.query_ids.to_pylist()) if str(known) == query]
         if not found:
             some = ", ".join(str(known) for known in dataset.query_ids[:5].to_pylist())
-            raise OptionError(f"There is no query {query!r} in {data}. Its {dataset.n_lists:,} queries begin: {some}.")
-        number = found[0]
-    if not 0 <= number < dataset.n_lists:
-        raise OptionError(f"There is no list {number} in {data}: its lists are 0 to {dataset.n_lists - 1:,}.")
-    if not dataset.sizes[number]:
+            raise OptionError(
+                f"There is no query {query!r} in {data}. The first of its {dataset.n_lists:,} queries are {some}."
+            )
+        number = found[0] + 1
+    if not 1 <= number <= dataset.n_lists:
+        raise OptionError(f"There is no list {number} in {data}: its lists are 1 to {dataset.n_lists:,}.")
+    if not dataset.sizes[number - 1]:
         raise DataError(f"List {number} of {data} has no items.")
-    return number
+    return number - 1
 
 
 def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int, top: int) -> Answer:
@@ -107,7 +115,7 @@ def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int,
     splits = map(ranker.importance, ("gain", "split")) if isinstance(ranker, TreeRanker) else ()
     found = [lost, *splits]
     rows, best = importance_rows(found), lost.order[0]
-    summary = f"Shuffling the values of a feature lowers {lost.measure} for none of them."
+    summary = f"No feature makes {lost.measure} worse when its values are shuffled."
     if lost.values[best] > 0:
         loss = f"{lost.measure} is worse by {lost.values[best]:.4f} when {lost.names[best]} is shuffled"
         summary = f"{loss}: the most important of {len(lost.names):,} features."
@@ -139,7 +147,7 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
     ]
     words = " and ".join(f"{each.feature} ({each.contribution:+.4f})" for each in reasons)
     summary = f"{first.document} is the first of {found.size:,} items of query {found.query}"
-    summary += f", mostly by {words}." if words else "; no feature sets it apart."
+    summary += f", mostly because of {words}." if words else "; no feature distinguishes it from the others."
     title = f"Query {found.query} (list {found.number}), {found.size:,} items, mean score {found.mean:.4f}"
     return Answer(found, rows, found._asdict() | {"items": listed}, _list_table(found), summary, {}, title)
 

@@ -129,7 +129,7 @@ def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) 
 def check_new(path: Path | None, overwrite: bool) -> None:
     """An error, before the work, where a model or data would be replaced; a page or a table may be, see `replacing`."""
     if path is not None and path.exists() and not (overwrite or is_stream(path)):
-        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or name another file.")
+        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or choose another file.")
 
 
 def replacing(path: Path) -> str:

@@ -43,19 +43,22 @@ Model = Annotated[
         "--option or --set linear)"
     ),
 ]
-Budget = Annotated[float, typer.Option(min=0, help="Seconds that --model auto may take to choose.")]
+Budget = Annotated[float, typer.Option(min=0, help="Time limit in seconds for the choice of --model auto.")]
 Presets = Annotated[
     str | None,
     typer.Option(
         "--preset",
-        help="System of a paper instead: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
+        help="Published system to train: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
     ),
 ]
 InitModel = Annotated[
-    Path | None, typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; its trees are kept.")
+    Path | None,
+    typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; new trees are added to it."),
 ]
 Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
-Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also a checkpoint after so many steps.")]
+Steps = Annotated[
+    int | None, typer.Option("--checkpoint-steps", min=1, help="Number of steps between two checkpoints.")
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint of an interrupted training.")]
 
 MachinesOption = Annotated[
@@ -64,8 +67,8 @@ MachinesOption = Annotated[
         metavar="HOST:PORT,…", help="Train trees on several machines, each with a shard of the lists as DATA."
     ),
 ]
-Rank = Annotated[int | None, typer.Option(min=0, help="Which of the machines this is, from 0.")]
-Timeout = Annotated[float, typer.Option(help="Seconds after which a machine that does not answer is given up.")]
+Rank = Annotated[int | None, typer.Option(min=0, help="Rank of this machine, from 0.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer of another machine.")]
 
 
 def train(
@@ -94,13 +97,13 @@ def train(
     """Fit a ranker to judged lists, or the labels model to tagged rows, and write its model file.
 
     Without --model it tries a linear model, trees, bagged trees and the ensemble of a linear model and trees by
-    cross-validation, says what it found, and fits the simplest within one standard error of the best NDCG@10.
+    cross-validation, prints the results, and fits the simplest within one standard error of the best NDCG@10.
 
-    Long work is saved in MODEL.checkpoint: after a crash, --resume ends in the same model as an unbroken run.
+    Long training is saved in MODEL.checkpoint: after a crash, --resume ends with the same model as without it.
 
     Ctrl-C or SIGTERM writes the best model so far.
 
-    With --machines run it on each, with its own --rank and shards: all end with the same model, which rank 0 writes.
+    With --machines, run it on each machine with its own --rank and shard: all end with one model; rank 0 writes it.
 
     Example: luce train train.txt --validation vali.txt -o model.luce
 
@@ -169,9 +172,12 @@ def _is_auto(model: str | None, *others: Any) -> bool:
         name for name, value in zip(names, others, strict=True) if not (value is None or value is False or value == [])
     ]
     if model == "auto" and given:
-        raise OptionError(f"--model auto chooses the ranker by itself: {given[0]} needs the name of a model.")
+        raise OptionError(f"--model auto chooses the ranker itself: {given[0]} needs another --model.")
     if model is None and given == ["--resume"]:
-        raise OptionError("--resume needs the --model of the interrupted training; where it chose one, it said which.")
+        raise OptionError(
+            "--resume needs the --model of the interrupted training; if it was chosen automatically, its "
+            "output names it."
+        )
     return model == "auto" or (model is None and not given)
 
 
@@ -191,7 +197,9 @@ def _ranker(
 
     if objective is not None or (model is not None and model != preset_of(preset).model):
         given = f"--objective {objective}" if objective is not None else f"--model {model}"
-        raise OptionError(f"A preset sets the model and the objective: --preset {preset} does not go with {given}.")
+        raise OptionError(
+            f"A preset sets the model and the objective: --preset {preset} cannot be combined with {given}."
+        )
     return make_preset(preset, settings, seed, threads, option)
 
 

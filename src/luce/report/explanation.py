@@ -32,7 +32,7 @@ class Contribution(NamedTuple):
 
 
 class ExplainedItem(NamedTuple):
-    """An item of a list, with what sets it apart from the mean item there, feature by feature."""
+    """An item of a list, its row from 1, and what distinguishes it from the mean item, feature by feature."""
 
     rank: int
     document: str
@@ -83,7 +83,7 @@ def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, to
     >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
     >>> found = explained_list(luce.LinearRanker().fit(data), data, 0, top=1)
     >>> found.items[0].row, found.items[0].contributions[0].value, found.items[0].contributions[0].contribution > 0
-    (1, 3.0, True)
+    (2, 3.0, True)
     """
     one = dataset.take([list_number])
     scores, why = ranker.predict(one), ranker.explain(one).within_lists(one.offsets)
@@ -96,11 +96,11 @@ def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, to
         known = (float(values[row, column]) if column >= 0 else np.nan for column in columns)
         contributions = list(map(Contribution, why.names, known, why.contributions[row].tolist()))
         document = None if one.document_ids is None else one.document_ids[row].as_py()
-        name = f"row {start + row}" if document is None else str(document)
+        name = f"row {start + row + 1}" if document is None else str(document)
         items.append(
-            ExplainedItem(place + 1, name, start + row, float(scores[row]), float(one.labels[row]), contributions)
+            ExplainedItem(place + 1, name, start + row + 1, float(scores[row]), float(one.labels[row]), contributions)
         )
-    return ExplainedList(list_number, str(one.query_ids[0].as_py()), len(scores), float(why.base[0]), items)
+    return ExplainedList(list_number + 1, str(one.query_ids[0].as_py()), len(scores), float(why.base[0]), items)
 
 
 def write_explanation(
@@ -125,7 +125,7 @@ def _list_section(found: ExplainedList) -> Section:
         ["Grade", *(number(item.label) for item in found.items)],
     ]
     columns = ["Feature", *(f"{item.rank}. {isolated(plain(item.document, 20))}" for item in found.items)]
-    heading = "Why these items are ranked here"
+    heading = "Why the items are ranked in this order"
     return Section(
         heading,
         [
@@ -137,8 +137,8 @@ def _list_section(found: ExplainedList) -> Section:
             Pictures([item_picture(item, reach) for item in found.items]),
             PageTable(heading, columns, rows, "In numbers", foot),
             note(
-                "The mean score and the contributions of a column add up to the score. What a feature adds to all "
-                "items of the list alike does not change their order and is left out. Small: the value of the feature."
+                "The mean score and the contributions of a column add up to the score. A contribution that is "
+                "the same for all items does not change their order and is left out. Small print: the feature value."
             ),
         ],
     )
