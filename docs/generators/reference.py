@@ -39,9 +39,10 @@ BESIDE = {
         "luce.data.synthetic.tagged_documents",
     ),
     "Objectives": ("luce.objectives.Objective", "luce.objectives.Evaluation", "luce.objectives.Draw"),
-    "Metrics": ("luce.metrics.compare",),
+    "Metrics": tuple(f"luce.metrics.{name}" for name in ("Comparison", "Comparisons", "compare_results")),
     "Report pages": tuple(
-        f"luce.report.{name}" for name in ("write_report", "Report", "attention", "write_exposure", "write_aggregation")
+        f"luce.report.{name}"
+        for name in ("write_report", "Report", "exposure_shares", "write_exposure", "write_aggregation")
     ),
 }
 """Public names that are not in `luce` itself, by heading."""

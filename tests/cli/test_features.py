@@ -81,7 +81,9 @@ def test_train_says_its_features_and_leaves_some_out(folder, tmp_path):
     words = ["train", folder / "shop.csv", "--model", "linear", *FAST, "-o", tmp_path / "m.luce"]
     said = run(*words)[1]
     assert "Features: bm25, click_count, length, grade2" in said and said.count(ADVICE) == 1
-    summary, said = run(*words, "--json", "--read", "exclude=click_count,grade2", "--validation", folder / "clean.csv")
+    summary, said = run(
+        *words, "--overwrite", "--json", "--read", "exclude=click_count,grade2", "--validation", folder / "clean.csv"
+    )
     assert json.loads(summary)["feature_names"] == ["bm25", "length"]
     assert json.loads(summary)["suspicious_features"] == []
     assert "may give" not in said

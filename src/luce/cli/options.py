@@ -27,6 +27,7 @@ Threads = Annotated[int | None, typer.Option(help="Number of threads; all cores 
 Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it already exists.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to.")]
 Validation = Annotated[
     Path | None,

@@ -13,6 +13,7 @@ from luce.cli.options import (
     Json,
     Objective,
     ObjectiveOptions,
+    Overwrite,
     Reading,
     Seed,
     Settings,
@@ -20,8 +21,8 @@ from luce.cli.options import (
     Validation,
     pairs,
 )
-from luce.cli.output import beside, check_written, say, show_json
-from luce.cli.rankers import fit, make_preset, make_ranker
+from luce.cli.output import beside, check_new, check_written, say, show_json
+from luce.cli.rankers import exit_if_useless, fit, learned_something, make_preset, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 from luce.files import exclusive_lock
@@ -81,6 +82,7 @@ def train(
     checkpoint_minutes: Minutes = 10.0,
     checkpoint_steps: Steps = None,
     resume: Resume = False,
+    overwrite: Overwrite = False,
     machines: MachinesOption = None,
     rank: Rank = None,
     timeout: Timeout = 60.0,
@@ -124,6 +126,8 @@ def train(
     check_written([output], [data, validation])
     checkpoint_path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
     checkpoint = Checkpoint(checkpoint_path, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
+    # An interrupted training leaves its best model so far, which the resumed one replaces.
+    check_new(output, overwrite or (resume and bool(checkpoint.files())))
     with nullcontext() if output is None else exclusive_lock(output):
         try:
             with together as joined:
@@ -142,7 +146,9 @@ def train(
             ranker.save(output)
         if is_first:
             checkpoint.remove()
-    _print_summary(ranker, output, validation, choice, features, json)
+    learned = machines is not None or learned_something(ranker, dataset)  # a shard alone does not tell
+    _print_summary(ranker, output, validation, choice, features, json, learned)
+    exit_if_useless(ranker, output, learned)
 
 
 def _features(dataset: Any, data: Path, read: list[str] | None) -> dict[str, Any]:
@@ -232,13 +238,20 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Any, again: 
 
 
 def _print_summary(
-    ranker: Any, output: Path | None, validation: Path | None, choice: Any, features: dict[str, Any], json: bool
+    ranker: Any,
+    output: Path | None,
+    validation: Path | None,
+    choice: Any,
+    features: dict[str, Any],
+    json: bool,
+    learned: bool,
 ) -> None:
     last = ranker.history_[-1] if ranker.history_ else {}
     best = next((step for step in ranker.history_ if step["iteration"] == ranker.best_iteration_), last)
     name = None if output is None else str(output)
     summary = {"model": name, "iterations": len(ranker.history_), "best_iteration": ranker.best_iteration_}
     summary |= {"loss": best.get("loss"), "validation": best.get("validation"), "metric": ranker.metric}
+    summary |= {"baseline": ranker.baseline_score_, "learned": learned}
     summary["validated_on"] = _validated_on(ranker, validation) if "validation" in best else None
     if choice is not None:
         summary["choice"] = described(choice)

@@ -145,6 +145,18 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
     raise DataError(f"Tables are read from files that end in {', '.join(TABLE_SUFFIXES)}. Got {Path(path).name}.")
 
 
+def column_names(path: FilePath, format: str, *, delimiter: str | None = None) -> list[str]:
+    """The names of the columns of a table in a file, without reading its rows."""
+    with clear_errors(path, format):
+        if format == "csv":
+            return list(_csv_schema(path, delimiter or _delimiter(path)).names)
+        if format == "parquet":
+            from pyarrow import parquet
+
+            return list(parquet.read_schema(path).names)
+    return list(read_table(path, format=format).column_names)
+
+
 def table_format(path: FilePath) -> str | None:
     """The format of the table that the suffix of a path means."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in CODECS]

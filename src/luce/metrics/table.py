@@ -67,6 +67,18 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     return replace(record, cutoff=int(cutoff))
 
 
+def higher_is_better(name: str) -> bool:
+    """What the table says of this name; a metric of the user's own counts as better when higher.
+
+    >>> higher_is_better("ndcg@10"), higher_is_better("arp"), higher_is_better("my own")
+    (True, False, True)
+    """
+    try:
+        return metric(name).higher_is_better
+    except OptionError:
+        return True
+
+
 def parse_metrics(metrics: str | Iterable[str], table: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
     """The metrics of one string with commas, or of several names, each once and in their order.
 
