@@ -60,6 +60,7 @@ def tradeoff(
 
     check_written([report, csv], [data])
     _check(relevance, fairness, model)
+    check_written([report, csv], [data])
     settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
     train, held_out = split(read_data(data, read), (1 - HELD_OUT, HELD_OUT), seed)
     _check_merit(train, held_out, fairness)
