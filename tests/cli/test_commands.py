@@ -314,6 +314,7 @@ def test_what_cannot_be_written_is_told_before_the_work_and_data_stay(folder, tm
         ["evaluate", model, data, "--report"],
         ["explain", model, data, "--csv"],
         ["exposure", model, data, "--csv"],
+        ["tradeoff", data, "--steps", 2, "--set", "epochs=1", "--csv"],
         ["aggregate", data, "--csv"],
         ["convert", data],
     ):
