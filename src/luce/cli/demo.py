@@ -32,7 +32,7 @@ def demo(
 
     from luce.data import split, write
     from luce.data.synthetic import web_search
-    from luce.metrics import compare, evaluate
+    from luce.metrics import compare_results, evaluate
     from luce.rankers.importance import permutation_importance
     from luce.report import write_report
 
@@ -70,7 +70,7 @@ def demo(
         command=f"luce demo --lists {lists} --seed {seed}",
         dataset=test,
         results=results,
-        comparisons={"ndcg@10": compare(results, "ndcg@10", "random order")},
+        comparisons={"ndcg@10": compare_results(results, "ndcg@10", "random order")},
         costs=costs,
         histories={name: ranker.history_ for name, ranker in rankers.items()},
         validation_metric=rankers["listmle"].metric,

@@ -112,7 +112,7 @@ def scored(source: Path, ranker: Any | None, dataset: Any) -> tuple[Any, Any, fl
 def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data: Path) -> None:
     import numpy as np
 
-    from luce.metrics import compare
+    from luce.metrics import compare_results
     from luce.metrics import metric as metric_of
     from luce.report import write_report
 
@@ -123,7 +123,7 @@ def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data
         if each.document_ids != first_lists.document_ids or not np.array_equal(each.offsets, first_lists.offsets):
             raise OptionError("The sources rank different items, or in another order of rows: write a report for each.")
     first = next(iter(next(iter(results.values())).means))
-    tests = compare(results, first) if len(results) > 1 else ()
+    tests = compare_results(results, first) if len(results) > 1 else ()
     value = metric_of(first).best(result.means[first] for result in results.values())
     best = next((name for name, result in results.items() if result.means[first] == value), "no source")
     name = replacing(path)

@@ -14,7 +14,9 @@ Data = Annotated[
 Reading = Annotated[
     list[str] | None,
     typer.Option(
-        "--read", metavar="KEY=VALUE", help="How to read the data, e.g. --read label=clicks --read format=csv."
+        "--read",
+        metavar="KEY=VALUE",
+        help="How to read the data, e.g. --read label=clicks --read 'exclude=*_id,position' --read format=csv.",
     ),
 ]
 Metrics = Annotated[str, typer.Option(help="Metrics, with commas; `luce metrics` lists them.")]

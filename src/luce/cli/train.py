@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.choosing import choose, described, same_command
+from luce.cli.features import feature_names, feature_summary, warn_of_leakage
 from luce.cli.options import (
     Data,
     Json,
@@ -110,6 +111,8 @@ def train(
 
     Example: luce train train.txt --model neural --set hidden_layer_sizes=128,64 --set learning-rate=1e-3
 
+    Example: luce train shop.csv --read query=session --read label=bought --read 'exclude=click*,position'
+
     Example: luce train tagged.txt --validation vali.txt --model labels --objective pl-partition
 
     Example: luce train half.txt --model trees --machines 10.0.0.1:9000,10.0.0.2:9000 --rank 0
@@ -132,6 +135,7 @@ def train(
                 more = _init_model(ranker, init) | ({} if joined is None else {"machines": joined})
                 dataset = read_for(ranker, data, read)
                 held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+                features = _features(dataset, data, read) if is_first else {}
                 if ranker is None:
                     choice = choose(dataset, held_out, budget, seed, threads)
                     ranker = choice.ranker
@@ -144,8 +148,19 @@ def train(
         if is_first:
             checkpoint.remove()
     learned = machines is not None or learned_something(ranker, dataset)  # a shard alone does not tell
-    _print_summary(ranker, output, validation, choice, json, learned)
+    _print_summary(ranker, output, validation, choice, features, json, learned)
     exit_if_useless(ranker, output, learned)
+
+
+def _features(dataset: Any, data: Path, read: list[str] | None) -> dict[str, Any]:
+    """Say which features of lists there are and which may give the label away; the same as JSON has it."""
+    from luce.data import Dataset
+
+    if not isinstance(dataset, Dataset):
+        return {}
+    say(feature_summary(dataset), "Features")
+    suspicious = [each._asdict() for each in warn_of_leakage(dataset, data, read)]
+    return {"feature_names": feature_names(dataset), "suspicious_features": suspicious}
 
 
 def _is_auto(model: str | None, *others: Any) -> bool:
@@ -226,7 +241,13 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Any, again: 
 
 
 def _print_summary(
-    ranker: Any, output: Path | None, validation: Path | None, choice: Any, json: bool, learned: bool
+    ranker: Any,
+    output: Path | None,
+    validation: Path | None,
+    choice: Any,
+    features: dict[str, Any],
+    json: bool,
+    learned: bool,
 ) -> None:
     last = ranker.history_[-1] if ranker.history_ else {}
     best = next((step for step in ranker.history_ if step["iteration"] == ranker.best_iteration_), last)
@@ -238,7 +259,7 @@ def _print_summary(
     if choice is not None:
         summary["choice"] = described(choice)
     if json:
-        show_json(summary)
+        show_json(summary | features)
         return
     from luce.report.formatting import count
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from luce.cli.features import warn_of_leakage
 from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Overwrite, Page, Reading, Seed, Threads, pairs
 from luce.cli.output import (
     beside,
@@ -103,6 +104,7 @@ def tune(
     check_new(output, overwrite or study.exists())  # the model of these trials gives way to that of more of them
     dataset = read_for(ranker, data, read)
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+    warn_of_leakage(dataset, data, read)
     if study.exists():
         say(f"Resuming with the trials in {study}.")
     with exclusive_lock(output):
