@@ -1,6 +1,6 @@
 """`luce explain`: the importance of features to a model, and why the items of a list, or one item, are ranked there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     found: Any
     rows: list[dict[str, Any]]
     facts: dict[str, Any]
-    tables: list[tuple[str | None, Any]]
+    tables: Sequence[tuple[str | None, Any]]
     summary: str
     settings: dict[str, str]
 
