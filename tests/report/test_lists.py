@@ -7,7 +7,7 @@ import pytest
 
 from luce.data.synthetic import web_search
 from luce.errors import OptionError
-from luce.metrics import compare, evaluate
+from luce.metrics import compare_results, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Report
 from luce.report.curves import depth, means_by_depth
@@ -34,7 +34,7 @@ def report(data):
         rng = np.random.default_rng(0)
         scores = {name: data.labels + size * rng.normal(size=data.n_rows) for name, size in noise.items()}
         results = {name: evaluate(each, data, metrics, n_bootstrap=0) for name, each in scores.items()}
-        tests = {metric: compare(results, metric, n_permutations=50) for metric in compared if len(noise) > 1}
+        tests = {metric: compare_results(results, metric, n_permutations=50) for metric in compared if len(noise) > 1}
         words = {"title": "T", "summary": "S", "command": "C"}
         return Report(**words, dataset=data, results=results, comparisons=tests, scores=scores)
 

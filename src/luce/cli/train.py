@@ -43,22 +43,19 @@ Model = Annotated[
         "--option or --set linear)"
     ),
 ]
-Budget = Annotated[float, typer.Option(min=0, help="Time limit in seconds for the choice of --model auto.")]
+Budget = Annotated[float, typer.Option(min=0, help="Seconds that --model auto may spend on choosing.")]
 Presets = Annotated[
     str | None,
     typer.Option(
         "--preset",
-        help="Published system to train: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
+        help="Train a published system: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
     ),
 ]
 InitModel = Annotated[
-    Path | None,
-    typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; new trees are added to it."),
+    Path | None, typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; its trees are kept.")
 ]
 Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
-Steps = Annotated[
-    int | None, typer.Option("--checkpoint-steps", min=1, help="Number of steps between two checkpoints.")
-]
+Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Steps between two checkpoints.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint of an interrupted training.")]
 
 MachinesOption = Annotated[
@@ -67,8 +64,8 @@ MachinesOption = Annotated[
         metavar="HOST:PORT,…", help="Train trees on several machines, each with a shard of the lists as DATA."
     ),
 ]
-Rank = Annotated[int | None, typer.Option(min=0, help="Rank of this machine, from 0.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer of another machine.")]
+Rank = Annotated[int | None, typer.Option(min=0, help="Number of this machine in --machines, from 0.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for a machine that does not answer.")]
 
 
 def train(
@@ -97,13 +94,14 @@ def train(
     """Fit a ranker to judged lists, or the labels model to tagged rows, and write its model file.
 
     Without --model it tries a linear model, trees, bagged trees and the ensemble of a linear model and trees by
-    cross-validation, prints the results, and fits the simplest within one standard error of the best NDCG@10.
+    cross-validation, says what it found, and fits the simplest within one standard error of the best NDCG@10.
 
-    Long training is saved in MODEL.checkpoint: after a crash, --resume ends with the same model as without it.
+    Long work is saved in MODEL.checkpoint: after a crash, --resume ends in the same model as an unbroken run.
 
     Ctrl-C or SIGTERM writes the best model so far.
 
-    With --machines, run it on each machine with its own --rank and shard: all end with one model; rank 0 writes it.
+    With --machines, run the command on each machine with its own --rank and shard of the data: all end with the same
+    model, which rank 0 writes.
 
     Example: luce train train.txt --validation vali.txt -o model.luce
 
@@ -172,11 +170,10 @@ def _is_auto(model: str | None, *others: Any) -> bool:
         name for name, value in zip(names, others, strict=True) if not (value is None or value is False or value == [])
     ]
     if model == "auto" and given:
-        raise OptionError(f"--model auto chooses the ranker itself: {given[0]} needs another --model.")
+        raise OptionError(f"--model auto chooses the ranker itself. Name a model to use {given[0]}.")
     if model is None and given == ["--resume"]:
         raise OptionError(
-            "--resume needs the --model of the interrupted training; if it was chosen automatically, its "
-            "output names it."
+            "--resume needs the --model of the interrupted training, which it printed if it chose the model itself."
         )
     return model == "auto" or (model is None and not given)
 
@@ -197,9 +194,7 @@ def _ranker(
 
     if objective is not None or (model is not None and model != preset_of(preset).model):
         given = f"--objective {objective}" if objective is not None else f"--model {model}"
-        raise OptionError(
-            f"A preset sets the model and the objective: --preset {preset} cannot be combined with {given}."
-        )
+        raise OptionError(f"--preset {preset} sets the model and the objective and cannot be combined with {given}.")
     return make_preset(preset, settings, seed, threads, option)
 
 
@@ -266,9 +261,11 @@ def _print_summary(
     if json:
         show_json(summary | features)
         return
-    length = f"{len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}"
-    if ranker.n_bags > 1:
-        length = f"{len(ranker.history_)} bags"
+    from luce.report.formatting import count
+
+    bagged = ranker.n_bags > 1
+    length = count(len(ranker.history_), "bag" if bagged else ranker.iteration_name)
+    length += "" if bagged else f", best {ranker.best_iteration_}"
     score = f", {ranker.metric} {best['validation']:.4f} on {summary['validated_on']}" if "validation" in best else ""
     say(f"{name or 'Trained'}: {length}{score}")
 

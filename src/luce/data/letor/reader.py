@@ -202,7 +202,7 @@ def _bounds(n_features: int | None, first_index: int | None, max_features: int) 
         return IndexBounds(
             first_index or 0,
             n_features - (first_index == 0),
-            "this is the number of features of n_features or of the model",
+            "by n_features, or by the features of the model",
         )
     return IndexBounds(
         first_index or 0, max_features - (first_index == 0), "raise max_features if the index is correct"
