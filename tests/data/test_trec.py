@@ -160,7 +160,7 @@ def test_a_run_that_cannot_be_written_is_refused(judged, tmp_path):
         ({"tag": "two words"}, OptionError, r"tag must be one word without spaces. Got 'two words'"),
         ({"tag": ""}, OptionError, "tag must be one word"),
         ({"top": 0}, OptionError, r"top must be at least 1. Got 0"),
-        ({"dataset": Dataset(np.zeros((5, 1)), scores, [0, 5])}, DataError, "has no document ids"),
+        ({"dataset": Dataset(np.zeros((5, 1)), scores, [0, 5])}, DataError, "needs document ids"),
         (
             {"dataset": Dataset(np.zeros((5, 1)), scores, [0, 5], document_ids=["a", "b", "", "c", "d"])},
             DataError,

@@ -141,7 +141,7 @@ def test_comparisons_that_cannot_be_made():
         compare_results({"none": results["none"]}, "ndcg")
     with pytest.raises(OptionError, match=r"There is no ranker 'week'\. Did you mean 'weak'"):
         compare_results(results, "ndcg", baseline="week")
-    with pytest.raises(OptionError, match=r"hold no 'ndcg@10'\. They hold ndcg, mrr"):
+    with pytest.raises(OptionError, match=r"do not contain 'ndcg@10'\. They contain ndcg, mrr"):
         compare_results(results, "ndcg@10")
     with pytest.raises(DataError, match="same lists"):
         compare_results({**results, "other": rankers(n_lists=50)["weak"]}, "ndcg")
