@@ -46,7 +46,7 @@ def test_the_choice_is_told_and_fitted(folder, more):
     assert all(0 < each["mean"] < 1 and each["error"] > 0 and not each["note"] for each in found["candidates"])
     for each in found["candidates"]:
         assert f"{each['name']}: ndcg@10 {each['mean']:.4f}, standard error {each['error']:.4f}" in result.stderr
-    assert f"Chosen: {found['reason']}." in result.stderr
+    assert f"Selected: {found['reason']}." in result.stderr
     assert auto.CANDIDATES[found["model"]].command in result.stderr
     kinds = {"linear": "linear", "trees": "trees", "bagged trees": "trees", "linear and trees": "ensemble"}
     ranker = luce.load("m.luce")

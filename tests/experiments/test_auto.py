@@ -61,9 +61,9 @@ def candidates(monkeypatch, noises, clock=None, seconds=(1, 2, 2, 6)):
 @pytest.mark.parametrize(
     ("noises", "chosen", "words"),
     [
-        ((0.0, 0.0, 0.0, 0.0), "linear", "linear is best"),
+        ((0.0, 0.0, 0.0, 0.0), "linear", "linear has the best mean"),
         ((9.0, 0.0, 0.0, 0.0), "trees", "no simpler candidate is within one standard error"),
-        ((9.0, 9.0, 9.0, 0.0), "linear and trees", "linear and trees is best"),
+        ((9.0, 9.0, 9.0, 0.0), "linear and trees", "linear and trees has the best mean"),
     ],
 )
 def test_the_simplest_within_one_standard_error_of_the_best(data, monkeypatch, noises, chosen, words):
@@ -119,8 +119,8 @@ def test_candidates_that_do_not_fit_into_the_budget(data, monkeypatch, clock):
     assert not any(each.note for each in found.candidates)
     found = choose_ranker(data, budget=20)
     assert [bool(each.note) for each in found.candidates] == [False, False, True, True]
-    assert found.candidates[2].note == "not tried: it would take about 12 s, and 11 s of 20 s are left"
-    assert found.candidates[3].note == "not tried: it would take about 18 s, and 11 s of 20 s are left"
+    assert found.candidates[2].note == "not tried: it would take about 12 s, and 11 s of the 20 s are left"
+    assert found.candidates[3].note == "not tried: it would take about 18 s, and 11 s of the 20 s are left"
     assert found.name == "trees"
     found = choose_ranker(data, budget=6)
     assert found.candidates[1].note == "stopped: the budget of 6 s is used up"

@@ -93,7 +93,7 @@ def test_files_that_hold_no_study_are_refused(tmp_path):
         study = optuna.create_study(storage=f"sqlite:///{tmp_path / file}", study_name=name, direction="maximize")
         study.tell(study.ask(), 1.0)
     foreign = "an Optuna study that Luce did not write"
-    errors = {"words": "complete study", "other": "database of something else", "own": foreign, "named": foreign}
+    errors = {"words": "complete study", "other": "another kind of database", "own": foreign, "named": foreign}
     for name, error in errors.items():
         before = (tmp_path / name).read_bytes()
         with pytest.raises(luce.DataError, match=error):

@@ -82,19 +82,19 @@ CHANGES = [
     ("network", {"max_grade": 1e9}, "fewer weights than its layers need"),
     ("attention", {"parameters.attention_blocks": 10**9}, "fewer weights than its layers need"),
     ("attention", {"parameters.hidden_layer_sizes": [8]}, r"rows.0.weight must be \(\(8, 4\)"),
-    ("ensemble", {"members": []}, "estimators must be pairs of a name"),
+    ("ensemble", {"members": []}, "estimators must be \\(name, ranker\\) pairs"),
     ("ensemble", {"members": None}, "does not contain all members"),
     ("ensemble", {"members.0.kind": "ensemble"}, "member of unknown kind 'ensemble'"),
     ("ensemble", {"members.0.kind": ["linear"]}, "member of unknown kind"),
     ("ensemble", {"members.0.kind": "trees"}, "not contain a complete TreeRanker"),
     ("ensemble", {"members.0.name": "trees"}, "different names"),
-    ("ensemble", {"members.0.name": 3}, "estimators must be pairs of a name"),
+    ("ensemble", {"members.0.name": 3}, "estimators must be \\(name, ranker\\) pairs"),
     ("ensemble", {"members.1.features.names": ["a", "b", "c", "d"]}, "finite numbers of the right shape"),
     ("ensemble", {"members.1.parameters.num_leaves": 1}, "num_leaves must be"),
     ("ensemble", {"objective": {"name": "mcrank", "options": {}}}, "mcrank has several scores per row"),
     ("ensemble", {"parameters.transforms": []}, "transforms"),
     ("bags", {"parameters.n_bags": 1}, "rows.0.weight must be"),
-    ("attention", {"module": "Net"}, "weights of a module 'Net' of your own"),
+    ("attention", {"module": "Net"}, "weights of a custom module 'Net'"),
 ]
 
 

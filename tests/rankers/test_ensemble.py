@@ -257,7 +257,7 @@ def test_parameters_of_members(data):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"estimators": []}, "estimators must be pairs of a name"),
+        ({"estimators": []}, r"estimators must be \(name, ranker\) pairs"),
         ({"estimators": [("a", LinearRanker()), ("a", LinearRanker())]}, "different names"),
         ({"estimators": [("a__b", LinearRanker())]}, "without __"),
         ({"estimators": [("a", EnsembleRanker())]}, "that are not ensembles"),

@@ -82,9 +82,9 @@ def test_a_checkpoint_of_other_labels_is_refused(data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"parameters": {"hidden_layer_sizes": [10**9]}}, "more layers, or wider ones"),
+        ({"parameters": {"hidden_layer_sizes": [10**9]}}, "fewer weights than its layers need"),
         ({"parameters": {"hidden_layer_sizes": []}}, "must be"),
-        ({"features": {"count": 10**12, "names": None}}, "more layers, or wider ones"),
+        ({"features": {"count": 10**12, "names": None}}, "fewer weights than its layers need"),
         ({"objective": {"name": "mcrank", "options": {}}}, "one output per grade"),
     ],
 )
@@ -145,7 +145,7 @@ def test_the_command_line_trains_evaluates_and_ranks(tmp_path):
     assert lines[0] == '"row","rank","label","score"' and len(lines) == 1 + 2 * test.n_rows
     call("rank", model, tmp_path / "test.txt.gz", "-o", tmp_path / "a.run")
     best = ranker.top_labels(test, 1)[0][0, 0]
-    assert (tmp_path / "a.run").read_text().startswith(f"0 Q0 {best} 1 ")
+    assert (tmp_path / "a.run").read_text().startswith(f"1 Q0 {best} 1 ")
 
 
 def test_presets_of_labels(data):

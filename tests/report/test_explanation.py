@@ -128,7 +128,7 @@ def test_the_features_of_several_rankers_in_a_report(contents):
         "first, ndcg@10 lost, most important first",
         "second, Gain of its splits, most important first",
     ]
-    assert "loss of ndcg@10 when" in said.text and "what the trees learned from" in said.text
+    assert "loss of ndcg@10 when" in said.text and "how much the trees use a feature" in said.text
     weights = Importance("size of the weight", ("a",), np.array([1.0]))
     (drawn,) = explanation.features(Report(**contents, importances={"linear": weights})).blocks
     assert "linear, size of the weight, most" in drawn.pictures[0].description

@@ -193,7 +193,7 @@ def tagged_documents(
     Examples
     --------
     >>> tagged_documents(50, n_labels=20)
-    TaggedData(50 rows, 300 features, 20 labels, 5.42 a row, sparse)
+    TaggedData(50 rows, 300 features, 20 labels, 5.42 per row, sparse)
     """
     _check(1, n_rows=n_rows, n_words=n_words, n_labels=n_labels, most_labels=most_labels)
     _check(0, seed=seed)

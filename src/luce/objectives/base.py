@@ -258,7 +258,7 @@ class Objective:
         if self.pointwise:
             lacking = "an item with a label"
         else:
-            lacking = f"two items with {'' if self.uses_ties else 'different '}labels (a single item has no order)"
+            lacking = f"two items with {'' if self.uses_ties else 'different '}labels (one sample has no order)"
         return f"No list of {dataset!r} has {lacking}, so {self} has nothing to learn from."
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:

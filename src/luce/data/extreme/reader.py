@@ -82,7 +82,7 @@ def read_tagged(
     ...     _ = file.write_text("3 4 9\\n8,2 0:0.5 3:1\\n 1:2\\n5\\n")
     ...     data = read_tagged(file)
     >>> data
-    TaggedData(3 rows, 4 features, 9 labels, 1 a row, 1 row without, sparse)
+    TaggedData(3 rows, 4 features, 9 labels, 1 per row, 1 row without labels, sparse)
     >>> data.labels.indices, data.features.toarray()[0]
     (array([2, 8, 5], dtype=int32), array([0.5, 0. , 0. , 1. ], dtype=float32))
     """

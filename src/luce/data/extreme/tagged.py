@@ -44,7 +44,7 @@ class TaggedData:
     --------
     >>> data = TaggedData([[1.0, 0], [0, 1]], [[0, 1, 1], [0, 0, 0]])
     >>> data
-    TaggedData(2 rows, 2 features, 3 labels, 1 a row, 1 row without)
+    TaggedData(2 rows, 2 features, 3 labels, 1 per row, 1 row without labels)
     >>> data.label_counts, data.relevant(np.array([1, 0]))
     (array([0, 1, 1]), (array([1, 2]), array([0, 0, 2]), array([1., 1.])))
     """
