@@ -135,7 +135,8 @@ def metrics_page() -> str:
         [
             "# Metrics",
             "A metric is given by name, with or without a cutoff: `ndcg@10`. `luce metrics NAME` prints this "
-            "information; [What a number means](numbers.md) explains the rules that all metrics follow.",
+            "information; [What a number means](numbers.md) explains the rules that all metrics follow, "
+            "and [how two rankings are compared](numbers.md#comparing-rankings).",
             "## Of rankings",
             "Items with equal scores count as the average over their orders. r is a rank, starting at 1.",
             *(metric_section(each, plotted=not each.is_stochastic) for each in METRICS.values()),

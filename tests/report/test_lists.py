@@ -7,7 +7,7 @@ import pytest
 
 from luce.data.synthetic import web_search
 from luce.errors import OptionError
-from luce.metrics import compare, evaluate
+from luce.metrics import compare_results, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Report
 from luce.report.curves import depth, means_by_depth
@@ -33,7 +33,7 @@ def report(data):
         rng = np.random.default_rng(0)
         scores = {name: data.labels + size * rng.normal(size=data.n_rows) for name, size in noise.items()}
         results = {name: evaluate(each, data, metrics, n_bootstrap=0) for name, each in scores.items()}
-        tests = {metric: compare(results, metric, n_permutations=50) for metric in compared if len(noise) > 1}
+        tests = {metric: compare_results(results, metric, n_permutations=50) for metric in compared if len(noise) > 1}
         words = {"title": "T", "summary": "S", "command": "C"}
         return Report(**words, dataset=data, results=results, comparisons=tests, scores=scores)
 
@@ -75,9 +75,9 @@ def test_where_lower_is_better_the_signs_are_told(page, report):
     contents = "dataset", "results", "comparisons", "scores"
     lower, higher = (report(base=2, good=1, compared=[metric]) for metric in ("arp", "ndcg@10"))
     told = page(**{name: getattr(lower, name) for name in contents}).sections["differences"]
-    assert "mean improvement or loss of arp in those lists; lower is better." in told
+    assert "mean gain or loss of arp in those lists; lower is better." in told
     told = page(**{name: getattr(higher, name) for name in contents}).sections["differences"]
-    assert "mean improvement or loss of ndcg@10 in those lists." in told
+    assert "mean gain or loss of ndcg@10 in those lists." in told
 
 
 def test_a_typical_list_is_of_common_length_and_near_the_middle(report, data):

@@ -54,7 +54,7 @@ def folds_of(
 
 
 def _folds(count: int) -> str:
-    return f"{count} folds" if count > 1 else "one split"
+    return f"{count} folds" if count > 1 else "one test set"
 
 
 def _split_files(
