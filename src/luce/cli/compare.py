@@ -11,7 +11,7 @@ from luce.cli.compare_methods import methods_of
 from luce.cli.compare_output import is_results, print_comparison, summary_of, write_comparison, write_results
 from luce.cli.compare_own import own_models, own_scores
 from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Settings, Threads, empty_value
-from luce.cli.output import beside, check_written, progress, say, show_json
+from luce.cli.output import beside, check_written, progress, replacing, say, show_json
 from luce.errors import DataError, OptionError, load_package
 from luce.files import exclusive_lock
 
@@ -162,6 +162,7 @@ def compare(
                 say(f"Interrupted: {done} Run the same command to resume.")
             raise
         title = f"{description}, {found.test_data.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
+        written = {"Report": replacing(report), "Results": replacing(results), "Cached fits": cache}
         write_results(found.table, results)
         page = write_comparison(report, title, found, methods, origins)
     if json:
@@ -170,7 +171,7 @@ def compare(
         print_comparison(found, title, origins)
     for name, reason in found.failures.items():
         say(reason, f"{name} failed")
-    for name, path in {"Report": page, "Results": results, "Cached fits": cache}.items():
+    for name, path in written.items():
         say(path, name)
     if found.failures:
         raise typer.Exit(1)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from luce.cli.compare_output import is_results
+from luce.cli.features import warn_of_leakage
 from luce.cli.options import pairs
 from luce.cli.output import say
 from luce.cli.reading import read_data
@@ -130,7 +131,9 @@ def _read_splits(
 
     for split in splits:
         train = read(split.train)
-        first = first or train
+        if first is None:
+            first = train
+            warn_of_leakage(train, split.train, reading)
         test = read(split.test)
         if split.validation is None:
             most, held_out = split_lists(train, (0.8, 0.2), seed)
@@ -160,9 +163,10 @@ def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | 
                 f"{folder} must contain at least two data files, one for each part; or train, vali and test files; or "
                 "folders Fold1, Fold2, …"
             )
-    if len(data) == 1:
-        return list(parts(read_data(data[0], reading), count or 5, seed))
-    if count is not None and len(data) != count:
+    if len(data) > 1 and count is not None and len(data) != count:
         raise DataError("--folds is for a single file, and DATA is already split: omit it.")
     first = read_data(data[0], reading)
+    warn_of_leakage(first, data[0], reading)
+    if len(data) == 1:
+        return list(parts(first, count or 5, seed))
     return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
-from luce.cli.output import check_written, command_line, say, show, show_json, write_csv
+from luce.cli.output import check_written, command_line, replacing, say, show, show_json, write_csv
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 
@@ -126,7 +126,8 @@ def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data
     tests = compare_results(results, first) if len(results) > 1 else ()
     value = metric_of(first).best(result.means[first] for result in results.values())
     best = next((name for name, result in results.items() if result.means[first] == value), "no source")
-    page = write_report(
+    name = replacing(path)
+    write_report(
         path,
         title=f"{', '.join(results)} on {data.name}",
         summary=f"On {first_lists.n_lists:,} lists, {best} reaches {'the best ' * bool(tests)}{first}: {value:.4f}.",
@@ -136,7 +137,7 @@ def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data
         comparisons={first: tests} if tests else {},
         scores={name: scores for name, (scores, _) in shown.items()},
     )
-    say(page, "Report")
+    say(name, "Report")
 
 
 def _write_lists(path: Path, results: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from luce.cli.options import pairs
 from luce.cli.output import progress
 from luce.errors import LuceWarning
 
-COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group")
+COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group", "exclude")
 """The options that name columns of a table."""
 
 
@@ -49,6 +50,9 @@ def read_data(
     from luce.data.columns import LABEL
 
     chosen, options = _chosen(path, reading)
+    unwanted = options.get("exclude", ())
+    if feature_names and not any(fnmatchcase(name, each) for name in feature_names for each in unwanted):
+        options.pop("exclude", None)  # the features are known without it, and other files may lack those columns
     wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names, "temp_folder": temp_folder}
     if not judged:
         wanted["label"] = (*LABEL, None)
@@ -64,7 +68,7 @@ def read_column(path: Path, reading: list[str] | None, column: str) -> Any:
     """The numbers in a column of a table, NaN where there is none, in the order of the rows of its dataset."""
     chosen, options = _chosen(path, reading)
     with warnings.catch_warnings(action="ignore", category=LuceWarning):  # read as labels, which ranks would not be
-        return _read(chosen, path, options | {"label": column, "features": []}).labels
+        return _read(chosen, path, options | {"label": column, "features": [], "exclude": []}).labels
 
 
 def columns_of(path: Path, reading: list[str] | None) -> list[str]:
@@ -82,8 +86,9 @@ def _chosen(path: str | os.PathLike[str], reading: list[str] | None) -> tuple[An
     from luce.data import format_of
 
     options = pairs(reading, "--read", texts=COLUMNS)
-    if isinstance(options.get("features"), str):
-        options["features"] = [options["features"]]
+    for several in ("features", "exclude"):
+        if isinstance(options.get(several), str):
+            options[several] = [options[several]]
     return format_of(path, options.pop("format", None)), options
 
 

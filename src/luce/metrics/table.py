@@ -1,5 +1,6 @@
 """METRICS, the one table of metrics, and how a name such as `ndcg@10` is parsed."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -50,7 +51,9 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     base, at, cutoff = (part.strip() for part in name.partition("@"))
     record = table.get(base.lower())
     if record is None:
-        raise unknown_name("metric", base.lower(), table)
+        digits = re.search(r"\d+$", base)
+        cut = [f"{known}@{digits[0]}" for known in table] if digits else []
+        raise unknown_name("metric", base.lower(), table, cut)
     if not at:
         return record
     if not record.takes_cutoff:

@@ -142,6 +142,10 @@ class Estimator(BaseEstimator):
         best = next((step for step in self.history_ if step["iteration"] == self.best_iteration_), {})
         return best.get("validation")
 
+    baseline_score_: float | None = None
+    """The validation score of equal scores for all items, which `best_score_` should exceed; None without validation
+    data, for labels, and after `load`."""
+
     def describe(self, exclude: Sequence[str] = ()) -> dict[str, Any]:
         """Kind, objective, transforms and parameters, ready for JSON; without the parameters in `exclude`."""
         params = {name: value for name, value in self._json_params().items() if name not in exclude}
