@@ -2,6 +2,7 @@
 
 import pytest
 
+import luce
 from luce.cli.rankers import known_settings
 from luce.errors import OTHER_LIBRARIES, OptionError, nearest_names
 from luce.metrics import METRICS, metric
@@ -73,3 +74,20 @@ def test_what_is_proposed_for_names_of_other_libraries_exists():
     known = {*OBJECTIVES, *METRICS, *(name for table in SETTINGS.values() for name in table), *options}
     proposed = {name for names in OTHER_LIBRARIES.values() for name in names}
     assert proposed <= known
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: luce.LinearRanker(n_estimators=10), "LinearRanker.__init__() got an unexpected keyword argument "
+         "'n_estimators'. Did you mean 'max_iter'?"),
+        (lambda: luce.TreeRanker(num_boost_round=10), "'num_boost_round'. Did you mean 'n_estimators'?"),
+        (lambda: luce.TreeRanker().fit([[1.0]], [1], eval_set=[]), "'eval_set'. Did you mean 'validation'?"),
+        (lambda: luce.NeuralRanker().fit([[1.0]], [1], groups=[1]), "'groups'. Did you mean 'group'?"),
+        (lambda: luce.LabelRanker(lr=1), "'lr'. Did you mean 'learning_rate'?"),
+    ],
+)  # fmt: skip
+def test_keywords_of_other_libraries(call, expected):
+    with pytest.raises(TypeError) as raised:
+        call()
+    assert str(raised.value).endswith(expected)

@@ -1,10 +1,13 @@
 """The exceptions and warnings of Luce, and the errors of unknown names and missing packages."""
 
 import difflib
+import functools
 import importlib
+import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
+from typing import Any
 
 
 class LuceError(Exception):
@@ -91,6 +94,30 @@ def nearest_names(given: str, known: Iterable[str]) -> list[str]:
     elsewhere = OTHER_LIBRARIES.get(given) or OTHER_LIBRARIES.get(given.lower(), ())
     foreign = [names[name] for name in elsewhere if name in names]
     return same or foreign or [names[name] for name in difflib.get_close_matches(given.lower(), names, n=3)]
+
+
+def suggest_keywords(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method itself, whose TypeError for an unknown keyword names the one that was probably meant.
+
+    >>> class Model:
+    ...     @suggest_keywords
+    ...     def fit(self, X, validation=None): ...
+    >>> Model().fit([], eval_set=[])
+    Traceback (most recent call last):
+    TypeError: Model.fit() got an unexpected keyword argument 'eval_set'. Did you mean 'validation'?
+    """
+    known = [name for name in inspect.signature(method).parameters if name != "self"]
+
+    @functools.wraps(method)
+    def checked(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        for given in keywords:
+            if given not in known:
+                name = f"{type(self).__name__}.{method.__name__}()"
+                guess = did_you_mean(nearest_names(given, known))
+                raise TypeError(f"{name} got an unexpected keyword argument {given!r}.{guess}")
+        return method(self, *arguments, **keywords)
+
+    return checked
 
 
 def did_you_mean(names: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from luce.cli import app, main
 from luce.data.synthetic import web_search
 
 RUN = CliRunner()
-ADVICE = "leave them out with --read exclude=click_count,grade2."
+ADVICE = "To leave them out: --read exclude=click_count,grade2"
 NAMES = ["bm25", "click_count", "length", "grade2"]
 FAST = ["--threads", "1", "--set", "max_iter=2"]
 
@@ -40,10 +40,10 @@ def run(*words):
 def test_inspect_lists_features_and_warns(folder):
     shown, said = run("inspect", folder / "shop.csv")
     assert "bm25, click_count, length, grade2" in shown
-    assert "Note: These features may give the label away" in said
+    assert "Note: Features that may give the label away" in said
     assert "click_count: its name says that it was recorded after" in said
     assert "grade2: it orders the items of nearly every list as the labels do" in said
-    assert said.endswith(f"If so, {ADVICE}")
+    assert said.endswith(ADVICE)
     facts = json.loads(run("inspect", folder / "shop.csv", "--json")[0])
     assert (facts["features"], facts["feature_names"]) == (4, NAMES)
     assert [each["name"] for each in facts["suspicious_features"]] == ["click_count", "grade2"]
@@ -53,12 +53,19 @@ def test_what_is_left_out_is_not_warned_of(folder):
     shown, said = run("inspect", folder / "shop.csv", "--read", "exclude=click*,grade2")
     assert "bm25, length" in shown and said == ""
     assert run("inspect", folder / "shop.csv", "--read", "features=bm25")[1] == ""
+    said = run("inspect", folder / "shop.csv", "--read", "exclude=click*")[1]
+    assert said.endswith("To leave them out: --read 'exclude=click*,grade2'")
+
+
+def test_an_option_of_reading_is_given_once(folder):
+    words = ["inspect", str(folder / "shop.csv"), "--read", "exclude=bm25", "--read", "exclude=length"]
+    assert "--read exclude=… is given twice" in str(RUN.invoke(app, words).exception)
 
 
 def test_what_is_no_table_gets_other_advice(folder):
     shown, said = run("inspect", folder / "shop.txt")
     assert "4, not named" in shown
-    assert "4: it orders the items" in said and said.endswith("If so, leave them out of the file.")
+    assert "4: it orders the items" in said and said.endswith("To leave them out, write the file without them.")
     assert json.loads(run("inspect", folder / "shop.txt", "--json")[0])["feature_names"] == ["1", "2", "3", "4"]
 
 

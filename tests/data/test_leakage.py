@@ -45,6 +45,7 @@ HARMLESS = {
     "strong": lambda labels, offsets: labels + noise(4)(labels, offsets) / 2,
     "tied": lambda labels, offsets: labels > 1,
     "count": lambda labels, offsets: np.random.default_rng(1).integers(0, 1000, len(labels)),
+    "bytes": lambda labels, offsets: 15_401 * np.random.default_rng(1).permutation(1000)[: len(labels)],
     "sorted": lambda labels, offsets: np.sort(noise(1)(labels, offsets).reshape(-1)) % 1,
     "sorted within": lambda labels, offsets: 2.5 * within(offsets),
     "constant": lambda labels, offsets: np.ones(len(labels)),

@@ -6,6 +6,7 @@ from typing import Any
 
 from luce.cli.options import pairs
 from luce.cli.output import say
+from luce.cli.reading import COLUMNS
 
 SHOWN, FIRST = 20, 5
 """Names that are printed: all of so many, of more the first few."""
@@ -35,9 +36,12 @@ def warn_of_leakage(dataset: Any, path: str | os.PathLike[str], reading: list[st
         return found
     lines = [f"  {name}: {reason}" for name, reason in found[:SHOWN]]
     lines += [f"  … and {len(found) - SHOWN:,} others"] if len(found) > SHOWN else []
-    heading = "These features may give the label away, or may not be known when items are ranked:"
-    is_table = "exclude" in format_of(path, pairs(reading, "--read").get("format")).options
-    names = ",".join(each.name for each in found[:SHOWN])
-    advice = f"with --read {shlex.quote(f'exclude={names}')}" if is_table else "of the file"
-    say("\n".join([heading, *lines, f"If so, leave them out {advice}."]), "Note")
+    heading = "Features that may give the label away, or may not be known when items are ranked:"
+    advice = "To leave them out, write the file without them."
+    options = pairs(reading, "--read", texts=COLUMNS)
+    if "exclude" in format_of(path, options.get("format")).options:
+        given = options.get("exclude", [])
+        names = ",".join([*([given] if isinstance(given, str) else given), *(each.name for each in found[:SHOWN])])
+        advice = f"To leave them out: --read {shlex.quote(f'exclude={names}')}"
+    say("\n".join([heading, *lines, advice]), "Note")
     return found

@@ -66,6 +66,8 @@ def pairs(given: list[str] | None, option: str, texts: Collection[str] = ()) -> 
         if not equals or not key:
             raise OptionError(f"{option} takes KEY=VALUE. Got {word!r}.")
         key = key.strip().replace("-", "_")
+        if key in result:
+            raise OptionError(f"{option} {key}=… is given twice. Several values are separated by commas.")
         result[key] = _value(value.strip(), (_text,) if key in texts else (int, float))
     return result
 

@@ -73,11 +73,15 @@ def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequenc
 
 def show_page_table(table: Any, title: str | None = None) -> None:
     """A table of a page on standard output, the small print of a cell after its text."""
-    plain = str.maketrans("−", "-", "\u2068\u2069")  # numbers as programs read them, names without isolation marks
     heads, *rows = (
-        [f"{cell.text} {cell.small}".strip().translate(plain) for cell in row] for row in (table.columns, *table.rows)
+        [plain_text(f"{cell.text} {cell.small}".strip()) for cell in row] for row in (table.columns, *table.rows)
     )
     show_table(title, heads, rows)
+
+
+def plain_text(text: str) -> str:
+    """Text of a page with numbers as programs read them, and names without isolation marks."""
+    return text.translate(str.maketrans("−", "-", "\u2068\u2069"))
 
 
 def _cell(value: Any) -> Text:

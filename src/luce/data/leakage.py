@@ -75,7 +75,7 @@ def suspicious_features(dataset: Dataset) -> list[SuspiciousFeature]:
     found = []
     for column in range(dataset.n_features):
         name = dataset.feature_name(column)
-        reason = by_value.get(column) or (suspicious_name(name) if dataset.feature_names else None)
+        reason = by_value.get(column) or suspicious_name(name)
         if reason is not None:
             found.append(SuspiciousFeature(name, reason))
     return found

@@ -29,7 +29,7 @@ from luce.data.transforms import (
     restore_transforms,
     unfitted,
 )
-from luce.errors import DataError, LuceError, OptionError
+from luce.errors import DataError, LuceError, OptionError, suggest_keywords
 from luce.metrics import Metric
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
@@ -91,6 +91,11 @@ class Estimator(BaseEstimator):
     """Without a parameter of that name, one: no bags."""
     validation_fraction: float | None = None
     """Without a parameter of that name, none: no lists are held out."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name in {"__init__", "fit"} & vars(cls).keys():
+            setattr(cls, name, suggest_keywords(vars(cls)[name]))
 
     @property
     def iteration_limit(self) -> int:
