@@ -129,7 +129,7 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
         (["{made}/train.txt", "--models", "neural", "--set", "epohcs=2"], "Did you mean 'epochs'"),
         (["{made}/train.txt", "--objectives", "listnet,listnet"], "each once"),
         (["{made}/train.txt", "--objectives", "listmle(depth=0)"], "must be an integer ≥ 1"),
-        (["{made}/train.txt", "--objectives", "listmle(depth=3"], "takes names separated by commas"),
+        (["{made}/train.txt", "--objectives", "listmle(depth=3"], "must be names separated by commas"),
         (["{made}/train.txt", "--baseline", "listmle"], "must be one of the methods: linear c-kl"),
         (["{made}/train.txt", "--results", "a.csv"], ".parquet or .json"),
         (["{made}/train.txt", "--report", "no/where.html"], "there is no directory no"),
@@ -138,9 +138,9 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
             "xendcg: n_estimators must be an integer",
         ),
         (["{made}/train.txt", "--peers", "lightgbm-xendcg", "--set", "metric=ndgc"], "Did you mean 'ndcg'"),
-        (["{made}/train.txt", "--report", "{made}/train.txt"], "is the name of the data"),
-        (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "is the name of the data"),
-        (["{made}/train.txt", "--report", "a.json", "--results", "a.json"], "another file to write"),
+        (["{made}/train.txt", "--report", "{made}/train.txt"], "would overwrite the data"),
+        (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "would overwrite the data"),
+        (["{made}/train.txt", "--report", "a.json", "--results", "a.json"], "another output"),
     ],
 )
 def test_errors_come_before_the_work(words, said, made, tmp_path):

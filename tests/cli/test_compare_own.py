@@ -115,7 +115,7 @@ def test_features_are_matched_by_name_or_else_by_position(booster):
     [
         (["--with", "mine=model.txt"], "--with needs --test. A model that is trained already may"),
         (["--folds", "3", "--with", "mine=model.txt"], "--with needs --test"),
-        (["--test", "test.csv", "--with", "bm25"], "takes NAME=FILE or NAME=COLUMN"),
+        (["--test", "test.csv", "--with", "bm25"], "must be NAME=FILE or NAME=COLUMN"),
         (["--test", "test.csv", "--with", "a=bm25", "--with", "a=price"], "each name once"),
         (["--test", "test.csv", "--with", "linear listnet=bm25"], "has the name of a method"),
         (["--test", "test.csv", "--with", "a=bm52"], "there is no file bm52, and test.csv has no such column: bm25, "),
@@ -126,7 +126,7 @@ def test_features_are_matched_by_name_or_else_by_position(booster):
             ["--test", "test.csv", "--with", "a=bm25", "--baseline", "b"],
             "must be one of the methods: a, linear listnet",
         ),
-        (["--test", "test.csv", "--with", "a=model.txt", "--report", "model.txt"], "is the name of the data"),
+        (["--test", "test.csv", "--with", "a=model.txt", "--report", "model.txt"], "would overwrite the data"),
         (["--test", "less.parquet", "--with", "a=model.txt"], "trained with 3 features, of which less.parquet lacks 1"),
     ],
 )

@@ -124,7 +124,7 @@ def test_results_of_other_lists_are_refused(report, data):
     given = report(base=2, good=1)
     fewer = data.take(np.arange(20))
     words = {"title": "T", "summary": "S", "command": "C", "results": given.results}
-    with pytest.raises(OptionError, match="results of base must be of the 20 lists"):
+    with pytest.raises(OptionError, match="results of base must have one value for each of the 20 lists"):
         Report(**words, dataset=fewer)
 
 
@@ -154,7 +154,7 @@ def test_lists_on_the_page(page, report, data):
     for each in (made, without):
         assert list_ids(each) == [f"list-{one.number}" for one in chosen]
         for one in chosen:
-            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number}:"
+            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number + 1}:"
             assert summary in each.sections["lists"]
     tables = [[each for each in one.all("table") if each["class"] == "ranking"] for one in (made, without)]
     assert [len(each) for each in tables] == [len(chosen), 0]

@@ -183,7 +183,7 @@ def _check(methods: dict[str, Any], own: dict[str, Any], baseline: str | None, r
     if results.suffix not in (".parquet", ".json"):
         raise OptionError(f"--results must end in .parquet or .json. Got {results}.")
     if results.suffix == ".parquet" and results.is_file() and not is_results(results):
-        raise DataError(f"{results} exists and is not the results of a comparison: name another file with --results.")
+        raise DataError(f"{results} exists and is not the results of a comparison: choose another file with --results.")
     twice = [name for name in own if name in methods]
     if twice:
         raise OptionError(f"--with {twice[0]}=… has the name of a method that is compared too: choose another name.")
