@@ -10,8 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from numba import config, njit
+from numba.core import event
 
+from luce import compilation
 from luce.errors import LuceWarning
+
+
+class _Listener(event.Listener):
+    """Passes on when numba begins and ends to compile a function; what it loads from its cache is not compiled."""
+
+    def on_start(self, event: Any) -> None:
+        compilation.begin()
+
+    def on_end(self, event: Any) -> None:
+        compilation.end()
+
+
+event.register("numba:compile", _Listener())
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
@@ -61,9 +76,9 @@ compiled = _compile
 """Decorator of a kernel. Threads come from `luce.threads` and never from numba, which makes forks and threads safe."""
 
 inlined = partial(_compile, inline="always")
-"""Decorator of a function that is inlined into the kernels that call it: a small one, or one that is called in one place.
+"""Decorator of a function that is inlined into the kernels that call it: a small one, or one with a single caller.
 
-Then it is compiled with its caller only. Elsewhere `compiled` compiles in less time, once for all callers.
+That compiles in less time; a larger function with several callers had better be compiled once for all of them.
 """
 
 summing = partial(_compile, fastmath={"reassoc", "contract"})

@@ -12,7 +12,7 @@ NO_ERROR, LABEL, INFINITE_LABEL, QUERY, FEATURE, VALUE, INFINITE_VALUE, TOO_LOW,
 """What is wrong with a line."""
 
 SPACE, TAB, RETURN, NEWLINE, COMMENT, COLON, EQUALS = b" \t\r\n#:="
-Q, I, D = b"qid"
+LETTER_Q, LETTER_I, LETTER_D = b"qid"
 
 
 class RowBuffers(NamedTuple):
@@ -121,7 +121,7 @@ def _label(text, at, row, doubt, out):
 @inlined
 def _query(text, at):
     """(error, first byte, byte after it) of the query id at a place; both are that place where there is none."""
-    if text[at] != Q or text[at + 1] != I or text[at + 2] != D or text[at + 3] != COLON:
+    if text[at] != LETTER_Q or text[at + 1] != LETTER_I or text[at + 2] != LETTER_D or text[at + 3] != COLON:
         return NO_ERROR, at, at
     first = end = at + 4
     while not _ends_token(text[end]):
