@@ -16,7 +16,7 @@ Highest = Annotated[float | None, typer.Option(help="Highest grade, for err; the
 Chosen = Annotated[
     str | None,
     typer.Option(
-        help="Metrics, with commas; `luce metrics` lists them. "
+        help="Metrics, with commas, such as 'ndcg@10,rbp(p=0.95)'; `luce metrics` lists them. "
         f"(default: {LIST_METRICS}; of labels precision and psp @1, @3 and @5)"
     ),
 ]
