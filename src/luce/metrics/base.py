@@ -154,5 +154,4 @@ def _described(name: str) -> str:
     spec = PARAMETERS.get(name)
     if spec is None:
         return name
-    default = "" if spec.default is None else f", default {spec.default}"
-    return f"{name} ({spec.allowed}{default}), {spec.summary.replace(';', ',')}"
+    return f"{name} ({spec.allowed}" + (")" if spec.default is None else f", default {spec.default})")
