@@ -14,7 +14,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/installed  ## synthetic data, train, evaluate, write report.html
-	$(BIN)/luce demo
+	$(BIN)/luce demo --overwrite
 
 test: $(VENV)/installed  ## the quick tier: what decides whether Luce works
 	$(PYTEST)

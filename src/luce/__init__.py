@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from luce.experiments.tuning import tune as tune
     from luce.metrics import METRICS as METRICS
     from luce.metrics import Results as Results
+    from luce.metrics import compare as compare
     from luce.metrics import evaluate as evaluate
     from luce.objectives import OBJECTIVES as OBJECTIVES
     from luce.objectives import objective as objective
@@ -64,7 +65,7 @@ _HOMES = {
     "luce.experiments.tuning": ("tune",),
     "luce.experiments.comparison": ("compare_rankers",),
     "luce.experiments.peers": ("peer",),
-    "luce.metrics": ("METRICS", "Results", "evaluate"),
+    "luce.metrics": ("METRICS", "Results", "compare", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
     "luce.options": ("Choice", "Range"),

@@ -90,8 +90,10 @@ def write_csv(table: Any, path: str | os.PathLike[str] | None) -> None:
 
     if path is None:
         return
+    name = replacing(Path(path))
     with atomic_write(path) as partial, open(partial, "wb") as file:
         csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(list(table)), file)
+    say(name, "Table")
 
 
 def csv_to(table: Any, file: Any) -> None:
@@ -124,6 +126,21 @@ def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) 
         taken.add(path.resolve())
 
 
+def check_new(path: Path | None, overwrite: bool) -> None:
+    """An error, before the work, where a model or data would be replaced; a page or a table may be, see `replacing`."""
+    if path is not None and path.exists() and not (overwrite or is_stream(path)):
+        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or name another file.")
+
+
+def replacing(path: Path) -> str:
+    """A file that is about to be written, as the message after it names it.
+
+    >>> replacing(Path("no-such-folder/explain.html"))
+    'no-such-folder/explain.html'
+    """
+    return f"{path} (replaced)" if path.exists() and not is_stream(path) else str(path)
+
+
 def beside(path: Path, ending: str, usual: str) -> Path:
     """A file next to an output; next to the `usual` output where it goes to a device or a pipe.
 
@@ -140,8 +157,10 @@ def command_line() -> str:
 
 def write_optional_page(write: Callable[..., Path], path: Path, *contents: Any, **about: Any) -> None:
     """Write a page beside what was printed; where the packages for it are missing, only say so."""
+    name = replacing(path)
     try:
-        say(write(path, *contents, command=command_line(), **about), "Report")
+        write(path, *contents, command=command_line(), **about)
+        say(name, "Report")
     except MissingPackageError as error:
         say(f"The page was not written. {error}", "Note")
 

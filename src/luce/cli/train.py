@@ -7,11 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.choosing import choose, described, same_command
+from luce.cli.features import feature_names, feature_summary, warn_of_leakage
 from luce.cli.options import (
     Data,
     Json,
     Objective,
     ObjectiveOptions,
+    Overwrite,
     Reading,
     Seed,
     Settings,
@@ -19,8 +21,8 @@ from luce.cli.options import (
     Validation,
     pairs,
 )
-from luce.cli.output import beside, check_written, say, show_json
-from luce.cli.rankers import fit, make_preset, make_ranker
+from luce.cli.output import beside, check_new, check_written, say, show_json
+from luce.cli.rankers import exit_if_useless, fit, learned_something, make_preset, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 from luce.files import exclusive_lock
@@ -80,6 +82,7 @@ def train(
     checkpoint_minutes: Minutes = 10.0,
     checkpoint_steps: Steps = None,
     resume: Resume = False,
+    overwrite: Overwrite = False,
     machines: MachinesOption = None,
     rank: Rank = None,
     timeout: Timeout = 60.0,
@@ -107,6 +110,8 @@ def train(
 
     Example: luce train train.txt --model neural --set hidden_layer_sizes=128,64 --set learning-rate=1e-3
 
+    Example: luce train shop.csv --read query=session --read label=bought --read 'exclude=click*,position'
+
     Example: luce train tagged.txt --validation vali.txt --model labels --objective pl-partition
 
     Example: luce train half.txt --model trees --machines 10.0.0.1:9000,10.0.0.2:9000 --rank 0
@@ -121,12 +126,15 @@ def train(
     check_written([output], [data, validation])
     checkpoint_path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
     checkpoint = Checkpoint(checkpoint_path, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
+    # An interrupted training leaves its best model so far, which the resumed one replaces.
+    check_new(output, overwrite or (resume and bool(checkpoint.files())))
     with nullcontext() if output is None else exclusive_lock(output):
         try:
             with together as joined:
                 more = _init_model(ranker, init) | ({} if joined is None else {"machines": joined})
                 dataset = read_for(ranker, data, read)
                 held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+                features = _features(dataset, data, read) if is_first else {}
                 if ranker is None:
                     choice = choose(dataset, held_out, budget, seed, threads)
                     ranker = choice.ranker
@@ -138,7 +146,20 @@ def train(
             ranker.save(output)
         if is_first:
             checkpoint.remove()
-    _print_summary(ranker, output, validation, choice, json)
+    learned = machines is not None or learned_something(ranker, dataset)  # a shard alone does not tell
+    _print_summary(ranker, output, validation, choice, features, json, learned)
+    exit_if_useless(ranker, output, learned)
+
+
+def _features(dataset: Any, data: Path, read: list[str] | None) -> dict[str, Any]:
+    """Say which features of lists there are and which may give the label away; the same as JSON has it."""
+    from luce.data import Dataset
+
+    if not isinstance(dataset, Dataset):
+        return {}
+    say(feature_summary(dataset), "Features")
+    suspicious = [each._asdict() for each in warn_of_leakage(dataset, data, read)]
+    return {"feature_names": feature_names(dataset), "suspicious_features": suspicious}
 
 
 def _is_auto(model: str | None, *others: Any) -> bool:
@@ -216,17 +237,26 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Any, again: 
         say(f"To resume from {checkpoint.path}, run the same command with {again}--resume.")
 
 
-def _print_summary(ranker: Any, output: Path | None, validation: Path | None, choice: Any, json: bool) -> None:
+def _print_summary(
+    ranker: Any,
+    output: Path | None,
+    validation: Path | None,
+    choice: Any,
+    features: dict[str, Any],
+    json: bool,
+    learned: bool,
+) -> None:
     last = ranker.history_[-1] if ranker.history_ else {}
     best = next((step for step in ranker.history_ if step["iteration"] == ranker.best_iteration_), last)
     name = None if output is None else str(output)
     summary = {"model": name, "iterations": len(ranker.history_), "best_iteration": ranker.best_iteration_}
     summary |= {"loss": best.get("loss"), "validation": best.get("validation"), "metric": ranker.metric}
+    summary |= {"baseline": ranker.baseline_score_, "learned": learned}
     summary["validated_on"] = _validated_on(ranker, validation) if "validation" in best else None
     if choice is not None:
         summary["choice"] = described(choice)
     if json:
-        show_json(summary)
+        show_json(summary | features)
         return
     length = f"{len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}"
     if ranker.n_bags > 1:

@@ -39,6 +39,7 @@ def from_table(
     weight: ColumnName = WEIGHT,
     list_weight: ColumnName = LIST_WEIGHT,
     item_group: ColumnName = ITEM_GROUP,
+    exclude: Sequence[str] = (),
 ) -> Dataset:
     """Make a dataset of a table with one row an item.
 
@@ -54,12 +55,14 @@ def from_table(
     label : str or None
         The column of the labels; None says that there are no labels yet.
     features : sequence of str, optional
-        The feature columns; by default all others, which must then be numbers. Columns named 1, 2, … F give numbered
-        features.
+        The feature columns, as names or shell patterns such as "bm25*"; by default all others, which must then be
+        numbers. Columns named 1, 2, … F give numbered features.
     document, weight, list_weight : str, optional
         The columns of document ids, item weights and list weights.
     item_group : str, optional
         The column that says whose an item is, such as its seller, for fairness.
+    exclude : sequence of str, optional
+        Columns that are not features, as names or shell patterns such as "click*".
 
     Returns
     -------
@@ -73,7 +76,8 @@ def from_table(
     (Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2), [1.0, 2.0, 0.0], ('length',))
     """
     named = table_of("The table", arrow_table(table))
-    return dataset_of(named, choose_columns(named, query, label, features, document, weight, list_weight, item_group))
+    columns = choose_columns(named, query, label, features, document, weight, list_weight, item_group, exclude)
+    return dataset_of(named, columns)
 
 
 def arrow_table(table: Any) -> pa.Table:

@@ -39,6 +39,7 @@ def measure(
     gain: str = "exponential",
     max_grade: float | None = None,
     item_groups: ArrayLike | None = None,
+    ranking: str = "sampled",
     n_jobs: int | None = None,
 ) -> dict[str, Floats]:
     """The value of each metric for each list; `evaluate` on plain arrays.
@@ -59,6 +60,8 @@ def measure(
         The highest grade of the scale, read by err; by default the largest label, and at least 1.
     item_groups : array-like of int of shape (N,) or None
         The group of each item, for metrics of groups.
+    ranking : {"sampled", "sorted"}
+        Whether metrics of exposure measure rankings sampled from the scores or items sorted by score.
     n_jobs : int or None
         The number of threads.
 
@@ -88,7 +91,7 @@ def measure(
         if one.is_stochastic:
             kind = one.parameter("gain", gain)
             values[str(one)] = measure_fairness(
-                one, scores, labels, offsets, gain=kind, item_groups=members, n_jobs=n_jobs
+                one, scores, labels, offsets, gain=kind, item_groups=members, ranking=ranking, n_jobs=n_jobs
             )
         elif one.function is not None:
             values[str(one)] = _apply(one.function, scores, labels, offsets)
@@ -113,6 +116,7 @@ def evaluate(
     empty: Empty = "skip",
     gain: str = "exponential",
     max_grade: float | None = None,
+    ranking: str = "sampled",
     confidence: float = 0.95,
     n_bootstrap: int = 1000,
     random_state: Any = 0,
@@ -136,6 +140,8 @@ def evaluate(
         2^y − 1, or y. A label below 0 counts as 0.
     max_grade : float or None
         The highest grade of the scale, read by err; by default the largest label, and at least 1.
+    ranking : {"sampled", "sorted"}
+        Whether metrics of exposure measure rankings sampled from the scores or items sorted by score.
     confidence : float
         The level of the confidence intervals, percentiles of means over lists drawn with replacement.
     n_bootstrap : int
@@ -172,16 +178,8 @@ def evaluate(
     free = [one for one in wanted if "max_grade" in one.options and "max_grade" not in one.parameters]
     top = resolve_max_grade(free[0], dataset.labels, max_grade) if free else None
     item_groups = dataset.item_group_numbers() if any(one.needs_item_groups for one in wanted) else None
-    found = measure(
-        scores,
-        dataset.labels,
-        dataset.offsets,
-        wanted,
-        gain=gain,
-        max_grade=top,
-        item_groups=item_groups,
-        n_jobs=n_jobs,
-    )
+    settings: dict[str, Any] = {"gain": gain, "max_grade": top, "ranking": ranking, "n_jobs": n_jobs}
+    found = measure(scores, dataset.labels, dataset.offsets, wanted, item_groups=item_groups, **settings)
     values = np.stack(list(found.values()), axis=1)
     n_empty = np.isnan(values).sum(axis=0)
     if empty != "skip":

@@ -61,7 +61,8 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     base = (name if parts is None else parts["base"]).strip().lower()
     record = table.get(base)
     if record is None or parts is None:
-        raise unknown_name("metric", base, table)
+        digits = re.search(r"\d+$", base)
+        raise unknown_name("metric", base, table, [f"{known}@{digits[0]}" for known in table] if digits else [])
     if parts["given"]:
         record = replace(record, parameters=_parameters(record, parts["given"].strip()[1:-1]))
     if parts["cutoff"] is None:
@@ -76,6 +77,18 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
             f"The cutoff of {record.name} must be an integer ≥ 1, as in '{record.name}@10'. Got {name!r}."
         )
     return replace(record, cutoff=int(cutoff))
+
+
+def higher_is_better(name: str) -> bool:
+    """What the table says of this name; a metric of the user's own counts as better when higher.
+
+    >>> higher_is_better("ndcg@10"), higher_is_better("arp"), higher_is_better("my own")
+    (True, False, True)
+    """
+    try:
+        return metric(name).higher_is_better
+    except OptionError:
+        return True
 
 
 def _parameters(record: Metric, text: str) -> dict[str, Any]:
