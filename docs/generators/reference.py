@@ -13,6 +13,7 @@ SECTIONS = {
     "Rankers": (
         "luce.rankers",
         "luce.rankers.importance",
+        "luce.rankers.item_explanation",
         "luce.rankers.search_space",
         "luce.options",
         "luce.rankers.trees.machines",

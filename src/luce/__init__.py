@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from luce.rankers import load as load
     from luce.rankers import preset as preset
     from luce.rankers.importance import permutation_importance as permutation_importance
+    from luce.rankers.item_explanation import explain_item as explain_item
     from luce.rankers.search_space import search_space as search_space
     from luce.rankers.trees.machines import Machines as Machines
 
@@ -82,6 +83,7 @@ _HOMES = {
         "preset",
     ),
     "luce.rankers.importance": ("permutation_importance",),
+    "luce.rankers.item_explanation": ("explain_item",),
     "luce.rankers.search_space": ("search_space",),
     "luce.rankers.trees.machines": ("Machines",),
 }

@@ -205,9 +205,9 @@ def test_errors_of_tradeoff_points_add_up_to_the_error_of_their_difference():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ((0.1, 0.1), "it is more relevant and less fair."),
-        ((-0.1, -0.1), "it is less relevant and fairer."),
-        ((0.01, -0.01), "it is about as relevant and about as fair."),
+        ((0.1, 0.1), ": more relevant and less fair."),
+        ((-0.1, -0.1), ": less relevant and fairer."),
+        ((0.01, -0.01), ": about as relevant and about as fair."),
     ],
 )
 def test_the_page_says_how_sorting_compares_with_sampling(changes, words):

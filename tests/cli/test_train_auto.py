@@ -57,7 +57,7 @@ def test_the_choice_is_told_and_fitted(folder, more):
 
 def test_without_time_it_is_linear(folder):
     result = call("train", "train.txt", "-o", "m.luce", "--budget", 0)
-    assert "linear: not tried: the 0 s are over" in result.stderr
+    assert "linear: not tried: the budget of 0 s is used up" in result.stderr
     assert luce.load("m.luce").kind == "linear"
 
 
@@ -70,9 +70,9 @@ def test_what_names_the_training_keeps_it_linear(folder, words):
 
 def test_what_does_not_go_with_a_choice(folder):
     for words, said in (
-        (["--model", "auto", "--objective", "listnet"], "chooses the ranker by itself: --objective needs"),
-        (["--model", "auto", "--set", "max_iter=3"], "--set needs the name of a model"),
-        (["--model", "auto", "--rank", "0"], "--rank needs the name of a model"),
+        (["--model", "auto", "--objective", "listnet"], "chooses the ranker itself. Name a model to use --objective."),
+        (["--model", "auto", "--set", "max_iter=3"], "Name a model to use --set."),
+        (["--model", "auto", "--rank", "0"], "Name a model to use --rank."),
         (["--resume"], "--resume needs the --model of the interrupted training"),
         (["--rank", "0"], "needs both --machines"),
         (["--init-model", "m.luce"], "needs --model trees"),

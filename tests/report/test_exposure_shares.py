@@ -58,9 +58,9 @@ def test_groups_without_merit_or_exposure():
     rows = by_name(exposure_shares(np.array([1.0, 0, 1, 0]), data, cutoff=1))
     assert rows["b"].sorted.impact_ratio == 0 and np.isnan(rows["b"].sorted.merit_impact_ratio)
     assert rows["a"].sorted.merit_impact_ratio == 1 and np.isnan(rows["b"].sorted.recall)
-    cells = {
-        row[0].text: [cell.text for cell in row[1:]] for row in impact_table(exposure_shares(np.zeros(4), data)).rows
-    }
+    equal = exposure_shares(np.zeros(4), data)
+    assert by_name(equal)["a"].sorted.merit_impact_ratio == 1, "a group without merit is no reference"
+    cells = {row[0].text: [cell.text for cell in row[1:]] for row in impact_table(equal).rows}
     assert cells["b"][2:] == ["–"] * 4
 
 

@@ -30,7 +30,7 @@ def own_models(given: list[str] | None, test: Path | None, reading: list[str] | 
     for word in given or []:
         name, equals, source = (part.strip() for part in word.partition("="))
         if not (equals and name and source) or name in found:
-            raise OptionError(f"--with takes NAME=FILE or NAME=COLUMN, each name once. Got {word!r}.")
+            raise OptionError(f"--with must be NAME=FILE or NAME=COLUMN, each name once. Got {word!r}.")
         found[name] = _own_model(name, source, test, reading)  # type: ignore[arg-type]
     return found
 
@@ -109,7 +109,7 @@ def _file_scores(
     features = call(features_of, file)
     columns = columns_of(test, reading)
     if features.names and columns:
-        others = [word for word in reading or [] if not word.startswith("features=")]
+        others = [word for word in reading or [] if not word.startswith(("features=", "exclude="))]
         dataset = read_data(test, others, feature_names=_matched(features.names, columns, file, test))
     elif features.names and dataset.feature_names:
         names = _matched(features.names, dataset.feature_names, file, test)

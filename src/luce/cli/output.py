@@ -73,11 +73,15 @@ def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequenc
 
 def show_page_table(table: Any, title: str | None = None) -> None:
     """A table of a page on standard output, the small print of a cell after its text."""
-    plain = str.maketrans("−", "-", "\u2068\u2069")  # numbers as programs read them, names without isolation marks
     heads, *rows = (
-        [f"{cell.text} {cell.small}".strip().translate(plain) for cell in row] for row in (table.columns, *table.rows)
+        [plain_text(f"{cell.text} {cell.small}".strip()) for cell in row] for row in (table.columns, *table.rows)
     )
     show_table(title, heads, rows)
+
+
+def plain_text(text: str) -> str:
+    """Text of a page with numbers as programs read them, and names without isolation marks."""
+    return text.translate(str.maketrans("−", "-", "\u2068\u2069"))
 
 
 def _cell(value: Any) -> Text:
@@ -122,14 +126,14 @@ def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) 
     for path in filter(None, written):
         check_target(path)
         if path.resolve() in taken and not is_stream(path):
-            raise OptionError(f"{path} is the name of the data, or of another file to write: give it another name.")
+            raise OptionError(f"{path} would overwrite the data or another output: choose another file name.")
         taken.add(path.resolve())
 
 
 def check_new(path: Path | None, overwrite: bool) -> None:
     """An error, before the work, where a model or data would be replaced; a page or a table may be, see `replacing`."""
     if path is not None and path.exists() and not (overwrite or is_stream(path)):
-        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or name another file.")
+        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or choose another file.")
 
 
 def replacing(path: Path) -> str:
@@ -162,7 +166,7 @@ def write_optional_page(write: Callable[..., Path], path: Path, *contents: Any, 
         write(path, *contents, command=command_line(), **about)
         say(name, "Report")
     except MissingPackageError as error:
-        say(f"The page was not written. {error}", "Note")
+        say(f"The report was not written. {error}", "Note")
 
 
 class OnProgress(Protocol):

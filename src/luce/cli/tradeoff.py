@@ -47,8 +47,8 @@ def tradeoff(
     """Train policies for weighted sums of relevance and fairness, and plot the trade-off on held-out lists.
 
     The fairness metric is divided by its value for the policy trained for relevance only, so that weights are
-    comparable. 30 % of the lists are held out. The scores of that policy are also measured sorted instead of sampled,
-    as most systems rank.
+    comparable. 30 % of the lists are held out. A separate point shows the ranking sorted by the scores of that policy,
+    since most systems sort.
 
     Example: luce tradeoff judged.txt --steps 9
 
@@ -58,6 +58,7 @@ def tradeoff(
     from luce.rankers import RANKERS
     from luce.report.tradeoff import frontier_table, write_tradeoff
 
+    check_written([report, csv], [data])
     _check(relevance, fairness, model)
     check_written([report, csv], [data])
     settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
@@ -120,7 +121,7 @@ def _finding(points: list[Any], by_score: Any, sampled: Any, in_order: Any, name
         f"{decimal(last.unfairness)} and expected {relevance} from {decimal(first.relevance)} to "
         f"{decimal(last.relevance)}. Sorting by the scores of the policy trained for relevance only, instead of "
         f"sampling from them, gives {fairness} {decimal(by_score.unfairness)} and {relevance} "
-        f"{decimal(by_score.relevance)}: it is {' and '.join(compared)}."
+        f"{decimal(by_score.relevance)}: {' and '.join(compared)}."
     )
 
 

@@ -43,19 +43,19 @@ Model = Annotated[
         "--option or --set linear)"
     ),
 ]
-Budget = Annotated[float, typer.Option(min=0, help="Seconds that --model auto may take to choose.")]
+Budget = Annotated[float, typer.Option(min=0, help="Seconds that --model auto may spend on choosing.")]
 Presets = Annotated[
     str | None,
     typer.Option(
         "--preset",
-        help="System of a paper instead: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
+        help="Train a published system: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
     ),
 ]
 InitModel = Annotated[
     Path | None, typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; its trees are kept.")
 ]
 Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
-Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also a checkpoint after so many steps.")]
+Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Steps between two checkpoints.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint of an interrupted training.")]
 
 MachinesOption = Annotated[
@@ -64,8 +64,8 @@ MachinesOption = Annotated[
         metavar="HOST:PORT,…", help="Train trees on several machines, each with a shard of the lists as DATA."
     ),
 ]
-Rank = Annotated[int | None, typer.Option(min=0, help="Which of the machines this is, from 0.")]
-Timeout = Annotated[float, typer.Option(help="Seconds after which a machine that does not answer is given up.")]
+Rank = Annotated[int | None, typer.Option(min=0, help="Number of this machine in --machines, from 0.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for a machine that does not answer.")]
 
 
 def train(
@@ -100,7 +100,8 @@ def train(
 
     Ctrl-C or SIGTERM writes the best model so far.
 
-    With --machines run it on each, with its own --rank and shards: all end with the same model, which rank 0 writes.
+    With --machines, run the command on each machine with its own --rank and shard of the data: all end with the same
+    model, which rank 0 writes.
 
     Example: luce train train.txt --validation vali.txt -o model.luce
 
@@ -169,9 +170,11 @@ def _is_auto(model: str | None, *others: Any) -> bool:
         name for name, value in zip(names, others, strict=True) if not (value is None or value is False or value == [])
     ]
     if model == "auto" and given:
-        raise OptionError(f"--model auto chooses the ranker by itself: {given[0]} needs the name of a model.")
+        raise OptionError(f"--model auto chooses the ranker itself. Name a model to use {given[0]}.")
     if model is None and given == ["--resume"]:
-        raise OptionError("--resume needs the --model of the interrupted training; where it chose one, it said which.")
+        raise OptionError(
+            "--resume needs the --model of the interrupted training, which it printed if it chose the model itself."
+        )
     return model == "auto" or (model is None and not given)
 
 
@@ -191,7 +194,7 @@ def _ranker(
 
     if objective is not None or (model is not None and model != preset_of(preset).model):
         given = f"--objective {objective}" if objective is not None else f"--model {model}"
-        raise OptionError(f"A preset sets the model and the objective: --preset {preset} does not go with {given}.")
+        raise OptionError(f"--preset {preset} sets the model and the objective and cannot be combined with {given}.")
     return make_preset(preset, settings, seed, threads, option)
 
 
@@ -258,9 +261,11 @@ def _print_summary(
     if json:
         show_json(summary | features)
         return
-    length = f"{len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}"
-    if ranker.n_bags > 1:
-        length = f"{len(ranker.history_)} bags"
+    from luce.report.formatting import count
+
+    bagged = ranker.n_bags > 1
+    length = count(len(ranker.history_), "bag" if bagged else ranker.iteration_name)
+    length += "" if bagged else f", best {ranker.best_iteration_}"
     score = f", {ranker.metric} {best['validation']:.4f} on {summary['validated_on']}" if "validation" in best else ""
     say(f"{name or 'Trained'}: {length}{score}")
 

@@ -113,7 +113,7 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
     Parameters
     ----------
     path : str or path-like
-        The file. Its suffix says its format, for CSV also before .gz, .bz2 or .zst.
+        The file. Its extension determines the format, for CSV also before .gz, .bz2 or .zst.
     format : {"csv", "parquet", "arrow"}, optional
         The format where the suffix does not say it. Arrow is an IPC file, a Feather file or an IPC stream.
 
@@ -149,7 +149,7 @@ def column_names(path: FilePath, format: str, *, delimiter: str | None = None) -
     """The names of the columns of a table in a file, without reading its rows."""
     with clear_errors(path, format):
         if format == "csv":
-            return list(_csv_schema(path, delimiter or _delimiter(path)).names)
+            return list(_csv_schema(path, delimiter or _detect_delimiter(path)).names)
         if format == "parquet":
             from pyarrow import parquet
 
@@ -306,9 +306,7 @@ def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
         raise DataError(f"{path}: lists with the same query id would be read back as one. Give them different ids.")
     empty = int(np.count_nonzero(dataset.sizes == 0))
     if empty:
-        warnings.warn(
-            f"{path}: {empty} empty list(s) left out; a table has no place for them.", LuceWarning, stacklevel=5
-        )
+        warnings.warn(f"{path}: {empty} empty list(s) left out; a table cannot store them.", LuceWarning, stacklevel=5)
     with atomic_write(path) as partial:
         yield partial
 

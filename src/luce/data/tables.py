@@ -41,7 +41,7 @@ def from_table(
     item_group: ColumnName = ITEM_GROUP,
     exclude: Sequence[str] = (),
 ) -> Dataset:
-    """Make a dataset of a table with one row an item.
+    """Make a dataset of a table with one row per item.
 
     A column is found under one of its usual names where it is not named here. A null is a missing value. Rows of one
     query need not be together: they are brought together, queries in order of first appearance.
@@ -148,7 +148,7 @@ def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
     if groups.null_count:
         raise DataError(
             f"{table.name}: column {name!r} must name the group of every row. It is missing at row "
-            f"{groups.is_null().index(True)}, counted from 0 ({groups.null_count} in all): give those items a group of "
+            f"{groups.is_null().index(True) + 1} ({groups.null_count} in total): give those items a group of "
             "their own, such as 'unknown'."
         )
     return groups if grouping.order is None else groups.take(pa.array(grouping.order))
@@ -199,7 +199,7 @@ def _float_column(table: Table, name: str) -> Floats:
 
 
 def _infinite(table: Table, column: str, row: int) -> DataError:
-    return DataError(f"{table.name}: column {column!r} must be finite. It is infinite at row {row}, counted from 0.")
+    return DataError(f"{table.name}: column {column!r} must be finite. It is infinite at row {row + 1}.")
 
 
 def _in_order(values: Floats, grouping: Grouping) -> Floats:

@@ -53,10 +53,10 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     {'p': 0.95}
     >>> metric("arp@5")
     Traceback (most recent call last):
-    luce.errors.OptionError: The metric arp takes no cutoff: it measures the whole list. Got 'arp@5', use 'arp'.
+    luce.errors.OptionError: The metric arp has no cutoff: it measures the whole list. Got 'arp@5'; use 'arp'.
     """
     if not isinstance(name, str):
-        raise OptionError(f"A metric is named by a string such as 'ndcg@10'. Got {name!r}.")
+        raise OptionError(f"A metric must be a name such as 'ndcg@10'. Got {name!r}.")
     parts = _NAME.fullmatch(name)
     base = (name if parts is None else parts["base"]).strip().lower()
     record = table.get(base)
@@ -70,7 +70,7 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     cutoff = parts["cutoff"][1:].strip()
     if not record.takes_cutoff:
         raise OptionError(
-            f"The metric {record.name} takes no cutoff: it measures the whole list. Got {name!r}, use {record.name!r}."
+            f"The metric {record.name} has no cutoff: it measures the whole list. Got {name!r}; use {record.name!r}."
         )
     if not (cutoff.isascii() and cutoff.isdigit() and 0 < int(cutoff) < 2**31):
         raise OptionError(

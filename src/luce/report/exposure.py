@@ -73,7 +73,7 @@ def impact_table(found: ExposureShares) -> PageTable:
     heads = "Impact ratio", "Impact ratio by merit", _recall(found.cutoff)
     cells = [
         [
-            plain(row.name, 40),
+            short(row.name, 40),
             *(_impact(each.impact_ratio, each.impact_ratio_error) for each in (row.sampled, row.sorted)),
             *(_impact(each.merit_impact_ratio, each.merit_impact_ratio_error) for each in (row.sampled, row.sorted)),
             *("–" if np.isnan(each.recall) else share(each.recall) for each in (row.sampled, row.sorted)),
@@ -87,9 +87,9 @@ def impact_table(found: ExposureShares) -> PageTable:
 def _impact(ratio: float, error: float) -> Cell:
     if np.isnan(ratio):
         return Cell("–")
-    small = [plus_minus(error, "{:.2f}".format)] if error > 0 else []
+    small = [plus_minus(error, "{:.3f}".format)] if error > 0 else []
     small += [f"below {FOUR_FIFTHS}"] if ratio < FOUR_FIFTHS else []
-    return Cell(f"{ratio:.2f}", ", ".join(small))
+    return Cell(f"{ratio:.3f}", ", ".join(small))
 
 
 def _recall(cutoff: int | None) -> str:
@@ -102,7 +102,8 @@ def _impact_note(cutoff: int | None) -> str:
         "Impact ratio: a group's share of the exposure divided by its share of the items, relative to the group where "
         "this quotient is highest; by merit, the same with its share of the merit. ± standard error over lists. Ratios "
         f"below {FOUR_FIFTHS} are marked, after the four-fifths rule for selection rates: for information, neither a "
-        f"statistical test nor a legal finding. {_recall(cutoff)}: the share of a group's relevant items {places}."
+        "statistical test nor a legal finding. Among many small groups, some ratios are low by chance. "
+        f"{_recall(cutoff)}: the share of a group's relevant items {places}."
     )
 
 
@@ -135,7 +136,7 @@ def shares_picture(name: str, by: str, rows: Sequence[Share], heading: str | Non
     description = f"{'' if heading is None else f'{heading}. '}Shares by {by}: {spoken}."
     title = f"By {by}" if heading is None else f"{short(heading, 40)}, by {by}"
     looks: Any = {"title": title, "xlabel": "share of the list, mean over lists", "grid": "x"}
-    return picture(name, description, 112 + 26 * len(rows), draw, rows=[plain(row.name, 18) for row in rows], **looks)
+    return picture(name, description, 112 + 26 * len(rows), draw, rows=[short(row.name, 18) for row in rows], **looks)
 
 
 def exposure_section(report: Report) -> Section | None:
@@ -195,7 +196,7 @@ def shares_table(by: str, rows: Sequence[Share], rivals: Mapping[str, Sequence[S
             Cell(share(each.of_exposure), plus_minus(each.error, share)) for each in (row.sampled, row.sorted)
         )
         rival = [shares.get(row.name, "–") for shares in beside.values()]
-        name, items, merit = plain(row.name, 40), share(row.of_items), share(row.of_merit)
+        name, items, merit = short(row.name, 40), share(row.of_items), share(row.of_merit)
         ratio = number(row.sampled.exposure_per_merit)
         cells.append([name, number(row.items), items, merit, given, *rival, in_order, ratio])
     return PageTable(f"Exposure by {by}", [*heads, "Exposure / merit"], cells, f"By {by}")

@@ -10,6 +10,7 @@ from luce.arrays import Floats, Integers, list_of_row
 from luce.data.ragged import Dataset
 from luce.errors import DataError
 from luce.metrics.exposure import RANKINGS, exposures_of, merits_of
+from luce.metrics.fairness import sums
 from luce.report.formatting import number
 
 FEW_GRADES, BINS, MOST_GROUPS = 10, 5, 20
@@ -171,11 +172,11 @@ def _shares(bins: Integers, names: Sequence[str], items: _Items, compared: bool 
     lists, weights, merits, relevant, rankings = items
     n_bins, n_lists = len(names), len(weights)
 
-    def sums(values: Any) -> Floats:
-        return np.bincount(bins * n_lists + lists, values, n_bins * n_lists).reshape(n_bins, n_lists)
+    def totals(values: Any) -> Floats:
+        return sums(bins * n_lists + lists, values, n_bins * n_lists).reshape(n_bins, n_lists)
 
     def shares(values: Any) -> Floats:
-        return sums(values) / np.bincount(lists, values, n_lists)
+        return totals(values) / sums(lists, values, n_lists)
 
     of_items, of_merit, received = shares(np.ones(len(bins))), shares(merits), []
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -183,7 +184,7 @@ def _shares(bins: Integers, names: Sequence[str], items: _Items, compared: bool 
             share = shares(exposures)
             mean = _mean(share, weights)
             per_merit = np.where(of_merit.any(axis=1), mean / _mean(of_merit, weights), np.nan)
-            recall = sums(in_top * relevant) @ weights / (sums(relevant) @ weights)
+            recall = totals(in_top * relevant) @ weights / (totals(relevant) @ weights)
             columns = [mean, _errors(share - mean[:, None], weights), per_merit, recall]
             if compared:
                 columns += [*_impact_ratios(share, of_items, weights), *_impact_ratios(share, of_merit, weights)]
