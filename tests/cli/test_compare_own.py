@@ -85,8 +85,8 @@ def test_the_page_of_a_model_of_ones_own(booster, monkeypatch):
 
 def test_scores_as_text_order_them_and_not_as_float32():
     table = csv.read_csv("test.csv")
-    close = 1 + table.column("label").to_numpy() * 1e-9
-    csv.write_csv(table.set_column(0, "bm25", pa.array(close)), "test.csv")
+    close = table.set_column(0, "bm25", pa.array(1 + table.column("label").to_numpy() * 1e-9))
+    csv.write_csv(close, "test.csv", csv.WriteOptions(delimiter=";"))  # which is found by itself
     found = json.loads(call("--test", "test.csv", "--with", "bm25=bm25", "--json").stdout)
     assert found["results"]["bm25"]["metrics"]["ndcg@10"]["mean"] == 1
 

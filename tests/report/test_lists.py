@@ -76,9 +76,9 @@ def test_where_lower_is_better_the_signs_are_told(page, report):
     contents = "dataset", "results", "comparisons", "scores"
     lower, higher = (report(base=2, good=1, compared=[metric]) for metric in ("arp", "ndcg@10"))
     told = page(**{name: getattr(lower, name) for name in contents}).sections["differences"]
-    assert "mean improvement or loss of arp in those lists; lower is better." in told
+    assert "mean gain or loss of arp in those lists; lower is better." in told
     told = page(**{name: getattr(higher, name) for name in contents}).sections["differences"]
-    assert "mean improvement or loss of ndcg@10 in those lists." in told
+    assert "mean gain or loss of ndcg@10 in those lists." in told
 
 
 def test_a_typical_list_is_of_common_length_and_near_the_middle(report, data):

@@ -109,7 +109,7 @@ def _file_scores(
     features = call(features_of, file)
     columns = columns_of(test, reading)
     if features.names and columns:
-        others = [word for word in reading or [] if not word.startswith("features=")]
+        others = [word for word in reading or [] if not word.startswith(("features=", "exclude="))]
         dataset = read_data(test, others, feature_names=_matched(features.names, columns, file, test))
     elif features.names and dataset.feature_names:
         names = _matched(features.names, dataset.feature_names, file, test)

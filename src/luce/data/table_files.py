@@ -149,7 +149,7 @@ def column_names(path: FilePath, format: str, *, delimiter: str | None = None) -
     """The names of the columns of a table in a file, without reading its rows."""
     with clear_errors(path, format):
         if format == "csv":
-            return list(_csv_schema(path, delimiter or _delimiter(path)).names)
+            return list(_csv_schema(path, delimiter or _detect_delimiter(path)).names)
         if format == "parquet":
             from pyarrow import parquet
 
