@@ -64,7 +64,7 @@ def test_without_time_it_is_linear(folder):
 @pytest.mark.parametrize("words", [["--objective", "listnet"], ["--set", "max_iter=3"]], ids=lambda words: words[0])
 def test_what_names_the_training_keeps_it_linear(folder, words):
     result = call("train", "train.txt", "-o", "m.luce", *words)
-    assert "Chosen" not in result.stderr
+    assert "Selected" not in result.stderr
     assert luce.load("m.luce").kind == "linear"
 
 
@@ -108,7 +108,7 @@ def test_commands_take_the_file_of_an_ensemble(folder, monkeypatch):
     assert "m.luce: 2 members, best 2, ndcg@10" in summary.stderr
     assert "ndcg@10" in call("evaluate", "m.luce", "test.txt").stdout
     assert call("rank", "m.luce", "test.txt", "--top", 1).stdout.count("\n") == 31
-    why = json.loads(call("explain", "m.luce", "test.txt", "--list", 3, "--threads", 1, "--json").stdout)
+    why = json.loads(call("explain", "m.luce", "test.txt", "--query", 4, "--threads", 1, "--json").stdout)
     for item in why["items"]:
         added = sum(each["contribution"] for each in item["contributions"])
         assert item["score"] == pytest.approx(why["mean"] + added, abs=1e-6)
