@@ -146,11 +146,11 @@ def test_rank_to_standard_output(folder):
 def test_evaluate_a_model_and_its_run_alike(folder, tmp_path):
     call("rank", folder / "model.luce", folder / "test.txt", "-o", tmp_path / "a.run")
     call("convert", folder / "test.txt", tmp_path / "test.qrels")
-    metrics = ["--metrics", "ndcg@10,err,map", "--max-grade", "4", "--json"]
+    metrics = ["--metrics", "ndcg@10,err,map,rbp(p=0.9)@5", "--max-grade", "4", "--json"]
     model = json.loads(call("evaluate", folder / "model.luce", folder / "test.txt", *metrics))
     run = json.loads(call("evaluate", tmp_path / "a.run", tmp_path / "test.qrels", *metrics))
     (model,), (run,) = model.values(), run.values()
-    for name in ("ndcg@10", "err", "map"):
+    for name in ("ndcg@10", "err", "map", "rbp(p=0.9)@5"):
         assert model["metrics"][name]["mean"] == pytest.approx(run["metrics"][name]["mean"], abs=1e-9)
 
 
