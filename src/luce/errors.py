@@ -97,7 +97,9 @@ def nearest_names(given: str, known: Iterable[str]) -> list[str]:
 
 
 def suggest_keywords(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself, whose TypeError for an unknown keyword names the one that was probably meant.
+    """The method, whose TypeError for an unknown keyword names the one that was probably meant.
+
+    A method that accepts any keyword stays as it is.
 
     >>> class Model:
     ...     @suggest_keywords
@@ -106,7 +108,10 @@ def suggest_keywords(method: Callable[..., Any]) -> Callable[..., Any]:
     Traceback (most recent call last):
     TypeError: Model.fit() got an unexpected keyword argument 'eval_set'. Did you mean 'validation'?
     """
-    known = [name for name in inspect.signature(method).parameters if name != "self"]
+    parameters = inspect.signature(method).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return method
+    known = [name for name in parameters if name != "self"]
 
     @functools.wraps(method)
     def checked(self: Any, *arguments: Any, **keywords: Any) -> Any:

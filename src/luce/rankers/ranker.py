@@ -232,7 +232,7 @@ class Ranker(Estimator):
                 f"is {self.max_grade_:g}: other items hardly count. For labels that are ranks or counts use "
                 "objective='pl-partition', which depends only on their order.",
                 LuceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -283,7 +283,7 @@ class Ranker(Estimator):
             self.baseline_score_ = self.validation_score(np.zeros(judged.n_rows), judged)
         reason = self.why_nothing_learned(dataset)
         if reason:
-            warnings.warn(reason, LuceWarning, stacklevel=3)
+            warnings.warn(reason, LuceWarning, stacklevel=4)
 
     def why_nothing_learned(self, dataset: Dataset) -> str:
         """Why nothing was learned from a dataset; empty where something was."""
