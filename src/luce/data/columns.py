@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from luce.data.categories import is_text
 from luce.errors import DataError, OptionError
 
 ColumnName = str | Sequence[str | None] | None
@@ -94,7 +95,7 @@ def _columns_there(wanted: str, names: list[str]) -> str:
 
 
 def feature_columns(table: Table, taken: list[str], features: Sequence[str] | None) -> list[str]:
-    """The feature columns: those named, or all that are not taken; each must hold numbers."""
+    """The feature columns: those named, or all that are not taken; each must be of a type that a feature can have."""
     if isinstance(features, str):
         raise OptionError(f"features must be a list of column names. Got the one string {features!r}.")
     names = table.schema.names
@@ -106,12 +107,12 @@ def feature_columns(table: Table, taken: list[str], features: Sequence[str] | No
                 f"Column {name!r} cannot be a feature: it is already the query, label, document, weight or item group."
             )
     chosen = [name for name in names if name not in taken] if features is None else list(features)
-    wrong = [name for name in chosen if not is_number(table.schema.field(name).type)]
+    wrong = [name for name in chosen if not is_feature(table.schema.field(name).type)]
     if wrong:
         types = ", ".join(f"{name!r} ({table.schema.field(name).type})" for name in wrong[:5])
         raise DataError(
-            f"Features must be numbers. {table.name} has {len(wrong)} column(s) that are not: {types}. "
-            f"{features_hint(name for name in chosen if name not in wrong)}, or turn these into numbers first."
+            f"Features must be numbers, text, dates or booleans. {table.name} has {len(wrong)} column(s) of other "
+            f"types: {types}. {features_hint(name for name in chosen if name not in wrong)}, or convert these."
         )
     return chosen
 
@@ -129,6 +130,12 @@ def features_hint(numbers: Iterable[str]) -> str:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this Arrow type can be a feature; a column of nulls can."""
+    """Whether a column of this Arrow type holds numbers or booleans; a column of nulls does."""
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
     return any(test(kind) for test in tests)
+
+
+def is_feature(kind: pa.DataType) -> bool:
+    """Whether a column of this Arrow type can be a feature: a number, a category, or a date, time or duration."""
+    times = (pa.types.is_date, pa.types.is_timestamp, pa.types.is_duration, pa.types.is_time)
+    return is_number(kind) or is_text(kind) or any(test(kind) for test in times)

@@ -3,9 +3,9 @@
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luce.arrays import list_of_row
+from luce.data.categories import Values, is_text
 from luce.data.columns import (
     DOCUMENT,
     ITEM_GROUP,
@@ -24,7 +25,6 @@ from luce.data.columns import (
     Columns,
     Table,
     choose_columns,
-    features_hint,
     is_number,
 )
 from luce.data.grouping import integer_ids
@@ -43,18 +43,30 @@ TABLE_SUFFIXES = {
 }
 """The formats of tables by suffix."""
 
+USUAL = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *ITEM_GROUP}
+"""The column names that are not features."""
+
+NULLS = ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "null", "NULL", "None"]
+NULLS += ["1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
+"""What a missing value may be written as in CSV: Arrow's list, and None."""
+
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+
 COLUMNS_LIMIT = 16_384
 CELLS_LIMIT = 2**30
 """Tables hold every value: a sparse dataset is written as one up to this many columns, and rows times columns."""
 
 
-def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) -> Dataset:
+def read_csv(
+    path: FilePath, *, delimiter: str | None = None, categorical: Sequence[str] = (), **columns: Any
+) -> Dataset:
     """The dataset of a CSV file with a header; `columns` as in `from_table`; a .tsv file is separated by tabs."""
     delimiter = delimiter or _delimiter(path)
     with clear_errors(path, "csv"):
-        schema = _csv_schema(path, delimiter)
+        first = _csv_schema(path, delimiter, categorical)
+        schema = _different_names(path, first, columns)
         chosen = choose_columns(Table(str(path), schema, 0, lambda names: ()), **columns)
-        table = _csv_table(path, delimiter, schema, chosen)
+        table = _csv_table(path, delimiter, schema, chosen, None if schema is first else schema.names)
         ids = table.column(chosen.query).combine_chunks()
         empty = pc.index(ids, "").as_py()
         if empty >= 0:
@@ -66,10 +78,15 @@ def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) ->
             item_groups = pc.if_else(pc.equal(item_groups, ""), None, item_groups)
             at = table.schema.get_field_index(chosen.item_group)
             table = table.set_column(at, chosen.item_group, integer_ids(item_groups))
-        return dataset_of(_with_rows(table_of(str(path), table)), chosen)
+        for name in chosen.features:
+            at = table.schema.get_field_index(name)
+            if is_text(table.schema.field(at).type):
+                missing = pc.is_in(table.column(at), value_set=pa.array(NULLS, pa.large_string()))
+                table = table.set_column(at, name, pc.if_else(missing, None, table.column(at)))
+        return _dataset(table_of(str(path), table), chosen, columns, categorical)
 
 
-def read_parquet(path: FilePath, **columns: Any) -> Dataset:
+def read_parquet(path: FilePath, *, categorical: Sequence[str] = (), **columns: Any) -> Dataset:
     """The dataset of a Parquet file, read block by block; `columns` as in `from_table`."""
     from pyarrow import parquet
 
@@ -88,14 +105,20 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
                 raise DataError(f"{path} is damaged: it says that it has {n_rows:,} rows; {shown} have another number.")
 
         table = Table(str(path), file.schema_arrow, n_rows, batches)
-        return dataset_of(_with_rows(table), choose_columns(table, **columns))
+        return _dataset(table, choose_columns(table, **columns), columns, categorical)
 
 
-def read_arrow(path: FilePath, **columns: Any) -> Dataset:
+def read_arrow(path: FilePath, *, categorical: Sequence[str] = (), **columns: Any) -> Dataset:
     """The dataset of an Arrow IPC file, a Feather file or an Arrow stream; `columns` as in `from_table`."""
-    table = _with_rows(table_of(str(path), read_table(path, format="arrow")))
+    table = table_of(str(path), read_table(path, format="arrow"))
     with clear_errors(path, "arrow"):
-        return dataset_of(table, choose_columns(table, **columns))
+        return _dataset(table, choose_columns(table, **columns), columns, categorical)
+
+
+def _dataset(table: Table, chosen: Columns, options: dict[str, Any], categorical: Sequence[str]) -> Dataset:
+    if not table.n_rows:
+        raise DataError(f"{table.name} has no rows; at least one is needed.")
+    return dataset_of(table, chosen, categorical=categorical, named=options.get("features") is not None)
 
 
 def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
@@ -148,7 +171,7 @@ def write_csv(dataset: Dataset, path: FilePath) -> None:
 
     options = csv.WriteOptions(delimiter=_delimiter(path))
     with _replacing(dataset, path) as partial, open_to_write(partial, path) as stream:
-        _write(dataset, lambda schema: csv.CSVWriter(stream, schema, write_options=options))
+        _write(dataset, lambda schema: csv.CSVWriter(stream, schema, write_options=options), decode=True)
 
 
 def write_parquet(dataset: Dataset, path: FilePath) -> None:
@@ -165,12 +188,18 @@ def write_arrow(dataset: Dataset, path: FilePath) -> None:
         _write(dataset, lambda schema: pa.ipc.new_file(str(partial), schema))
 
 
-def _write(dataset: Dataset, open_writer: Callable[[pa.Schema], Any]) -> None:
-    batches = _batches(dataset)
+def _write(dataset: Dataset, open_writer: Callable[[pa.Schema], Any], *, decode: bool = False) -> None:
+    batches = map(_decoded, _batches(dataset)) if decode else _batches(dataset)
     first = next(batches)
     with open_writer(first.schema) as writer:
         for batch in chain([first], batches):
             writer.write_batch(batch)
+
+
+def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with text where it has dictionaries, which Arrow does not write as CSV."""
+    kinds = ((each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type) for each in batch.schema)
+    return batch.cast(pa.schema(kinds))
 
 
 @contextmanager
@@ -185,33 +214,42 @@ def clear_errors(path: FilePath, format: str) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as {name}: {error}") from error
 
 
-def _with_rows(table: Table) -> Table:
-    if not table.n_rows:
-        raise DataError(f"{table.name} has no rows; at least one is needed.")
-    return table
-
-
 def _delimiter(path: FilePath) -> str:
     return "\t" if ".tsv" in Path(path).suffixes else ","
 
 
-def _csv_schema(path: FilePath, delimiter: str) -> pa.Schema:
-    """The columns, as true or false where the first block of the file has that, else as numbers.
+def _csv_schema(path: FilePath, delimiter: str, categorical: Sequence[str]) -> pa.Schema:
+    """The columns, of the types that the first block of the file shows.
 
     What they are is fixed before the file is read, so that a value that is no number is named with its row.
     """
-    first = _first_schema(path, delimiter)
+    block = _first_block(path, delimiter)
+    first = block.schema
     other = next((mark for mark in ";|" if len(first) == 1 and mark in first.names[0]), None)
     if other is not None:
         raise DataError(
             f"{path} has one column, {first.names[0]!r}. If {other!r} separates its columns, say so by "
             f"delimiter={other!r}, on the command line --read 'delimiter={other}'."
         )
-    return pa.schema([(each.name, each.type if pa.types.is_boolean(each.type) else pa.float32()) for each in first])
+    return pa.schema(
+        (each.name, pa.large_string() if each.name in categorical else _feature_type(values))
+        for each, values in zip(first, block.columns, strict=True)
+    )
 
 
-def _first_schema(path: FilePath, delimiter: str) -> pa.Schema:
-    """The columns as the first block of the file has them."""
+def _feature_type(values: pa.Array) -> pa.DataType:
+    """The type to read a column as; text of which most values are numbers is a column of numbers, with mistakes."""
+    kind = values.type
+    if is_number(kind) and not pa.types.is_boolean(kind):
+        return pa.float32()
+    if not is_text(kind):
+        return kind
+    numbers = pc.sum(pc.match_substring_regex(values, NUMBER)).as_py() or 0
+    return pa.float32() if 2 * numbers > len(values) - values.null_count else pa.large_string()
+
+
+def _first_block(path: FilePath, delimiter: str) -> pa.RecordBatch:
+    """The first rows of the file, each column as they show it."""
     from pyarrow import csv
 
     with InputStream(path) as stream:
@@ -219,13 +257,38 @@ def _first_schema(path: FilePath, delimiter: str) -> pa.Schema:
     options = {
         "read_options": csv.ReadOptions(use_threads=False),
         "parse_options": csv.ParseOptions(delimiter=delimiter),
+        "convert_options": csv.ConvertOptions(null_values=NULLS),
     }
-    return csv.open_csv(pa.BufferReader(piece), **options).schema
+    reader = csv.open_csv(pa.BufferReader(piece), **options)
+    return next(iter(reader), pa.RecordBatch.from_pylist([], schema=reader.schema))
+
+
+def _different_names(path: FilePath, schema: pa.Schema, roles: dict[str, Any]) -> pa.Schema:
+    """The schema with a number after a feature's name that was there before, as pandas has it: price, price.1."""
+    names = schema.names
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if not twice or any(name in USUAL or name in roles.values() for name in twice):
+        return schema
+    new: list[str] = []
+    for name in names:
+        tries = (f"{name}.{number}" for number in count(1))
+        new.append(name if name not in new else next(each for each in tries if each not in names and each not in new))
+    renamed = ", ".join(repr(after) for before, after in zip(names, new, strict=True) if before != after)
+    warnings.warn(
+        f"{path} has several columns with the same name; the later ones are called {renamed}.", LuceWarning, stacklevel=5
+    )
+    return pa.schema((name, each.type) for name, each in zip(new, schema, strict=True))
 
 
 def _csv_table(
-    path: FilePath, delimiter: str, schema: pa.Schema, chosen: Columns, use_threads: bool = True
+    path: FilePath,
+    delimiter: str,
+    schema: pa.Schema,
+    chosen: Columns,
+    header: list[str] | None,
+    use_threads: bool = True,
 ) -> pa.Table:
+    """The chosen columns; a `header` replaces that of the file."""
     from pyarrow import csv
 
     types = {name: pa.float64() for name in (chosen.label, chosen.weight, chosen.list_weight) if name is not None}
@@ -234,40 +297,42 @@ def _csv_table(
     }
     types |= {name: schema.field(name).type for name in chosen.features}
     try:
-        options = csv.ConvertOptions(column_types=types, include_columns=list(types))
-        return _parse_csv(path, delimiter, use_threads, convert_options=options)
+        options = csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=NULLS)
+        return _parse_csv(path, delimiter, use_threads, header, convert_options=options)
     except pa.ArrowInvalid as error:
         check_utf8(path)
         if use_threads:  # one thread knows the row
-            return _csv_table(path, delimiter, schema, chosen, use_threads=False)
-        text = re.sub(r"CSV column #(\d+)", lambda match: f"column {schema.names[int(match[1])]!r}", str(error))
-        hint = "" if text == str(error) else _numbers_hint(path, delimiter, chosen)
+            return _csv_table(path, delimiter, schema, chosen, header, use_threads=False)
+        at = re.search(r"CSV column #(\d+)", str(error))
+        name = None if at is None else schema.names[int(at[1])]
+        text = str(error) if at is None else str(error).replace(at[0], f"column {name!r}")
+        hint = _numbers_hint(name) if name in chosen.features else ". Labels and weights must be numbers" * bool(name)
         raise DataError(f"{path}: {text}{hint}. (Row 1 is the header.)") from error
 
 
-def _parse_csv(path: FilePath, delimiter: str, use_threads: bool = True, **options: Any) -> pa.Table:
+def _parse_csv(
+    path: FilePath, delimiter: str, use_threads: bool = True, header: list[str] | None = None, **options: Any
+) -> pa.Table:
     from pyarrow import csv
+
+    names = {} if header is None else {"column_names": header, "skip_rows": 1}
 
     # Arrow's own stream: a thread of Arrow that still reads from Python when the process ends would abort it.
     with pa.input_stream(str(path), compression=CODECS.get(Path(path).suffix.lower())) as stream:
         return csv.read_csv(
             stream,
-            read_options=csv.ReadOptions(use_threads=use_threads),
+            read_options=csv.ReadOptions(use_threads=use_threads, **names),
             parse_options=csv.ParseOptions(delimiter=delimiter),
             **options,
         )
 
 
-def _numbers_hint(path: FilePath, delimiter: str, chosen: Columns) -> str:
-    """What to do where a value is no number: the first block shows all columns at once."""
-    first = _first_schema(path, delimiter)
-    numbers = [name for name in chosen.features if is_number(first.field(name).type)]
-    others = [repr(name) for name in chosen.features if name not in numbers]
-    if not others:
-        return ". Labels, weights and features must be numbers"
-    shown = ", ".join(others[:10]) + (", …" if len(others) > 10 else "")
-    verb = "are" if len(others) > 1 else "is"
-    return f". Features must be numbers, and {shown} {verb} not. {features_hint(numbers)}, or correct the values"
+def _numbers_hint(name: str) -> str:
+    """What to do where a value of a feature is no number."""
+    return (
+        f". The column was taken for numbers or dates by its first rows: correct the value, or read the column as a "
+        f"category by categorical=[{name!r}], on the command line --read categorical={name}"
+    )
 
 
 @contextmanager
@@ -289,8 +354,7 @@ def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
 
 def _check_table(dataset: Dataset) -> None:
     """An error for a dataset that a table cannot hold."""
-    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *ITEM_GROUP}
-    clash = next((name for name in dataset.feature_names or () if name in usual), None)
+    clash = next((name for name in dataset.feature_names or () if name in USUAL), None)
     if clash is not None:
         raise DataError(f"A feature is named {clash!r}, which a table keeps for something else. Give it another name.")
     if dataset.is_sparse and (dataset.n_features > COLUMNS_LIMIT or dataset.n_features * dataset.n_rows > CELLS_LIMIT):
@@ -317,9 +381,14 @@ def _batches(dataset: Dataset) -> Iterator[pa.RecordBatch]:
             ITEM_GROUP[0]: None if dataset.item_groups is None else dataset.item_groups[rows],
         }
         block = dataset.features[rows].toarray() if dataset.is_sparse else dataset.features[rows]
-        columns |= dict(zip(names, map(_nullable, np.ascontiguousarray(block.T)), strict=True))
+        categories = dataset.categories or (None,) * dataset.n_features
+        columns |= dict(zip(names, map(_nullable, np.ascontiguousarray(block.T), categories), strict=True))
         yield pa.record_batch({name: values for name, values in columns.items() if values is not None})
 
 
-def _nullable(values: Any) -> pa.Array:
-    return pa.array(values, from_pandas=True)  # NaN is a null there
+def _nullable(values: Any, categories: Values | None = None) -> pa.Array:
+    numbers = pa.array(values, from_pandas=True)  # NaN is a null there
+    if categories is None:
+        return numbers
+    ordered = list(categories) != sorted(categories)  # else the order would be lost
+    return pa.DictionaryArray.from_arrays(numbers.cast(pa.int32()), list(categories), ordered=ordered)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
 from luce.data.fingerprint import fingerprint
-from luce.data.transforms import width_after
+from luce.data.transforms import chain_of, transformed_names, width_after
 from luce.errors import DataError, LuceWarning, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
@@ -80,7 +80,8 @@ class TreeRanker(FittedTrees):
     max_features : float, default=1.0
         The share of the features that each of several bags may split by.
     categorical_feature : sequence of int or str, default=()
-        Columns, by number from 0 or by name, whose values are category numbers.
+        Columns, by number from 0 or by name, whose values are category numbers. Text and categories of a table need
+        not be named: they are categories already.
     monotone_constraints : sequence of {-1, 0, 1}, optional
         For each feature, 1 if scores must not fall as it grows, −1 if they must not rise, 0 for no constraint.
     lightgbm_objective : {"lambdarank", "rank_xendcg"}, optional
@@ -135,6 +136,7 @@ class TreeRanker(FittedTrees):
     """
 
     kind = "trees"
+    one_hot = False
     packages = ("lightgbm",)
     iteration_name = "round"
     resumable_params = ("n_estimators", "n_jobs", "early_stopping_rounds")
@@ -287,7 +289,7 @@ class TreeRanker(FittedTrees):
         if reducer.size > 1:
             own["fingerprint"] = fingerprint(training.dataset)
         settings = self.describe(("n_jobs",)) if reducer.size > 1 else {}
-        shards = reducer.exchange_metadata(own, settings, training, self.transforms_, init_forest)
+        shards = reducer.exchange_metadata(own, settings, training, chain_of(self.transforms_), init_forest)
         self.max_grade_ = max(shard["max_grade"] for shard in shards)
         return shards
 
@@ -344,7 +346,7 @@ class TreeRanker(FittedTrees):
         grower = TreeGrower(
             training.features,
             parameters,
-            categorical=categorical_columns(self.categorical_feature, width, getattr(self, "feature_names_in_", None)),
+            categorical=self._categorical_columns(width),
             validation_features=training.validation_features,
             builtin_objective=None if self.lightgbm_objective is None else BuiltinObjective.of(dataset),
             reducer=reducer,
@@ -357,6 +359,16 @@ class TreeRanker(FittedTrees):
         params = boosting_params(self, self._leaf_hessian == "exact", parameters, seed)
         score = None if judge is None else validation_score
         return TreeLearner(grower, objective, dataset, has_signal, params, score, init_forest)
+
+    def _categorical_columns(self, width: int) -> list[int]:
+        """The columns that LightGBM splits by category: those that the data or the parameter say."""
+        own = [column for column, values in enumerate(self.categories_ or ()) if values is not None]
+        if self.transforms_:  # these put numbers before categories
+            own = [*range(width - len(own), width)]
+        names: Any = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            names = transformed_names(self.transforms_, names, self.n_features_in_)
+        return sorted({*own, *categorical_columns(self.categorical_feature, width, names)})
 
     def _set_fitted(self, learner: TreeLearner, curve: LearningCurve) -> None:
         self._set_forest(learner.forest(curve.best_iteration), learner.forest(len(curve.history)))

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from luce.errors import OptionError, unknown_name
 from luce.options import Choice, Option, Range, boolean, integer, is_integer, number, one_of, or_none
@@ -108,9 +107,9 @@ def _seed_names(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name, draws in drawing.items() if draws)
 
 
-def categorical_columns(wanted: Sequence[int | str], n_features: int, names: NDArray[Any] | None) -> list[int]:
+def categorical_columns(wanted: Sequence[int | str], n_features: int, names: Sequence[str] | None) -> list[int]:
     """The numbers of columns that were given by number or by name."""
-    known = [] if names is None else names.tolist()
+    known = list(names or ())
     columns = []
     for column in wanted:
         if isinstance(column, str):
