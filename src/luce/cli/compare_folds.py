@@ -118,16 +118,14 @@ def _read_splits(splits: list[SplitFiles], seed: int, reading: list[str] | None)
 
     first: Any = None
     for split in splits:
-        known = () if first is None else (first.n_features, first.feature_names)
-        train = read_data(split.train, reading, *known)
+        train = read_data(split.train, reading, first)
         first = first or train
-        wanted = first.n_features, first.feature_names
-        test = read_data(split.test, reading, *wanted)
+        test = read_data(split.test, reading, first)
         if split.validation is None:
             most, held_out = split_lists(train, (0.8, 0.2), seed)
             yield Fold(most, held_out, test)
         else:
-            yield Fold(train, read_data(split.validation, reading, *wanted), test)
+            yield Fold(train, read_data(split.validation, reading, first), test)
 
 
 def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | None) -> list[Any]:
@@ -146,4 +144,4 @@ def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | 
     if count is not None and len(data) != count:
         raise DataError(f"--folds {count} is for one file, DATA is already split into {len(data)}: leave it out.")
     first = read_data(data[0], reading)
-    return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]
+    return [first, *(read_data(path, reading, first) for path in data[1:])]

@@ -68,7 +68,7 @@ def explain(
         raise OptionError(f"{model} ranks the labels of rows; luce explain is about rankings of lists.")
     if threads is not None:
         ranker.set_params(n_jobs=threads)
-    dataset = read_data(data, read, *ranker.features)
+    dataset = read_data(data, read, ranker)
     if list_number is None and query is None:
         answer = _importance(ranker, dataset, metric, repeats, seed, top or 20)
     else:
@@ -132,6 +132,8 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
         for item, contributions in items
         for each in contributions
     ]
+    if any(isinstance(row["value"], str) for row in rows):  # a column of a CSV file has one type
+        rows = [row | {"value": "" if row["value"] != row["value"] else str(row["value"])} for row in rows]
     listed = [item | {"contributions": [each._asdict() for each in contributions]} for item, contributions in items]
     first = found.items[0]
     reasons = [

@@ -8,7 +8,7 @@ from typing import Any
 from luce.cli.options import pairs
 from luce.cli.output import progress
 
-COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group")
+COLUMNS = ("query", "label", "features", "categorical", "document", "weight", "list_weight", "item_group")
 """The options that name columns of a table."""
 
 
@@ -30,28 +30,28 @@ def read_for(
         from luce.data.formats import TAGGED
 
         return _read(TAGGED, path, pairs(reading, "--read"))
-    known = (None, None) if like is None else (like.n_features, like.feature_names)
-    n_features, names = known if ranker is None or not hasattr(ranker, "n_features_in_") else ranker.features
-    return read_data(path, reading, n_features, names, judged)
+    return read_data(path, reading, ranker if hasattr(ranker, "n_features_in_") else like, judged)
 
 
 def read_data(
     path: str | os.PathLike[str],
     reading: list[str] | None = None,
-    n_features: int | None = None,
-    feature_names: Sequence[str] | None = None,
+    like: Any = None,
     judged: bool = True,
     temp_folder: Path | None = None,
 ) -> Any:
-    """The dataset in a file, read for the features of a model or of the training data, where they are known."""
+    """The dataset in a file, read for the features of a fitted ranker or of other data, where one is given."""
     from luce.data import format_of
     from luce.data.columns import LABEL
 
     options = pairs(reading, "--read", texts=COLUMNS)
-    if isinstance(options.get("features"), str):
-        options["features"] = [options["features"]]
+    for name in ("features", "categorical"):
+        if isinstance(options.get(name), str):
+            options[name] = [options[name]]
+    n_features, feature_names, categorical = _features(like)
     chosen = format_of(path, options.pop("format", None))
-    wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names, "temp_folder": temp_folder}
+    wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names, "categorical": categorical}
+    wanted["temp_folder"] = temp_folder
     if not judged:
         wanted["label"] = (*LABEL, None)
     if feature_names and feature_names[0] == "0":  # text files number their features, and this one starts at 0
@@ -60,6 +60,19 @@ def read_data(
         if option in chosen.options and value is not None:
             options.setdefault(option, value)
     return _read(chosen, path, options)
+
+
+def _features(like: Any) -> tuple[int | None, Sequence[str] | None, list[str] | None]:
+    """The number of features of a fitted ranker or of data, their names, and the names of those that are categories."""
+    from luce.data import Dataset
+
+    if like is None:
+        return None, None, None
+    given = isinstance(like, Dataset)
+    n_features, names = (like.n_features, like.feature_names) if given else like.features
+    categories = (like.categories if given else like.categories_) or ()
+    coded = [column for column, values in enumerate(categories) if values is not None]
+    return n_features, names, [names[column] if names else str(column + 1) for column in coded] or None
 
 
 def _read(chosen: Any, path: str | os.PathLike[str], options: dict[str, Any]) -> Any:

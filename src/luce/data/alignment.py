@@ -31,9 +31,16 @@ def aligned(dataset: Dataset, names: Sequence[str] | None, categories: Categorie
     none = (None,) * dataset.n_features
     given, wanted = dataset.categories or none, categories or none
     features = np.array(dataset.features.toarray() if dataset.is_sparse else dataset.features)
+    unknown: list[str] = []
     for column, (old, new) in enumerate(zip(given, wanted, strict=True)):
         if old != new:
-            features[:, column] = _converted(features[:, column], old, new, dataset.feature_name(column))
+            features[:, column] = _converted(features[:, column], old, new, dataset.feature_name(column), unknown)
+    if unknown:
+        warnings.warn(
+            f"Values that were not in the training data count as missing: {'; '.join(unknown)}.",
+            LuceWarning,
+            stacklevel=4,
+        )
     return _with(dataset, read_only(features), dataset.feature_names, categories)
 
 
@@ -62,8 +69,10 @@ def _with(dataset: Dataset, features: Any, names: tuple[str, ...] | None, catego
     return Dataset.unchecked(**kept | {"features": features, "feature_names": names, "categories": categories})
 
 
-def _converted(column: NDArray[Any], old: Values | None, new: Values | None, name: str) -> NDArray[np.float32]:
-    """A feature of the old categories with the new ones; None is a number."""
+def _converted(
+    column: NDArray[Any], old: Values | None, new: Values | None, name: str, unknown: list[str]
+) -> NDArray[np.float32]:
+    """A feature of the old categories with the new ones, None being a number; says in `unknown` what has no code."""
     if old is None:
         numbers, codes = np.unique(column[~np.isnan(column)], return_inverse=True)
         whole = column.astype(np.float32)
@@ -72,16 +81,12 @@ def _converted(column: NDArray[Any], old: Values | None, new: Values | None, nam
     if new is None:
         return _numbers(column, old, name)
     result = recode(column, old, new)
-    unknown = np.isnan(result) & ~np.isnan(column)
-    if unknown.any():
-        found = [repr(old[int(code)]) for code in np.unique(column[unknown])]
+    new_values = np.isnan(result) & ~np.isnan(column)
+    if new_values.any():
+        found = [repr(old[int(code)]) for code in np.unique(column[new_values])]
+        n_rows = int(new_values.sum())
         shown = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
-        warnings.warn(
-            f"Feature {name!r} has {len(found):,} value(s) that were not in the training data: {shown}. They count as "
-            f"missing, in {int(unknown.sum()):,} row(s).",
-            LuceWarning,
-            stacklevel=5,
-        )
+        unknown.append(f"{shown} of feature {name!r} in {n_rows:,} row{'s' if n_rows > 1 else ''}")
     return result
 
 
@@ -91,7 +96,5 @@ def _numbers(column: NDArray[Any], values: Values, name: str) -> NDArray[np.floa
         numbers = np.array([*map(float, values), np.nan], dtype=np.float32)
     except ValueError:
         shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
-        raise DataError(
-            f"Feature {name!r} was a number in the training data, and here it is text: {shown}."
-        ) from None
+        raise DataError(f"Feature {name!r} was a number in the training data, and here it is text: {shown}.") from None
     return numbers[np.where(np.isnan(column), len(values), column).astype(np.int64)]

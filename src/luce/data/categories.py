@@ -1,4 +1,4 @@
-"""Features that are categories: the matrix holds the number of each value, from 0, and the values are kept beside it."""
+"""Features that are categories: numbered from 0 in the matrix of features, their values kept beside it."""
 
 from collections.abc import Sequence
 from typing import Any

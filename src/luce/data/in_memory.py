@@ -133,7 +133,7 @@ def _grouping(qid: Any, group: Any, n_rows: int) -> Grouping:
 
 
 def as_matrix(X: Any, names: Sequence[str] | None = None, categorical: Sequence[str] = ()) -> Matrix:
-    """Features as an array or a CSR matrix; of a data frame all columns, or those of these names, if they are strings."""
+    """Features as an array or a CSR matrix; of a data frame all columns, or those of these names."""
     if isinstance(X, Matrix):
         return X
     if sparse.issparse(X):

@@ -56,7 +56,8 @@ def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     lists = {"query_id": dataset.query_ids, "items": pa.LargeListArray.from_arrays(dataset.offsets, structs)}
     if dataset.list_weights is not None:
         lists["list_weight"] = pa.array(dataset.list_weights)
-    about = {"version": VERSION, "n_features": dataset.n_features, "feature_names": dataset.feature_names}
+    about: dict[str, Any] = {"version": VERSION, "n_features": dataset.n_features}
+    about["feature_names"] = dataset.feature_names
     if dataset.categories is not None:
         about["categories"] = dataset.categories
     batch = pa.record_batch(lists).replace_schema_metadata({METADATA: json.dumps(about, ensure_ascii=False)})
@@ -96,7 +97,9 @@ def read_mapped(path: str | os.PathLike[str]) -> Dataset:
         except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
             what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             raise DataError(f"{os.fspath(path)} cannot be opened as .luce-data: {what}.") from error
-    dataset._set(feature_names=names, categories=categories, **{NUMBERS[name]: values for name, values in numbers.items()})
+    dataset._set(
+        feature_names=names, categories=categories, **{NUMBERS[name]: values for name, values in numbers.items()}
+    )
     dataset._set(_path=os.fspath(path), _columns=columns, _n_features=n_features)
     return dataset
 

@@ -173,6 +173,12 @@ class Dataset:
         """The name of a feature, its number from 1 where it has none."""
         return self.feature_names[column] if self.feature_names else str(column + 1)
 
+    def feature_value(self, row: int, column: int) -> float | str:
+        """The value of a feature: a number, or of a category its text; NaN where it is missing."""
+        value = float(self.features[row, column])
+        values = None if self.categories is None else self.categories[column]
+        return value if values is None or np.isnan(value) else values[int(value)]
+
     def take(self, lists: ArrayLike) -> "Dataset":
         """The dataset of these lists, in this order.
 

@@ -1,20 +1,18 @@
-"""CSV, Parquet and Arrow files: read through the same columns as a table in memory, written block by block."""
+"""CSV, Parquet and Arrow files, read through the same columns as a table in memory."""
 
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from luce.arrays import list_of_row
-from luce.data.categories import Values, is_text
+from luce.data.categories import is_text
 from luce.data.columns import (
     DOCUMENT,
     ITEM_GROUP,
@@ -29,10 +27,9 @@ from luce.data.columns import (
 )
 from luce.data.grouping import integer_ids
 from luce.data.ragged import Dataset
-from luce.data.streams import CODECS, InputStream, check_utf8, open_to_write, text_pieces
+from luce.data.streams import CODECS, InputStream, check_utf8, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
-from luce.files import atomic_write
 
 FilePath = str | os.PathLike[str]
 
@@ -52,16 +49,12 @@ NULLS += ["1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
-COLUMNS_LIMIT = 16_384
-CELLS_LIMIT = 2**30
-"""Tables hold every value: a sparse dataset is written as one up to this many columns, and rows times columns."""
-
 
 def read_csv(
     path: FilePath, *, delimiter: str | None = None, categorical: Sequence[str] = (), **columns: Any
 ) -> Dataset:
     """The dataset of a CSV file with a header; `columns` as in `from_table`; a .tsv file is separated by tabs."""
-    delimiter = delimiter or _delimiter(path)
+    delimiter = delimiter or usual_delimiter(path)
     with clear_errors(path, "csv"):
         first = _csv_schema(path, delimiter, categorical)
         schema = _different_names(path, first, columns)
@@ -146,7 +139,7 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
         match format:
             case "csv":
                 check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
-                return _parse_csv(path, _delimiter(path))
+                return _parse_csv(path, usual_delimiter(path))
             case "parquet":
                 from pyarrow import parquet
 
@@ -165,43 +158,6 @@ def table_format(path: FilePath) -> str | None:
     return TABLE_SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
-def write_csv(dataset: Dataset, path: FilePath) -> None:
-    """Write a CSV file with a header, compressed where the name ends in .gz, .bz2 or .zst."""
-    from pyarrow import csv
-
-    options = csv.WriteOptions(delimiter=_delimiter(path))
-    with _replacing(dataset, path) as partial, open_to_write(partial, path) as stream:
-        _write(dataset, lambda schema: csv.CSVWriter(stream, schema, write_options=options), decode=True)
-
-
-def write_parquet(dataset: Dataset, path: FilePath) -> None:
-    """Write a Parquet file."""
-    from pyarrow import parquet
-
-    with _replacing(dataset, path) as partial:
-        _write(dataset, lambda schema: parquet.ParquetWriter(partial, schema))
-
-
-def write_arrow(dataset: Dataset, path: FilePath) -> None:
-    """Write an Arrow IPC file, which is also a Feather file."""
-    with _replacing(dataset, path) as partial:
-        _write(dataset, lambda schema: pa.ipc.new_file(str(partial), schema))
-
-
-def _write(dataset: Dataset, open_writer: Callable[[pa.Schema], Any], *, decode: bool = False) -> None:
-    batches = map(_decoded, _batches(dataset)) if decode else _batches(dataset)
-    first = next(batches)
-    with open_writer(first.schema) as writer:
-        for batch in chain([first], batches):
-            writer.write_batch(batch)
-
-
-def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with text where it has dictionaries, which Arrow does not write as CSV."""
-    kinds = ((each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type) for each in batch.schema)
-    return batch.cast(pa.schema(kinds))
-
-
 @contextmanager
 def clear_errors(path: FilePath, format: str) -> Iterator[None]:
     """What Arrow cannot read is a DataError."""
@@ -214,7 +170,8 @@ def clear_errors(path: FilePath, format: str) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as {name}: {error}") from error
 
 
-def _delimiter(path: FilePath) -> str:
+def usual_delimiter(path: FilePath) -> str:
+    """What separates the columns of a file by its suffix."""
     return "\t" if ".tsv" in Path(path).suffixes else ","
 
 
@@ -242,6 +199,8 @@ def _feature_type(values: pa.Array) -> pa.DataType:
     kind = values.type
     if is_number(kind) and not pa.types.is_boolean(kind):
         return pa.float32()
+    if pa.types.is_binary(kind):  # text that is not UTF-8, which reading the file will say
+        return pa.large_string()
     if not is_text(kind):
         return kind
     numbers = pc.sum(pc.match_substring_regex(values, NUMBER)).as_py() or 0
@@ -266,17 +225,20 @@ def _first_block(path: FilePath, delimiter: str) -> pa.RecordBatch:
 def _different_names(path: FilePath, schema: pa.Schema, roles: dict[str, Any]) -> pa.Schema:
     """The schema with a number after a feature's name that was there before, as pandas has it: price, price.1."""
     names = schema.names
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if not twice or any(name in USUAL or name in roles.values() for name in twice):
+    if len(set(names)) == len(names):
         return schema
     new: list[str] = []
     for name in names:
-        tries = (f"{name}.{number}" for number in count(1))
-        new.append(name if name not in new else next(each for each in tries if each not in names and each not in new))
+        others = (f"{name}.{number}" for number in count(1))
+        keeps = name not in new or name in USUAL or name in roles.values()  # a doubled role is an error
+        new.append(name if keeps else next(each for each in others if each not in names and each not in new))
     renamed = ", ".join(repr(after) for before, after in zip(names, new, strict=True) if before != after)
-    warnings.warn(
-        f"{path} has several columns with the same name; the later ones are called {renamed}.", LuceWarning, stacklevel=5
-    )
+    if renamed:
+        warnings.warn(
+            f"{path} has several columns with the same name; the later ones are called {renamed}.",
+            LuceWarning,
+            stacklevel=5,
+        )
     return pa.schema((name, each.type) for name, each in zip(new, schema, strict=True))
 
 
@@ -333,62 +295,3 @@ def _numbers_hint(name: str) -> str:
         f". The column was taken for numbers or dates by its first rows: correct the value, or read the column as a "
         f"category by categorical=[{name!r}], on the command line --read categorical={name}"
     )
-
-
-@contextmanager
-def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
-    """A path to write a table to; an error or a warning for what it cannot hold."""
-    _check_table(dataset)
-    if not dataset.n_rows:
-        raise DataError(f"{path} was not written: a table needs at least one row.")
-    if len(dataset.query_ids.unique()) < dataset.n_lists:
-        raise DataError(f"{path}: lists with the same query id would be read back as one. Give them different ids.")
-    empty = int(np.count_nonzero(dataset.sizes == 0))
-    if empty:
-        warnings.warn(
-            f"{path}: {empty} empty list(s) left out; a table has no place for them.", LuceWarning, stacklevel=5
-        )
-    with atomic_write(path) as partial:
-        yield partial
-
-
-def _check_table(dataset: Dataset) -> None:
-    """An error for a dataset that a table cannot hold."""
-    clash = next((name for name in dataset.feature_names or () if name in USUAL), None)
-    if clash is not None:
-        raise DataError(f"A feature is named {clash!r}, which a table keeps for something else. Give it another name.")
-    if dataset.is_sparse and (dataset.n_features > COLUMNS_LIMIT or dataset.n_features * dataset.n_rows > CELLS_LIMIT):
-        raise DataError(
-            f"A sparse dataset is written as a table up to {COLUMNS_LIMIT:,} features and {CELLS_LIMIT:,} values. "
-            f"Got {dataset!r}. Write it as .luce-data or LETOR text (.txt), which stay sparse."
-        )
-
-
-def _batches(dataset: Dataset) -> Iterator[pa.RecordBatch]:
-    """The dataset as a table, one row an item, block after block."""
-    names = [dataset.feature_name(column) for column in range(dataset.n_features)]
-    step = max(1, min(8 * BLOCK, 2**23 // max(1, dataset.n_features)))
-    all_lists = list_of_row(dataset.offsets)
-    for first in range(0, dataset.n_rows, step):
-        rows = slice(first, min(first + step, dataset.n_rows))
-        lists, weights = all_lists[rows], dataset.list_weights
-        columns = {
-            QUERY[0]: dataset.query_ids.take(pa.array(lists)),
-            LABEL[0]: _nullable(dataset.labels[rows]),
-            DOCUMENT[0]: None if dataset.document_ids is None else dataset.document_ids[rows],
-            WEIGHT[0]: None if dataset.item_weights is None else pa.array(dataset.item_weights[rows]),
-            LIST_WEIGHT[0]: None if weights is None else pa.array(weights[lists]),
-            ITEM_GROUP[0]: None if dataset.item_groups is None else dataset.item_groups[rows],
-        }
-        block = dataset.features[rows].toarray() if dataset.is_sparse else dataset.features[rows]
-        categories = dataset.categories or (None,) * dataset.n_features
-        columns |= dict(zip(names, map(_nullable, np.ascontiguousarray(block.T), categories), strict=True))
-        yield pa.record_batch({name: values for name, values in columns.items() if values is not None})
-
-
-def _nullable(values: Any, categories: Values | None = None) -> pa.Array:
-    numbers = pa.array(values, from_pandas=True)  # NaN is a null there
-    if categories is None:
-        return numbers
-    ordered = list(categories) != sorted(categories)  # else the order would be lost
-    return pa.DictionaryArray.from_arrays(numbers.cast(pa.int32()), list(categories), ordered=ordered)

@@ -132,9 +132,7 @@ def dataset_of(table: Table, columns: Columns, *, categorical: Sequence[str], na
         ids = ids.cast(pa.large_string()).fill_null("")
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
-    matrix = matrix_of(
-        table, columns.features, categorical=categorical, named=named, position=grouping.position
-    )
+    matrix = matrix_of(table, columns.features, categorical=categorical, named=named, position=grouping.position)
     numbered = matrix.names == tuple(str(number) for number in range(1, len(matrix.names or ()) + 1))
     return Dataset.of_finite_features(
         features=matrix.features,

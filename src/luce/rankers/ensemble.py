@@ -318,8 +318,12 @@ class EnsembleRanker(_BaseComposition, Explainable):
     def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
         members, weights = list(self.estimators or ()), np.asarray(arrays["weights"], dtype=np.float64)
         fits = weights.shape == (len(members),) and np.isfinite(weights).all() and (weights >= 0).all()
-        if not fits or self.transforms_ or any(
-            (*member.features, member.categories_) != (*self.features, self.categories_) for _, member in members
+        if (
+            not fits
+            or self.transforms_
+            or any(
+                (*member.features, member.categories_) != (*self.features, self.categories_) for _, member in members
+            )
         ):
             raise self.wrong_arrays()
         self.restore_nuisance(arrays)

@@ -239,8 +239,8 @@ class Estimator(BaseEstimator):
 
     def unfitted_copy(self, **params: Any) -> Self:
         """An estimator with these parameters changed that knows the features and transforms, ready for training."""
-        known = ("n_features_in_", "feature_names_in_", "categories_", "max_grade_", "transforms_")
-        known += self.known_before_training
+        features = ("n_features_in_", "feature_names_in_", "categories_")
+        known = (*features, "max_grade_", "transforms_", *self.known_before_training)
         copy = type(self)(**{**self.get_params(deep=False), **params})
         copy.__dict__.update({name: value for name, value in vars(self).items() if name in known})
         return copy
