@@ -160,27 +160,37 @@ def _pandas_matrix(frame: Any, names: Sequence[str] | None, categorical: Sequenc
     """Columns of NumPy's numbers straight from the frame, which is far quicker for few rows; others through Arrow."""
     columns = frame.columns.tolist()
     if not all(isinstance(name, str) for name in columns):
-        frame, names = frame.set_axis([str(name) for name in columns], axis=1), None
-        return _pandas_matrix(frame, None, ())._replace(names=None)
+        return _pandas_matrix(frame.set_axis([str(name) for name in columns], axis=1), None, ())._replace(names=None)
     _check_columns(columns, names)
-    if names is not None and columns != list(names):
-        frame, columns = frame[list(names)], list(names)
-    numbers = {
-        name: isinstance(kind, np.dtype) and kind.kind in "biuf" and name not in categorical
-        for name, kind in zip(columns, frame.dtypes, strict=True)
-    }
+    is_number = [isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in frame.dtypes.tolist()]
+    places = {name: place for place, name in enumerate(columns)}
+    wanted = [places[name] for name in (columns if names is None else names)]
+    others = [columns[place] for place in wanted if not is_number[place] or columns[place] in categorical]
+    rest = Matrix(np.empty((len(frame), 0), np.float32), ())
+    if others:
+        table = pa.table({name: _arrow_column(frame.iloc[:, places[name]]) for name in others})
+        rest = _table_matrix(table, None if names is None else others, categorical)
+    numbers = [place for place in wanted if columns[place] not in others]
     with np.errstate(over="ignore"):  # beyond float32 becomes infinite, which is refused
-        if all(numbers.values()):
-            return Matrix(frame.to_numpy(np.float32), tuple(columns))
-        rest = arrow_table(frame[[name for name in columns if not numbers[name]]])
-        other = _table_matrix(rest, None if names is None else rest.schema.names, categorical)
-        kept = [name for name in columns if numbers[name] or name in (other.names or ())]
-        features = np.empty((len(frame), len(kept)), np.float32)
-        features[:, [numbers[name] for name in kept]] = frame[[n for n in columns if numbers[n]]].to_numpy(np.float32)
-        features[:, [not numbers[name] for name in kept]] = other.features
-    values = dict(zip(other.names or (), other.categories or (), strict=False))
-    categories = tuple(values.get(name) for name in kept)
-    return Matrix(features, tuple(kept), categories if any(each is not None for each in categories) else None)
+        if all(is_number):  # pandas is slow to pick columns
+            features = frame.to_numpy(np.float32)
+            features = features if numbers == [*range(len(columns))] else features[:, numbers]
+        else:
+            features = frame.take(numbers, axis=1).to_numpy(np.float32)
+    if not others:
+        return Matrix(features, tuple(columns[place] for place in wanted))
+    found = {name: at for at, name in enumerate([*(columns[place] for place in numbers), *(rest.names or ())])}
+    kept = tuple(columns[place] for place in wanted if columns[place] in found)
+    values = dict(zip(rest.names or (), rest.categories or (), strict=False))
+    categories = tuple(values.get(name) for name in kept) if rest.categories else None
+    return Matrix(np.hstack([features, rest.features])[:, [found[name] for name in kept]], kept, categories)
+
+
+def _arrow_column(column: Any) -> Any:
+    try:
+        return pa.array(column)
+    except pa.ArrowException as error:
+        raise DataError(f"Column {column.name!r} cannot be read, as with values of several types: {error}") from error
 
 
 def _check_columns(given: Sequence[str], names: Sequence[str] | None) -> None:
