@@ -121,7 +121,8 @@ class Ranker(Estimator):
         Parameters
         ----------
         X : Dataset, array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            What to score, with the features of the training data.
+            What to score, with the features of the training data. Where both have names, columns are found by name,
+            others are ignored, and values of categories that were not in the training data count as missing.
         qid : array-like of shape (n_rows,), optional
             The query of each row; needed only if the score of an item depends on the rest of its list, as with
             features normalized within lists or attention over the list.
@@ -145,7 +146,7 @@ class Ranker(Estimator):
         Parameters
         ----------
         X : Dataset, array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            What to rank, with the features of the training data.
+            What to rank, with the features of the training data, as in `predict`.
         qid : array-like of shape (n_rows,), optional
             The query of each row; without `qid` and `group` all rows are one list.
         group : array-like of shape (n_lists,), optional

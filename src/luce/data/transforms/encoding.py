@@ -129,7 +129,7 @@ class Encode(Transform):
         return [
             np.arange(len(values))
             if len(values) <= MOST_COLUMNS
-            else np.array([crc32(value.encode()) % MOST_COLUMNS for value in values])
+            else np.array([crc32(value.encode(errors="surrogatepass")) % MOST_COLUMNS for value in values])
             for values in self._values
         ]
 
