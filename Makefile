@@ -14,7 +14,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/installed  ## synthetic data, train, evaluate, write report.html
-	$(BIN)/luce demo
+	$(BIN)/luce demo --overwrite
 
 test: $(VENV)/installed  ## the quick tier: what decides whether Luce works
 	$(PYTEST)
@@ -40,7 +40,6 @@ lint: $(VENV)/installed
 check: lint test  ## the linter, the type checker and the quick tier
 
 docs: $(VENV)/installed  ## the documentation as a site, site/index.html
-	$(BIN)/python docs/write_pages.py
 	$(BIN)/python -m sphinx -W --keep-going -n -q -E -d build/doctrees docs site
 	@echo "Open site/index.html"
 

@@ -195,7 +195,7 @@ def test_train_takes_presets_and_kinds(folder, tmp_path):
         assert not (tmp_path / f"{kind}.luce.checkpoint").exists()
     assert ranker.get_params()["hidden_layer_sizes"] == [8]
     said = call("train", folder / "train.txt", "--preset", "linear-pmop-fd", "--objective", "listmle", fails=True)
-    assert "--preset linear-pmop-fd does not go with --objective" in said
+    assert "--preset linear-pmop-fd sets the model and the objective and cannot be combined with --objective" in said
 
 
 def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):
@@ -314,6 +314,7 @@ def test_what_cannot_be_written_is_told_before_the_work_and_data_stay(folder, tm
         ["evaluate", model, data, "--report"],
         ["explain", model, data, "--csv"],
         ["exposure", model, data, "--csv"],
+        ["tradeoff", data, "--steps", 2, "--set", "epochs=1", "--csv"],
         ["aggregate", data, "--csv"],
         ["convert", data],
     ):

@@ -33,7 +33,7 @@ def test_two_models_on_one_page(folder, tmp_path):
     call("evaluate", *models, folder / "test.txt", "--metrics", "ndcg@5", "--report", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "reaches the best ndcg@5" in page and "listnet.luce" in page
-    for name in ("results", "depth", "differences", "lists", "calibration", "attention"):
+    for name in ("results", "depth", "differences", "lists", "calibration", "exposure"):
         assert f'<section id="{name}">' in page
 
 

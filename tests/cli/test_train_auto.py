@@ -70,9 +70,9 @@ def test_what_names_the_training_keeps_it_linear(folder, words):
 
 def test_what_does_not_go_with_a_choice(folder):
     for words, said in (
-        (["--model", "auto", "--objective", "listnet"], "chooses the ranker by itself: --objective needs"),
-        (["--model", "auto", "--set", "max_iter=3"], "--set needs the name of a model"),
-        (["--model", "auto", "--rank", "0"], "--rank needs the name of a model"),
+        (["--model", "auto", "--objective", "listnet"], "chooses the ranker itself. Name a model to use --objective."),
+        (["--model", "auto", "--set", "max_iter=3"], "Name a model to use --set."),
+        (["--model", "auto", "--rank", "0"], "Name a model to use --rank."),
         (["--resume"], "--resume needs the --model of the interrupted training"),
         (["--rank", "0"], "needs both --machines"),
         (["--init-model", "m.luce"], "needs --model trees"),

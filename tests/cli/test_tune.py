@@ -103,6 +103,7 @@ def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch, capsys):
     told.extend([None] * 4)
     assert "Of 5 trials" in call(*words).stderr
     (place / "best.luce.study").unlink()
+    (place / "best.luce").unlink()
     told[:] = [None] * 3
     assert "before there was a model" in interrupted(*words)
 

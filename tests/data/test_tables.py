@@ -91,7 +91,7 @@ def test_columns_named_by_number_are_numbered_features():
         (
             {"query": [1, None], "label": [1, 2]},
             {},
-            r"query column 'query' must be given.*missing at row 1 \(1 in all\)",
+            r"query column 'query' must be given.*missing at row 2 \(1 in all\)",
         ),
         ({"query": [1.5], "label": [1]}, {}, "query column 'query' must be integers or strings. Got double"),
         ({"query": [1, 1], "label": [1, 2], "list_weight": [1, 2]}, {}, "'list_weight' must be the same.*Query 1 has"),
@@ -270,8 +270,8 @@ def test_list_sizes_group_rows(kind):
     [
         ([1, 2], "group must sum to the 4 rows of X. Its sum is 3"),
         ([4, 1], "group must sum to the 4 rows of X. Its sum is 5"),
-        ([4, 0], "group must be positive, the size of each list. Got 0 at list 1"),
-        ([5, -1], "must be positive, the size of each list. Got -1 at list 1"),
+        ([4, 0], "group must be positive, the size of each list. Got 0 at list 2"),
+        ([5, -1], "must be positive, the size of each list. Got -1 at list 2"),
         ([2**63 - 1, 2**63 - 1, 6], "group must sum to the 4 rows of X"),
         ([2.0, 2.0], "group must be one row of integers. Got float64 of shape"),
         ([[2, 2]], "group must be one row of integers"),

@@ -9,7 +9,7 @@ from luce.errors import DataError, LuceError, NumericalError, OptionError
 from luce.lists import Lists
 from luce.objectives import OBJECTIVES, Draw, objective
 
-from .made import DRAW, evaluate, ragged, shaped, suitable, without_ties
+from .made import DRAW, GRADES, evaluate, ragged, shaped, suitable, without_ties
 
 EVERY = pytest.mark.parametrize("name", OBJECTIVES)
 SMOOTH = pytest.mark.parametrize("name", [name for name in OBJECTIVES if not OBJECTIVES[name].gradient_only])
@@ -141,6 +141,17 @@ SQUARES = ["squared-gain", "squared-label", "c-squared", "rankregress"]
 OVERFLOW = {1e20: [], 1e150: [], 1e300: SQUARES, 1e-310: ["rankcosine", "cosine", "c-cosine"]}
 
 
+@EVERY
+def test_losses_that_saturate_are_bounded_and_lose_their_gradient(name):
+    """At scores far apart and in the wrong order, where other losses still say which way to go."""
+    record, labels = OBJECTIVES[name], np.array([3.0, 2.0, 1.0, 0.0, 0.0])
+    wrong = np.arange(5.0)[:, None] * np.arange(GRADES) if record.one_output_per_grade else np.arange(5.0)
+    near, far = (evaluate(name, wrong * scale, labels) for scale in (1e4, 1e8))
+    is_bounded = abs(far.loss[0]) < 2 * abs(near.loss[0]) + 1
+    vanishes = np.abs(far.gradient).max() < 1e-6
+    assert is_bounded == vanishes == record.saturates
+
+
 LINEAR = ["listmle", "pl-partition", "pl-lb", "pl-topk", "pmop-fd", "pmop-exact", "listnet", "ranknet", "ranksvm"]
 
 
@@ -260,7 +271,7 @@ def test_the_draw_names_the_randomness(name):
 def test_records_speak_for_themselves(name):
     record = OBJECTIVES[name]
     assert record.name == name
-    assert record.summary.endswith(".")
+    assert record.summary.endswith(".") and record.use_when.startswith("Use it ") and record.use_when.endswith(".")
     assert record.family and record.formula and record.paper and record.cost
     for option, spec in record.option_specs.items():
         assert spec.accepts(spec.default) and spec.summary

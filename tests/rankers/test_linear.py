@@ -315,7 +315,9 @@ def test_not_fitted_yet():
 
 
 def test_data_that_teaches_nothing_gives_equal_scores():
-    with pytest.warns(luce.LuceWarning, match="nothing for listmle to learn from. All scores are equal"):
+    with pytest.warns(
+        luce.LuceWarning, match="nothing for listmle to learn from. All items of a list get the same score"
+    ):
         ranker = LinearRanker("listmle").fit(luce.from_arrays([[1.0], [2.0]], [1, 1], [1, 1]))
     assert ranker.predict([[5.0], [7.0]]).tolist() == [0, 0]
 

@@ -147,7 +147,7 @@ def test_what_cannot_split_is_told():
         for objective in ("listmle", "mcrank", "squared-label"):
             dataset = luce.Dataset(features, **lists)
             ranker = quick(objective, **{"min_child_samples": 1, **settings})
-            with pytest.warns(LuceWarning, match="No tree can split .*All scores are equal"):
+            with pytest.warns(LuceWarning, match="No tree can split .*All items of a list get the same score"):
                 ranker.fit(dataset)
             scores = ranker.predict(dataset)
             assert np.ptp(scores) == 0

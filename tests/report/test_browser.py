@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from luce.data.synthetic import web_search
-from luce.metrics import compare, evaluate
+from luce.metrics import compare_results, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Cost, write_report
 
@@ -35,7 +35,7 @@ def page_file(tmp_path_factory):
         command="luce compare " + "a-long-file-name " * 20,
         dataset=data,
         results=results,
-        comparisons={metric: compare(results, metric, n_permutations=100) for metric in ("ndcg@10", "arp")},
+        comparisons={metric: compare_results(results, metric, n_permutations=100) for metric in ("ndcg@10", "arp")},
         costs={name: Cost(1.5, 0.2, 3e8) for name in list(results)[1:]},
         histories=dict.fromkeys(list(results)[1:], history),
         validation_metric="ndcg@10",

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Seed, Threads
-from luce.cli.output import say, show
+from luce.cli.options import Overwrite, Seed, Threads
+from luce.cli.output import check_new, replacing, say, show
 from luce.errors import OptionError
 
 Directory = Annotated[Path, typer.Option(help="Folder for everything it makes.")]
@@ -17,7 +17,13 @@ Size = Annotated[int, typer.Option("--lists", min=30, help="How many judged list
 METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
 
 
-def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed = 0, threads: Threads = None) -> None:
+def demo(
+    directory: Directory = Path("luce-demo"),
+    lists: Size = 600,
+    overwrite: Overwrite = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:
     """Run the whole workflow on synthetic data: train rankers, evaluate them and write a report.
 
     Example: luce demo --lists 1000
@@ -26,7 +32,7 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
 
     from luce.data import split, write
     from luce.data.synthetic import web_search
-    from luce.metrics import compare, evaluate
+    from luce.metrics import compare_results, evaluate
     from luce.rankers.importance import permutation_importance
     from luce.report import write_report
 
@@ -34,6 +40,8 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"--directory {directory} cannot be created: {error.strerror}. Name another.") from error
+    for name in ("train.txt", "validation.txt", "test.txt", "model.luce"):
+        check_new(directory / name, overwrite)
     synthetic = web_search(lists, n_features=40, mean_length=40, seed=seed, missing=0.02)
     parts = dict(zip(("train", "validation", "test"), split(synthetic.dataset, (0.6, 0.2, 0.2), seed), strict=True))
     for name, part in parts.items():
@@ -53,7 +61,8 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
 
     best = max(rankers, key=lambda name: results[name].means["ndcg@10"])
     gain = results[best].means["ndcg@10"] - results["random order"].means["ndcg@10"]
-    page = write_report(
+    page = replacing(directory / "report.html")
+    write_report(
         directory / "report.html",
         title="A first look at Luce",
         summary=f"On {test.n_lists} lists that no ranker saw, {best} orders best: "
@@ -61,7 +70,7 @@ def demo(directory: Directory = Path("luce-demo"), lists: Size = 600, seed: Seed
         command=f"luce demo --lists {lists} --seed {seed}",
         dataset=test,
         results=results,
-        comparisons={"ndcg@10": compare(results, "ndcg@10", "random order")},
+        comparisons={"ndcg@10": compare_results(results, "ndcg@10", "random order")},
         costs=costs,
         histories={name: ranker.history_ for name, ranker in rankers.items()},
         validation_metric=rankers["listmle"].metric,

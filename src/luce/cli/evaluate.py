@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
-from luce.cli.output import check_written, command_line, say, show, show_json, write_csv
+from luce.cli.output import check_written, command_line, replacing, say, show, show_json, write_csv
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 
@@ -112,7 +112,7 @@ def scored(source: Path, ranker: Any | None, dataset: Any) -> tuple[Any, Any, fl
 def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data: Path) -> None:
     import numpy as np
 
-    from luce.metrics import compare
+    from luce.metrics import compare_results
     from luce.metrics import metric as metric_of
     from luce.report import write_report
 
@@ -123,10 +123,11 @@ def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data
         if each.document_ids != first_lists.document_ids or not np.array_equal(each.offsets, first_lists.offsets):
             raise OptionError("The sources rank different items, or in another order of rows: write a report for each.")
     first = next(iter(next(iter(results.values())).means))
-    tests = compare(results, first) if len(results) > 1 else ()
+    tests = compare_results(results, first) if len(results) > 1 else ()
     value = metric_of(first).best(result.means[first] for result in results.values())
     best = next((name for name, result in results.items() if result.means[first] == value), "no source")
-    page = write_report(
+    name = replacing(path)
+    write_report(
         path,
         title=f"{', '.join(results)} on {data.name}",
         summary=f"On {first_lists.n_lists:,} lists, {best} reaches {'the best ' * bool(tests)}{first}: {value:.4f}.",
@@ -136,7 +137,7 @@ def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data
         comparisons={first: tests} if tests else {},
         scores={name: scores for name, (scores, _) in shown.items()},
     )
-    say(page, "Report")
+    say(name, "Report")
 
 
 def _write_lists(path: Path, results: dict[str, Any]) -> None:

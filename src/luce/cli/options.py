@@ -14,7 +14,9 @@ Data = Annotated[
 Reading = Annotated[
     list[str] | None,
     typer.Option(
-        "--read", metavar="KEY=VALUE", help="How to read the data, e.g. --read label=clicks --read format=csv."
+        "--read",
+        metavar="KEY=VALUE",
+        help="How to read the data, e.g. --read label=clicks --read 'exclude=*_id,position' --read format=csv.",
     ),
 ]
 Metrics = Annotated[str, typer.Option(help="Metrics, with commas; `luce metrics` lists them.")]
@@ -25,6 +27,7 @@ Threads = Annotated[int | None, typer.Option(help="Number of threads; all cores 
 Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it already exists.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to.")]
 Validation = Annotated[
     Path | None,
@@ -63,6 +66,8 @@ def pairs(given: list[str] | None, option: str, texts: Collection[str] = ()) -> 
         if not equals or not key:
             raise OptionError(f"{option} takes KEY=VALUE. Got {word!r}.")
         key = key.strip().replace("-", "_")
+        if key in result:
+            raise OptionError(f"{option} {key}=… is given twice. Several values are separated by commas.")
         result[key] = _value(value.strip(), (_text,) if key in texts else (int, float))
     return result
 

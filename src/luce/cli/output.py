@@ -73,11 +73,15 @@ def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequenc
 
 def show_page_table(table: Any, title: str | None = None) -> None:
     """A table of a page on standard output, the small print of a cell after its text."""
-    plain = str.maketrans("−", "-", "\u2068\u2069")  # numbers as programs read them, names without isolation marks
     heads, *rows = (
-        [f"{cell.text} {cell.small}".strip().translate(plain) for cell in row] for row in (table.columns, *table.rows)
+        [plain_text(f"{cell.text} {cell.small}".strip()) for cell in row] for row in (table.columns, *table.rows)
     )
     show_table(title, heads, rows)
+
+
+def plain_text(text: str) -> str:
+    """Text of a page with numbers as programs read them, and names without isolation marks."""
+    return text.translate(str.maketrans("−", "-", "\u2068\u2069"))
 
 
 def _cell(value: Any) -> Text:
@@ -90,8 +94,20 @@ def write_csv(table: Any, path: str | os.PathLike[str] | None) -> None:
 
     if path is None:
         return
+    name = replacing(Path(path))
     with atomic_write(path) as partial, open(partial, "wb") as file:
-        csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(list(table)), file)
+        csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(_of_one_type(list(table))), file)
+
+
+def _of_one_type(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with text in the columns that have both text and numbers, as those of features' values may."""
+    texts = {name for row in rows for name, value in row.items() if isinstance(value, str)}
+
+    def text(value: Any) -> str | None:
+        return None if value is None or value != value else str(value)
+
+    return [row | {name: text(row[name]) for name in texts} for row in rows] if texts else rows
+    say(name, "Table")
 
 
 def csv_to(table: Any, file: Any) -> None:
@@ -124,6 +140,21 @@ def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) 
         taken.add(path.resolve())
 
 
+def check_new(path: Path | None, overwrite: bool) -> None:
+    """An error, before the work, where a model or data would be replaced; a page or a table may be, see `replacing`."""
+    if path is not None and path.exists() and not (overwrite or is_stream(path)):
+        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or name another file.")
+
+
+def replacing(path: Path) -> str:
+    """A file that is about to be written, as the message after it names it.
+
+    >>> replacing(Path("no-such-folder/explain.html"))
+    'no-such-folder/explain.html'
+    """
+    return f"{path} (replaced)" if path.exists() and not is_stream(path) else str(path)
+
+
 def beside(path: Path, ending: str, usual: str) -> Path:
     """A file next to an output; next to the `usual` output where it goes to a device or a pipe.
 
@@ -140,8 +171,10 @@ def command_line() -> str:
 
 def write_optional_page(write: Callable[..., Path], path: Path, *contents: Any, **about: Any) -> None:
     """Write a page beside what was printed; where the packages for it are missing, only say so."""
+    name = replacing(path)
     try:
-        say(write(path, *contents, command=command_line(), **about), "Report")
+        write(path, *contents, command=command_line(), **about)
+        say(name, "Report")
     except MissingPackageError as error:
         say(f"The page was not written. {error}", "Note")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Data, ModelFile, Reading, Seed
-from luce.cli.output import check_written, csv_to, say, visible
+from luce.cli.output import check_written, csv_to, replacing, say, visible
 from luce.cli.reading import read_for
 from luce.errors import OptionError, unknown_name
 
@@ -67,9 +67,10 @@ def rank(
     if output is None:
         _print(ranking, kind)
         return
+    name = replacing(output)
     with atomic_write(output) as partial, open(partial, "wb") as file:
         WRITERS[kind](ranking, file)
-    say(f"{output}: {ranking.num_rows:,} rows")
+    say(f"{name}: {ranking.num_rows:,} rows")
 
 
 def _print(ranking: Any, kind: str) -> None:

@@ -6,9 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Page, Reading, Seed, Threads, pairs
-from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_page_table
-from luce.cli.rankers import defaults, make_ranker
+from luce.cli.features import warn_of_leakage
+from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Overwrite, Page, Reading, Seed, Threads, pairs
+from luce.cli.output import (
+    beside,
+    check_new,
+    check_written,
+    command_line,
+    progress,
+    replacing,
+    say,
+    show_json,
+    show_page_table,
+)
+from luce.cli.rankers import defaults, exit_if_useless, learned_something, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError, load_package
 from luce.files import exclusive_lock
@@ -57,6 +68,7 @@ def tune(
     pruning: Pruning = True,
     storage: Storage = None,
     report: Page = Path("tuning.html"),
+    overwrite: Overwrite = False,
     seed: Seed = 0,
     threads: Threads = None,
     read: Reading = None,
@@ -89,8 +101,10 @@ def tune(
     space_of(ranker, ranges, stays)  # an error comes before any data is read
     load_package("jinja2", "report")
     check_written([output, report, study], [data, validation])
+    check_new(output, overwrite or study.exists())  # the model of these trials gives way to that of more of them
     dataset = read_for(ranker, data, read)
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+    warn_of_leakage(dataset, data, read)
     if study.exists():
         say(f"Resuming with the trials in {study}.")
     with exclusive_lock(output):
@@ -104,11 +118,13 @@ def tune(
             say(f"Interrupted before there was a model to save. Run the same command to resume with {study}.")
             raise
         found.best_ranker.save(output)
-    _print_result(found, output, study, json)
+    learned = learned_something(found.best_ranker, dataset)
+    _print_result(found, output, study, json, learned)
     _write(report, found, data, ranker, output)
     if found.interrupted:
         say(f"Interrupted after {count(len(found.trials), 'trial')}. Run the same command to resume with {study}.")
         raise KeyboardInterrupt
+    exit_if_useless(found.best_ranker, output, learned)
 
 
 def _show_progress(bar: Any, step: Any) -> None:
@@ -143,11 +159,11 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-def _print_result(found: Any, output: Path, study: Path, json: bool) -> None:
+def _print_result(found: Any, output: Path, study: Path, json: bool, learned: bool) -> None:
     from luce.report.tuning import summary_of, trials_table
 
     if json:
-        summary = {"model": str(output), "storage": str(study), "metric": found.metric}
+        summary = {"model": str(output), "storage": str(study), "metric": found.metric, "learned": learned}
         best = {"trial": found.best.number, "value": found.best.value, "params": found.best.params}
         name = found.best_ranker.max_iter_param
         rounds = {name: found.best_ranker.get_params(deep=False)[name]}
@@ -164,11 +180,12 @@ def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> Non
 
     usual, own = defaults(type(ranker)), found.best_ranker.get_params(deep=False)
     others = {name: text_of(value) for name, value in own.items() if name not in found.space and value != usual[name]}
-    page = write_tuning(
+    name = replacing(path)
+    write_tuning(
         path,
         found,
         title=f"Tuned: {ranker.kind} with {ranker.get_objective().name} on {data.name}",
         command=command_line(),
         settings={"model": str(output)} | others | {"objective": str(found.best_ranker.get_objective())},
     )
-    say(page, "Report")
+    say(name, "Report")

@@ -25,7 +25,7 @@ def aligned(dataset: Dataset, names: Sequence[str] | None, categories: Categorie
     array([1., 2.], dtype=float32)
     """
     if names is not None and dataset.feature_names is not None and tuple(names) != dataset.feature_names:
-        dataset = _picked(dataset, names)
+        dataset = picked(dataset, names)
     if dataset.categories == categories:
         return dataset
     none = (None,) * dataset.n_features
@@ -44,7 +44,8 @@ def aligned(dataset: Dataset, names: Sequence[str] | None, categories: Categorie
     return _with(dataset, read_only(features), dataset.feature_names, categories)
 
 
-def _picked(dataset: Dataset, names: Sequence[str]) -> Dataset:
+def picked(dataset: Dataset, names: Sequence[str]) -> Dataset:
+    """The dataset with the features of these names alone, in this order."""
     places = {name: column for column, name in enumerate(dataset.feature_names or ())}
     missing = [name for name in names if name not in places]
     if missing:

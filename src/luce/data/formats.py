@@ -16,7 +16,7 @@ from luce.data.streams import CODECS
 from luce.data.table_files import read_arrow, read_csv, read_parquet
 from luce.data.table_writing import write_arrow, write_csv, write_parquet
 from luce.data.trec import read_qrels, write_qrels
-from luce.errors import DataError, OptionError, unknown_name
+from luce.errors import DataError, OptionError, did_you_mean, nearest_names, unknown_name
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +48,8 @@ class Format(NamedTuple):
         """The data in a file of this format; an unknown option, a missing and an empty file are errors."""
         for name in options:
             if name not in self.options:
-                takes = ", ".join(self.options) or "none"
-                raise OptionError(f"Format {self.name} has no option {name!r}. Its options: {takes}.")
+                guess, takes = did_you_mean(nearest_names(name, self.options)), ", ".join(self.options) or "none"
+                raise OptionError(f"Format {self.name} has no option {name!r}.{guess} Its options: {takes}.")
         file = Path(path)
         if not file.exists():
             raise DataError(f"There is no file {file}.")
@@ -64,7 +64,7 @@ class Format(NamedTuple):
 
 TEXT = (".txt", ".letor", ".svm", ".svmlight", ".libsvm", ".dat", ".train", ".vali", ".valid", ".test")
 LETOR = "LETOR and SVMlight text, `label qid:7 1:0.5 3:2 #docid = …`, or list sizes in a .query file beside it"
-CSV = "text with a header, separated by commas or tabs, one row an item"
+CSV = "text with a header, separated by commas, tabs, semicolons or |, one row an item"
 QRELS = "TREC judgments, `query 0 document grade`: no features, for evaluation"
 
 FORMATS = {

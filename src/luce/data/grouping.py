@@ -65,7 +65,7 @@ def group_rows(qid: Any, name: str = "qid") -> Grouping:
     if ids.null_count:
         missing = int(pc.index(ids.is_null(), True).as_py())
         raise DataError(
-            f"{name} must be given for every row. It is missing at row {missing} ({ids.null_count} in all)."
+            f"{name} must be given for every row. It is missing at row {missing + 1} ({ids.null_count} in all)."
         )
     encoded = ids.dictionary_encode()
     numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -126,7 +126,7 @@ def _grouping(qid: Any, group: Any, n_rows: int) -> Grouping:
         raise DataError(f"group must be one row of integers. Got {sizes.dtype} of shape {sizes.shape}.")
     if np.any(sizes < 1):
         at = int(np.argmax(sizes < 1))
-        raise DataError(f"group must be positive, the size of each list. Got {sizes[at]} at list {at}.")
+        raise DataError(f"group must be positive, the size of each list. Got {sizes[at]} at list {at + 1}.")
     if (total := sum(sizes.tolist())) != n_rows:
         raise DataError(f"group must sum to the {n_rows} rows of X. Its sum is {total}.")
     return Grouping(None, offsets_of_sizes(sizes), pa.array(np.arange(1, len(sizes) + 1)))

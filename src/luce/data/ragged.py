@@ -175,7 +175,10 @@ class Dataset:
 
     def feature_value(self, row: int, column: int) -> float | str:
         """The value of a feature: a number, or of a category its text; NaN where it is missing."""
-        value = float(self.features[row, column])
+        return self.category_value(column, float(self.features[row, column]))
+
+    def category_value(self, column: int, value: float) -> float | str:
+        """The text that a number stands for where the feature is a category, else the number."""
         values = None if self.categories is None else self.categories[column]
         return value if values is None or np.isnan(value) else values[int(value)]
 

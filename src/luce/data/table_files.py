@@ -1,5 +1,6 @@
 """CSV, Parquet and Arrow files, read through the same columns as a table in memory."""
 
+import logging
 import os
 import re
 import warnings
@@ -31,6 +32,8 @@ from luce.data.streams import CODECS, InputStream, check_utf8, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
 
+logger = logging.getLogger(__name__)
+
 FilePath = str | os.PathLike[str]
 
 TABLE_SUFFIXES = {
@@ -39,6 +42,9 @@ TABLE_SUFFIXES = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
 }
 """The formats of tables by suffix."""
+
+DELIMITERS = ",;\t|"
+"""What may separate the columns of a CSV file."""
 
 USUAL = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *ITEM_GROUP}
 """The column names that are not features."""
@@ -53,9 +59,9 @@ NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 def read_csv(
     path: FilePath, *, delimiter: str | None = None, categorical: Sequence[str] = (), **columns: Any
 ) -> Dataset:
-    """The dataset of a CSV file with a header; `columns` as in `from_table`; a .tsv file is separated by tabs."""
-    delimiter = delimiter or usual_delimiter(path)
+    """The dataset of a CSV file with a header, which also shows the delimiter; `columns` as in `from_table`."""
     with clear_errors(path, "csv"):
+        delimiter = delimiter or _detect_delimiter(path)
         first = _csv_schema(path, delimiter, categorical)
         schema = _different_names(path, first, columns)
         chosen = choose_columns(Table(str(path), schema, 0, lambda names: ()), **columns)
@@ -63,7 +69,10 @@ def read_csv(
         ids = table.column(chosen.query).combine_chunks()
         empty = pc.index(ids, "").as_py()
         if empty >= 0:
-            raise DataError(f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query.")
+            raise DataError(
+                f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query. (Row 1 is the "
+                "header.)"
+            )
         at = table.schema.get_field_index(chosen.query)
         table = table.set_column(at, chosen.query, integer_ids(ids))
         if chosen.item_group is not None:
@@ -139,7 +148,7 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
         match format:
             case "csv":
                 check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
-                return _parse_csv(path, usual_delimiter(path))
+                return _parse_csv(path, _detect_delimiter(path))
             case "parquet":
                 from pyarrow import parquet
 
@@ -150,6 +159,18 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
                     file.seek(0)
                     return validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
     raise DataError(f"Tables are read from files that end in {', '.join(TABLE_SUFFIXES)}. Got {Path(path).name}.")
+
+
+def column_names(path: FilePath, format: str, *, delimiter: str | None = None) -> list[str]:
+    """The names of the columns of a table in a file, without reading its rows."""
+    with clear_errors(path, format):
+        if format == "csv":
+            return list(_first_block(path, delimiter or _detect_delimiter(path)).schema.names)
+        if format == "parquet":
+            from pyarrow import parquet
+
+            return list(parquet.read_schema(path).names)
+    return list(read_table(path, format=format).column_names)
 
 
 def table_format(path: FilePath) -> str | None:
@@ -175,6 +196,17 @@ def usual_delimiter(path: FilePath) -> str:
     return "\t" if ".tsv" in Path(path).suffixes else ","
 
 
+def _detect_delimiter(path: FilePath) -> str:
+    """What separates the columns: what the suffix means or, if the header does not have it, the most frequent mark."""
+    with InputStream(path) as stream:
+        header = bytes(next(text_pieces(stream), b"")).partition(b"\n")[0]
+    unquoted, usual = re.sub(r'"[^"]*"', "", header.decode(errors="replace")), usual_delimiter(path)
+    found = usual if usual in unquoted else max(usual, *DELIMITERS, key=unquoted.count)
+    if found != usual:
+        logger.info("%s: the columns are separated by %r.", path, found)
+    return found
+
+
 def _csv_schema(path: FilePath, delimiter: str, categorical: Sequence[str]) -> pa.Schema:
     """The columns, of the types that the first block of the file shows.
 
@@ -182,12 +214,6 @@ def _csv_schema(path: FilePath, delimiter: str, categorical: Sequence[str]) -> p
     """
     block = _first_block(path, delimiter)
     first = block.schema
-    other = next((mark for mark in ";|" if len(first) == 1 and mark in first.names[0]), None)
-    if other is not None:
-        raise DataError(
-            f"{path} has one column, {first.names[0]!r}. If {other!r} separates its columns, say so by "
-            f"delimiter={other!r}, on the command line --read 'delimiter={other}'."
-        )
     return pa.schema(
         (each.name, pa.large_string() if each.name in categorical else _feature_type(values))
         for each, values in zip(first, block.columns, strict=True)

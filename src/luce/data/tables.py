@@ -39,6 +39,7 @@ def from_table(
     weight: ColumnName = WEIGHT,
     list_weight: ColumnName = LIST_WEIGHT,
     item_group: ColumnName = ITEM_GROUP,
+    exclude: Sequence[str] = (),
     categorical: Sequence[str] = (),
 ) -> Dataset:
     """Make a dataset of a table with one row an item.
@@ -55,13 +56,16 @@ def from_table(
     label : str or None
         The column of the labels; None says that there are no labels yet.
     features : sequence of str, optional
-        The feature columns; by default all others. Text and categories become categories, booleans 0 and 1, dates and
-        timestamps days since 1970-01-01, durations seconds, times of day hours. Text that differs in nearly every row
-        is left out unless it is named here. Columns named 1, 2, … F give numbered features.
+        The feature columns, as names or shell patterns such as "bm25*"; by default all others. Text and categories
+        become categories, booleans 0 and 1, dates and timestamps days since 1970-01-01, durations seconds, times of day
+        hours. Text that differs in nearly every row is left out unless it is named here. Columns named 1, 2, … F give
+        numbered features.
     document, weight, list_weight : str, optional
         The columns of document ids, item weights and list weights.
     item_group : str, optional
         The column that says whose an item is, such as its seller, for fairness.
+    exclude : sequence of str, optional
+        Columns that are not features, as names or shell patterns such as "click*".
     categorical : sequence of str
         Feature columns of numbers that are codes of categories, and not amounts.
 
@@ -79,7 +83,7 @@ def from_table(
     (None, ('blue', 'red'))
     """
     named = table_of("The table", arrow_table(table))
-    columns = choose_columns(named, query, label, features, document, weight, list_weight, item_group)
+    columns = choose_columns(named, query, label, features, document, weight, list_weight, item_group, exclude)
     return dataset_of(named, columns, categorical=categorical, named=features is not None)
 
 

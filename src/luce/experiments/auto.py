@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from luce.arrays import Floats
 from luce.data import Dataset
-from luce.errors import DataError, LuceError
+from luce.errors import DataError, LuceError, LuceWarning
 from luce.experiments.cross_validation import CrossValidation
 from luce.metrics import evaluate
 from luce.metrics import metric as metric_of
@@ -225,7 +225,9 @@ class _Trials:
         weights: list[Floats] = []
         for train, test in CrossValidation(ranker, self.dataset, None, FOLDS, self.seed).splits():
             watch({})
-            ranker.fit(train, validation=self.validation, callback=watch)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LuceWarning)  # such as that no tree can split: its value says it
+                ranker.fit(train, validation=self.validation, callback=watch)
             found = evaluate(ranker.predict(test), test, self.metric, n_bootstrap=0, n_jobs=ranker.n_jobs)
             values.extend(found.values.values())
             weights.append(np.ones(test.n_lists) if test.list_weights is None else test.list_weights)

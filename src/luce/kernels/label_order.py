@@ -135,16 +135,33 @@ def _ends_of_slots(n_slots, counts, ends):
 
 @compiled
 def _sort_crowded_slots(labels, n_slots, counts, order):
-    """Sort the rows of slots with too many for insertion, unless all are equal; returns how many rows are observed."""
+    """Sort the rows of slots with too many for insertion; returns how many rows are observed."""
     begin = np.int64(0)
     for slot in range(n_slots - 1, 0, -1):
         end = np.int64(counts[PARTS - 1, slot])
         if end - begin > CROWDED:
-            rows = order[begin:end]
-            if np.any(labels[rows] != labels[rows[0]]):
-                rows[:] = rows[np.argsort(-labels[rows], kind="mergesort")]
+            _sort_by_merging(labels, order[begin:end])
         begin = end
     return begin
+
+
+@compiled
+def _sort_by_merging(labels, order):
+    """A stable sort of our own: NumPy's takes seconds to compile, in each kernel that sorts."""
+    n, size, left = len(order), 1, np.empty(len(order), np.int64)
+    while size < n:
+        for begin in range(0, n - size, 2 * size):
+            middle, end = begin + size, min(begin + 2 * size, n)
+            if labels[order[middle - 1]] >= labels[order[middle]]:
+                continue
+            for i in range(size):
+                left[i] = order[begin + i]
+            i, j, place = 0, middle, begin
+            while i < size:
+                take_left = j == end or labels[left[i]] >= labels[order[j]]
+                order[place] = left[i] if take_left else order[j]
+                i, j, place = i + take_left, j + (not take_left), place + 1
+        size *= 2
 
 
 @compiled

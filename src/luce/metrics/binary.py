@@ -168,7 +168,7 @@ RECORDS = (
     Metric(
         name="hit",
         summary="Whether a relevant item is among the first k.",
-        formula="1 if min{r : relevant} ≤ k, else 0",
+        formula="[min{r : relevant} ≤ k], 1 if so and 0 if not",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,
         kernel=hit,

@@ -37,6 +37,7 @@ def measure(
     gain: str = "exponential",
     max_grade: float | None = None,
     item_groups: ArrayLike | None = None,
+    ranking: str = "sampled",
     n_jobs: int | None = None,
 ) -> dict[str, Floats]:
     """The value of each metric for each list; `evaluate` on plain arrays.
@@ -57,6 +58,8 @@ def measure(
         The highest grade of the scale, read by err; by default the largest label, and at least 1.
     item_groups : array-like of int of shape (N,) or None
         The group of each item, for metrics of groups.
+    ranking : {"sampled", "sorted"}
+        Whether metrics of exposure measure rankings sampled from the scores or items sorted by score.
     n_jobs : int or None
         The number of threads.
 
@@ -85,7 +88,7 @@ def measure(
     for one in wanted:
         if one.is_stochastic:
             values[str(one)] = measure_fairness(
-                one, scores, labels, offsets, gain=gain, item_groups=members, n_jobs=n_jobs
+                one, scores, labels, offsets, gain=gain, item_groups=members, ranking=ranking, n_jobs=n_jobs
             )
     for lists in list_blocks(offsets):
         bounds = offsets[lists.start : lists.stop + 1]
@@ -106,6 +109,7 @@ def evaluate(
     empty: Empty = "skip",
     gain: str = "exponential",
     max_grade: float | None = None,
+    ranking: str = "sampled",
     confidence: float = 0.95,
     n_bootstrap: int = 1000,
     random_state: Any = 0,
@@ -127,6 +131,8 @@ def evaluate(
         2^y − 1, or y. A label below 0 counts as 0.
     max_grade : float or None
         The highest grade of the scale, read by err; by default the largest label, and at least 1.
+    ranking : {"sampled", "sorted"}
+        Whether metrics of exposure measure rankings sampled from the scores or items sorted by score.
     confidence : float
         The level of the confidence intervals, percentiles of means over lists drawn with replacement.
     n_bootstrap : int
@@ -157,9 +163,8 @@ def evaluate(
     top = resolve_max_grade(wanted, dataset.labels, max_grade)
     names = [str(one) for one in wanted]
     item_groups = dataset.item_group_numbers() if any(one.needs_item_groups for one in wanted) else None
-    found = measure(
-        scores, dataset.labels, dataset.offsets, names, gain=gain, max_grade=top, item_groups=item_groups, n_jobs=n_jobs
-    )
+    settings: dict[str, Any] = {"gain": gain, "max_grade": top, "ranking": ranking, "n_jobs": n_jobs}
+    found = measure(scores, dataset.labels, dataset.offsets, names, item_groups=item_groups, **settings)
     values = np.stack(list(found.values()), axis=1)
     n_empty = np.isnan(values).sum(axis=0)
     if empty != "skip":

@@ -151,7 +151,7 @@ RECORDS = (
     Metric(
         name="arp",
         summary="Average relevance position: the mean rank of the items, weighted by their labels.",
-        formula="Σ y_r · r / Σ y_r, labels below 0 counting as 0",
+        formula="(Σ y_r r) / (Σ y_r), labels below 0 counting as 0",
         bounds=(1, math.inf),
         empty_when=NOTHING_RELEVANT,
         kernel=average_position,

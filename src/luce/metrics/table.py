@@ -1,5 +1,6 @@
 """METRICS, the one table of metrics, and how a name such as `ndcg@10` is parsed."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -50,7 +51,9 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     base, at, cutoff = (part.strip() for part in name.partition("@"))
     record = table.get(base.lower())
     if record is None:
-        raise unknown_name("metric", base.lower(), table)
+        digits = re.search(r"\d+$", base)
+        cut = [f"{known}@{digits[0]}" for known in table] if digits else []
+        raise unknown_name("metric", base.lower(), table, cut)
     if not at:
         return record
     if not record.takes_cutoff:
@@ -62,6 +65,18 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
             f"The cutoff of {record.name} must be an integer ≥ 1, as in '{record.name}@10'. Got {name!r}."
         )
     return replace(record, cutoff=int(cutoff))
+
+
+def higher_is_better(name: str) -> bool:
+    """What the table says of this name; a metric of the user's own counts as better when higher.
+
+    >>> higher_is_better("ndcg@10"), higher_is_better("arp"), higher_is_better("my own")
+    (True, False, True)
+    """
+    try:
+        return metric(name).higher_is_better
+    except OptionError:
+        return True
 
 
 def parse_metrics(metrics: str | Iterable[str], table: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:

@@ -27,7 +27,7 @@ class Objective:
 
     Attributes
     ----------
-    name, family, summary, formula, paper : str
+    name, family, summary, use_when, formula, paper : str
         The description of the objective.
     cost : str
         The time for a list of n items.
@@ -59,6 +59,8 @@ class Objective:
         Whether it accepts item weights; `no_item_weights` is the reason if not.
     shift_invariant : bool
         Whether adding a constant to all scores of a list changes nothing.
+    saturates : bool
+        Whether the loss is bounded, so that the gradient vanishes where scores are far apart, even in the wrong order.
     loss_is_log_probability : bool
         Whether the loss is minus the log of a normalized probability.
     log_probability : callable or None
@@ -79,6 +81,7 @@ class Objective:
     name: str
     family: str
     summary: str
+    use_when: str
     formula: str
     paper: str
     cost: str
@@ -98,6 +101,7 @@ class Objective:
     item_weights: bool = True
     no_item_weights: str = ""
     shift_invariant: bool = True
+    saturates: bool = False
     loss_is_log_probability: bool = False
     log_probability: Callable[..., Floats] | None = None
     gradient_only: bool = False
@@ -287,6 +291,7 @@ class Objective:
             **({"also called": ", ".join(self.synonyms)} if self.synonyms else {}),
             "family": self.family,
             "summary": self.summary,
+            "when to use": self.use_when,
             "formula": self.formula,
             "paper": self.paper,
             "time complexity": f"O({self.cost})",
@@ -295,6 +300,7 @@ class Objective:
             "nuisance parameters": ", ".join(self.nuisance) or "none",
             "outputs per item": "one per grade" if self.one_output_per_grade else "1",
             "uses ties": self.uses_ties,
+            "saturates": self.saturates,
             "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
             "log-probability": self.loss_is_log_probability or self.log_probability is not None,
             "exact Hessian of tree leaves": self.leaf_sums is not None,
@@ -353,12 +359,13 @@ def record(
     synonyms: tuple[str, ...] = (),
     **traits: Any,
 ) -> Any:
-    """Make the decorated function an objective; the first line of its docstring is the summary."""
+    """Make the decorated function an objective; its docstring is the summary and, after it, when to use it."""
 
     def make(compute: Callable[..., Evaluation]) -> Objective:
-        summary = (inspect.getdoc(compute) or "").partition("\n")[0]
+        summary, _, advice = (inspect.getdoc(compute) or "").partition("\n\n")
+        words = summary, " ".join(advice.split()), formula, paper, cost
         specs = dict(option_specs or {})
         defaults = {key: spec.default for key, spec in specs.items()}
-        return Objective(name, family, summary, formula, paper, cost, compute, synonyms, specs, defaults, **traits)
+        return Objective(name, family, *words, compute, synonyms, specs, defaults, **traits)
 
     return make

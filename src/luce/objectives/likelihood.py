@@ -113,7 +113,11 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
     device_lists=_listmle_on_device,
 )
 def listmle(lists: Lists, **options: Any) -> Evaluation:
-    """Negative log-likelihood of the order of the labels, with ties broken at random."""
+    """Negative log-likelihood of the order of the labels, with ties broken at random.
+
+    Use it where the labels give the full order of a list. Tied labels get a random order; for grades with many ties
+    pl-partition is exact. Set depth where only the top of the list matters.
+    """
     return ordered_likelihood(lists, _listmle_order(lists, **options))
 
 
@@ -158,7 +162,11 @@ def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
     device_lists=_p_listmle_on_device,
 )
 def p_listmle(lists: Lists, **options: Any) -> Evaluation:
-    """ListMLE with a weight for each place, which emphasizes the top of the list."""
+    """ListMLE with a weight for each place, which emphasizes the top of the list.
+
+    Use it where the full order is known and the top of the list matters most. The default weights halve from place
+    to place, so that only the first few places count; those of alpha='dcg' fall slowly.
+    """
     return ordered_likelihood(lists, _p_listmle_order(lists, **options))
 
 
@@ -173,7 +181,11 @@ def p_listmle(lists: Lists, **options: Any) -> Evaluation:
     leaf_sums=_leaf_sums_of(lambda lists: Order(TO_THE_LOWEST)),
 )
 def pl_topk(lists: Lists) -> Evaluation:
-    """Negative log-likelihood of a known order at the top; items with the lowest label are unordered."""
+    """Negative log-likelihood of a known order at the top; items with the lowest label are unordered.
+
+    Use it where only the first few places are ordered, such as a podium or a list of favorites: give these items
+    different labels, and all others the same lowest one. Equal labels above the lowest are an error.
+    """
     evaluation = ordered_likelihood(lists, Order(TO_THE_LOWEST))
     tied = np.flatnonzero(np.isnan(evaluation.loss))
     if tied.size:
@@ -207,7 +219,11 @@ def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Te
     label_rows=PARTITION,
 )
 def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
-    """Exact negative log-likelihood of the grades, summed over all orders within a grade."""
+    """Exact negative log-likelihood of the grades, summed over all orders within a grade.
+
+    Use it for graded or binary labels: the order within a grade is unknown, and none is made up. It is the default
+    of TreeRanker and LabelRanker.
+    """
     return partition_likelihood(lists, tol)
 
 
@@ -221,5 +237,9 @@ def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
     label_rows=BOUND,
 )
 def pl_lb(lists: Lists) -> Evaluation:
-    """Negative lower bound of the log-likelihood of pl-partition, in closed form."""
+    """Negative lower bound of the log-likelihood of pl-partition, in closed form.
+
+    Use it instead of pl-partition where speed matters more than accuracy, or with item weights, which pl-partition
+    does not take.
+    """
     return evaluate_kernel(partitions.cpu.partition_lower_bound, lists, lists.weights)

@@ -143,11 +143,13 @@ class EnsembleRanker(_BaseComposition, Explainable):
             saved.save({}, {})
         if held_out is not None:
             self._blend(self._members(seed, saved), dataset, held_out, held_out, seed, callback)
+            self.finish_fit(dataset, held_out)
             return self
         share: Any = self.validation_fraction
         first, judge = split(dataset, (1 - share, share), seed)
         self._blend(self._members(seed, saved), first, judge, None, seed, callback)
         self._refit(self._members(seed, saved, refit=True), first, dataset)
+        self.finish_fit(dataset, None)
         return self
 
     def _named(self, seed: int) -> Sequence[Member]:

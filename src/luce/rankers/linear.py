@@ -1,7 +1,6 @@
 """The linear ranker: a weight for each feature, any objective of the table, fitted by L-BFGS."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data.transforms import width_after
-from luce.errors import LuceWarning, OptionError, unknown_name
+from luce.errors import OptionError, unknown_name
 from luce.objectives import Objective
 from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Range, integer, number, or_none
@@ -159,15 +158,12 @@ class LinearRanker(Explainable):
     ) -> Self:
         self.check_params()
         training = self.prepare_training_data(X, y, qid, group, validation)
-        fit_resampled(self, training, callback, checkpoint)
+        judged = fit_resampled(self, training, callback, checkpoint)
+        self.finish_fit(training.dataset, judged)
         return self
 
     def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
         """Find the weights for these lists."""
-        objective = self.get_objective()
-        if not self.informative_lists(training.dataset).any():
-            message = objective.no_signal_message(training.dataset)
-            warnings.warn(f"{message} All scores are equal.", LuceWarning, stacklevel=4)
 
         def validation_score(parameters: Parameters) -> float | None:
             if training.validation is None:
@@ -176,7 +172,7 @@ class LinearRanker(Explainable):
             return self.validation_score(self.combine_outputs(outputs), training.validation)
 
         fit = LinearFit(
-            objective,
+            self.get_objective(),
             training,
             self.new_curve(validated=training.validation is not None),
             self.get_seed(),

@@ -19,6 +19,7 @@ from luce.data.transforms import fit_encoded
 from luce.errors import DataError, LuceWarning
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
+from luce.objectives import objective as objective_of
 from luce.options import integer, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
@@ -281,6 +282,43 @@ class Ranker(Estimator):
         """Whether each list counts in a validation score: it has something to measure, and a weight above 0."""
         measurable = ~np.isnan(self._list_scores(np.zeros(dataset.n_rows), dataset))
         return measurable if dataset.list_weights is None else measurable & (dataset.list_weights > 0)
+
+    def finish_fit(self, dataset: Dataset, judged: Dataset | None) -> None:
+        """Warn if nothing was learned; set `baseline_score_` by the lists that `best_score_` is measured on."""
+        self.baseline_score_ = None
+        if judged is not None and not self.get_objective().beyond_relevance:
+            self.baseline_score_ = self.validation_score(np.zeros(judged.n_rows), judged)
+        reason = self.why_nothing_learned(dataset)
+        if reason:
+            warnings.warn(reason, LuceWarning, stacklevel=3)
+
+    def why_nothing_learned(self, dataset: Dataset) -> str:
+        """Why nothing was learned from a dataset; empty where something was."""
+        objective = self.get_objective()
+        if not self.informative_lists(dataset).any():
+            return objective.no_signal_message(dataset)
+        if not objective.pointwise and not objective_of("listmle").has_signal(dataset.labels, dataset.offsets).any():
+            return f"No list of {dataset!r} has two items with different labels, so there is no order to learn."
+        if self._scores_are_equal(dataset):
+            return f"{self.why_equal_scores(dataset)} All items of a list get the same score."
+        return ""
+
+    def why_equal_scores(self, dataset: Dataset) -> str:
+        """The likely reason."""
+        return f"{type(self).__name__} learned nothing from {dataset!r}: check that its features differ within lists."
+
+    def _scores_are_equal(self, dataset: Dataset) -> bool:
+        """Whether all items of a list have the same score, in every list."""
+        lists = np.flatnonzero(dataset.sizes > 1)
+        start, size = 0, 16  # a few lists at a time: mostly the first ones tell
+        while start < len(lists):
+            some = dataset.take(lists[start : start + size])
+            scores = self.predict(some)
+            # The products of a network differ in the last bits also for rows that are the same.
+            if not np.allclose(scores, np.repeat(scores[some.offsets[:-1]], some.sizes), rtol=1e-6, atol=0.0):
+                return False
+            start, size = start + size, 4 * size
+        return len(lists) > 0
 
     def combine_outputs(self, outputs: Floats) -> Floats:
         """One score per row, of an objective with one output per grade too."""

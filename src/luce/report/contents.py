@@ -29,8 +29,10 @@ class Report:
     dataset : Dataset
         The lists on which the results were measured.
     results : mapping of str to Results
+    origins : mapping of str to str
+        What a ranker is that was not trained here, shown below its name.
     comparisons : mapping of str to sequence of Comparison
-        The output of `luce.metrics.compare` by metric.
+        The output of `luce.metrics.compare_results` by metric.
     costs : mapping of str to Cost
     histories : mapping of str to sequence of mappings
         One mapping per iteration, with "iteration" and, where measured, "loss" and "validation".
@@ -48,6 +50,7 @@ class Report:
     command: str
     dataset: Dataset
     results: Mapping[str, Results] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
     comparisons: Mapping[str, Sequence[Comparison]] = field(default_factory=dict)
     costs: Mapping[str, Cost] = field(default_factory=dict)
     histories: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)

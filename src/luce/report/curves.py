@@ -8,10 +8,11 @@ import numpy as np
 from luce.arrays import Floats
 from luce.errors import DataError, OptionError
 from luce.metrics import evaluate
+from luce.metrics.table import higher_is_better
 from luce.report.contents import Report
 from luce.report.formatting import decimal, number, short
 from luce.report.layout import Pictures, Section, Text
-from luce.report.results import family, higher_is_better, leading, scored
+from luce.report.results import family, leading, scored
 from luce.report.svg import ACCENT, INK, LINE, MUTED, SERIES, Picture, picture
 
 HEIGHT, POINTS = 132, 200

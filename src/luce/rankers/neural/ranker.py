@@ -206,7 +206,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
         training = self.prepare_training_data(X, y, qid, group, validation)
         if not self.informative_lists(training.dataset).any():
             raise DataError(self.get_objective().no_signal_message(training.dataset))
-        fit_resampled(self, training, callback, checkpoint)
+        judged = fit_resampled(self, training, callback, checkpoint)
+        self.finish_fit(training.dataset, judged)
         return self
 
     def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:

@@ -1,7 +1,6 @@
 """The estimator of boosted trees: its parameters, its fit, its file."""
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self
@@ -11,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
+from luce.data import Dataset
 from luce.data.fingerprint import fingerprint
 from luce.data.transforms import chain_of, transformed_names, width_after
-from luce.errors import DataError, LuceWarning, MachineError, OptionError
+from luce.errors import DataError, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
 from luce.optimizers.gradient_descent import Checkpointer
@@ -253,7 +253,8 @@ class TreeRanker(FittedTrees):
                 raise OptionError(f"init_model and machines take n_bags=1, not bags. Got n_bags={self.n_bags}.")
             training = self.prepare_training_data(X, y, qid, group, validation)
             if machines is None:
-                fit_resampled(self, training, callback, checkpoint, init_model=init_model)
+                judged = fit_resampled(self, training, callback, checkpoint, init_model=init_model)
+                self.finish_fit(training.dataset, judged)
             else:
                 self.train(training, callback=callback, checkpoint=checkpoint, init_model=init_model, reducer=reducer)
         return self
@@ -307,14 +308,15 @@ class TreeRanker(FittedTrees):
             if curve.best_state is not None:
                 self._set_fitted(learner, curve)
             raise
-        if not curve.history:
-            warnings.warn(
-                f"No tree can split {training.dataset!r}: its features are constant, or min_child_samples = "
-                f"{self.min_child_samples} leaves no room. All scores are equal.",
-                LuceWarning,
-                stacklevel=5,
-            )
         self._set_fitted(learner, curve)
+
+    def why_equal_scores(self, dataset: Dataset) -> str:
+        if self.importance("split").values.any():
+            return super().why_equal_scores(dataset)
+        return (
+            f"No tree can split {dataset!r}: its features are constant, or it has too few rows for min_child_samples = "
+            f"{self.min_child_samples}."
+        )
 
     def _init_forest(self, init_model: "TreeRanker | None") -> Forest | None:
         """The trees to begin with, which must be of the same features and outputs."""
