@@ -85,8 +85,8 @@ def test_the_page_of_a_model_of_ones_own(booster, monkeypatch):
 
 def test_scores_as_text_order_them_and_not_as_float32():
     table = csv.read_csv("test.csv")
-    close = 1 + table.column("label").to_numpy() * 1e-9
-    csv.write_csv(table.set_column(0, "bm25", pa.array(close)), "test.csv")
+    close = table.set_column(0, "bm25", pa.array(1 + table.column("label").to_numpy() * 1e-9))
+    csv.write_csv(close, "test.csv", csv.WriteOptions(delimiter=";"))  # which is found by itself
     found = json.loads(call("--test", "test.csv", "--with", "bm25=bm25", "--json").stdout)
     assert found["results"]["bm25"]["metrics"]["ndcg@10"]["mean"] == 1
 
@@ -115,7 +115,7 @@ def test_features_are_matched_by_name_or_else_by_position(booster):
     [
         (["--with", "mine=model.txt"], "--with needs --test. A model that is trained already may"),
         (["--folds", "3", "--with", "mine=model.txt"], "--with needs --test"),
-        (["--test", "test.csv", "--with", "bm25"], "takes NAME=FILE or NAME=COLUMN"),
+        (["--test", "test.csv", "--with", "bm25"], "must be NAME=FILE or NAME=COLUMN"),
         (["--test", "test.csv", "--with", "a=bm25", "--with", "a=price"], "each name once"),
         (["--test", "test.csv", "--with", "linear listnet=bm25"], "has the name of a method"),
         (["--test", "test.csv", "--with", "a=bm52"], "there is no file bm52, and test.csv has no such column: bm25, "),
@@ -126,7 +126,7 @@ def test_features_are_matched_by_name_or_else_by_position(booster):
             ["--test", "test.csv", "--with", "a=bm25", "--baseline", "b"],
             "must be one of the methods: a, linear listnet",
         ),
-        (["--test", "test.csv", "--with", "a=model.txt", "--report", "model.txt"], "is the name of the data"),
+        (["--test", "test.csv", "--with", "a=model.txt", "--report", "model.txt"], "would overwrite the data"),
         (["--test", "less.parquet", "--with", "a=model.txt"], "trained with 3 features, of which less.parquet lacks 1"),
     ],
 )

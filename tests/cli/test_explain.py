@@ -117,7 +117,7 @@ def test_a_list_of_one_item(place, tmp_path):
     luce.write(data.take([0])._rows(np.array([0]), np.array([0, 1]), np.array([0])), "one.parquet")
     query = data.query_ids[0].as_py()
     call(place / "linear.luce", "one.parquet", "--query", query)
-    assert "no feature sets it apart" in (tmp_path / "explain.html").read_text()
+    assert "no feature distinguishes it from the others" in (tmp_path / "explain.html").read_text()
     item = data.document_ids[0].as_py()
     assert f"{item} is ranked 1st of the 1 item of" in call(
         place / "linear.luce", "one.parquet", "--query", query, "--item", item

@@ -41,7 +41,7 @@ def test_inspect_lists_features_and_warns(folder):
     shown, said = run("inspect", folder / "shop.csv")
     assert "bm25, click_count, length, grade2" in shown
     assert "Note: Features that may give the label away" in said
-    assert "click_count: its name says that it was recorded after" in said
+    assert "click_count: its name suggests that it was recorded after" in said
     assert "grade2: it orders the items of nearly every list as the labels do" in said
     assert said.endswith(ADVICE)
     facts = json.loads(run("inspect", folder / "shop.csv", "--json")[0])

@@ -57,7 +57,7 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
     for name in ("other.csv", "other.parquet"):
         ranked = call("rank", model, tmp_path / name, *columns[:2], "--read", "label=none").stdout
         found = {int(row["row"]): float(row["score"]) for row in csv.DictReader(io.StringIO(ranked))}
-        np.testing.assert_allclose([found[row] for row in range(len(frame))], scores, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose([found[row + 1] for row in range(len(frame))], scores, rtol=1e-6, atol=1e-6)
         measured = json.loads(call("evaluate", model, tmp_path / name, *columns, "--json").stdout)
         assert measured[str(model)]["metrics"]["ndcg@10"]["mean"] > 0.8
     explained = json.loads(call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--json").stdout)

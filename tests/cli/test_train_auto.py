@@ -57,7 +57,7 @@ def test_the_choice_is_told_and_fitted(folder, more):
 
 def test_without_time_it_is_linear(folder):
     result = call("train", "train.txt", "-o", "m.luce", "--budget", 0)
-    assert "linear: not tried: the 0 s are over" in result.stderr
+    assert "linear: not tried: the budget of 0 s is used up" in result.stderr
     assert luce.load("m.luce").kind == "linear"
 
 

@@ -311,7 +311,7 @@ def test_processes_of_their_own_give_the_same_and_a_killed_one_is_reported(data,
 
 def test_a_process_that_ends_without_a_message_is_reported(data, rankers, monkeypatch):
     monkeypatch.setattr(workers, "_child", itertools.chain)  # takes the arguments and does nothing
-    with pytest.raises(DataError, match="a: Its process ended too early, with status 0"):
+    with pytest.raises(DataError, match="a: Its process ended prematurely with status 0"):
         compare_rankers({"a": rankers["a"]}, data, METRICS, folds=3, isolate=True)
 
 

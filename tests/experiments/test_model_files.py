@@ -97,7 +97,7 @@ def test_xgboost_stops_where_early_stopping_found_the_best(tmp_path):
 
 def test_what_has_several_scores_or_categories_is_refused(tmp_path):
     lightgbm_model(tmp_path / "many.txt", objective="multiclass", num_class=5)
-    with pytest.raises(DataError, match="gives 5 scores a row"):
+    with pytest.raises(DataError, match="gives 5 scores per row"):
         features_of(tmp_path / "many.txt")
     lightgbm_model(tmp_path / "linear.txt", objective="regression", linear_tree=True, boosting="gbdt")
     with pytest.raises(DataError, match="linear trees"):
@@ -108,7 +108,7 @@ def test_what_has_several_scores_or_categories_is_refused(tmp_path):
     with pytest.raises(DataError, match="categorical columns of a pandas data frame"):
         features_of(tmp_path / "frame.txt")
     xgboost_model(tmp_path / "many.ubj", objective="multi:softprob", num_class=5)
-    with pytest.raises(DataError, match="gives 5 scores a row"):
+    with pytest.raises(DataError, match="gives 5 scores per row"):
         scores_of(tmp_path / "many.ubj", DATA, 1)
 
 

@@ -201,7 +201,7 @@ def test_evaluate_knows_the_groups_of_a_dataset():
 
 
 def test_what_cannot_be():
-    with pytest.raises(OptionError, match="disparity@3 is no sum over the places of one order"):
+    with pytest.raises(OptionError, match="disparity@3 is not a sum over the ranks of one order"):
         places_of(metric("disparity@3"), np.array([0.0, 1]), np.array([0, 2]))
     with pytest.raises(DataError, match="merit of the label 600 squared is beyond float64"):
         measure([0.0, 1], [600, 0], [0, 2], "disparity")

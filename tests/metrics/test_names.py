@@ -28,7 +28,7 @@ def test_bad_cutoffs(given):
 
 @pytest.mark.parametrize("name", [name for name, record in METRICS.items() if not record.takes_cutoff])
 def test_cutoffs_of_metrics_that_take_none(name):
-    with pytest.raises(OptionError, match=f"{name} takes no cutoff.*Got '{name}@5', use '{name}'"):
+    with pytest.raises(OptionError, match=f"{name} has no cutoff.*Got '{name}@5'; use '{name}'"):
         metric(f"{name}@5")
 
 
@@ -42,7 +42,7 @@ def test_unknown_names_get_the_nearest():
         metric("nddcg@10")
     with pytest.raises(OptionError, match="There is no metric ''"):
         metric("")
-    with pytest.raises(OptionError, match=r"named by a string such as 'ndcg@10'\. Got 10"):
+    with pytest.raises(OptionError, match=r"must be a name such as 'ndcg@10'\. Got 10"):
         metric(10)
 
 

@@ -38,7 +38,7 @@ def test_checked_lists_are_evaluated_at_new_scores(name):
     ):
         np.testing.assert_array_equal(values, expected)
     scores[3] = np.nan
-    with pytest.raises(NumericalError, match=r"scores must be finite\. Got .* at row 3"):
+    with pytest.raises(NumericalError, match=r"scores must be finite\. Got .* at row 4"):
         chosen.evaluate(lists._replace(scores=scores))
 
 
@@ -49,7 +49,7 @@ def test_checked_lists_are_evaluated_at_new_scores(name):
 def test_the_message_for_data_without_signal_names_what_is_missing(name, lacking):
     message = objective(name).no_signal_message("data")
     assert message.startswith(f"No list of 'data' has {lacking}")
-    assert message.endswith(f"so there is nothing for {name} to learn from.")
+    assert message.endswith(f"so {name} has nothing to learn from.")
 
 
 @SMOOTH
@@ -247,7 +247,7 @@ def test_item_weights_of_one_are_no_weights(name):
 @pytest.mark.parametrize("name", [name for name in OBJECTIVES if not OBJECTIVES[name].item_weights])
 def test_item_weights_are_refused_with_a_reason(name):
     scores, labels, offsets = ragged(name)
-    with pytest.raises(OptionError, match=f"{name} takes no item weights: .+"):
+    with pytest.raises(OptionError, match=f"{name} does not support item weights: .+"):
         evaluate(name, scores, labels, offsets, item_weights=np.ones(len(scores)))
 
 
@@ -286,9 +286,9 @@ def test_records_speak_for_themselves(name):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"scores": np.nan}, "scores must .*row 1"),
-        ({"scores": -np.inf}, "scores must be finite.*row 1"),
-        ({"labels": [0, np.inf, 1]}, "labels must be finite.*row 1"),
+        ({"scores": np.nan}, "scores must .*row 2"),
+        ({"scores": -np.inf}, "scores must be finite.*row 2"),
+        ({"labels": [0, np.inf, 1]}, "labels must be finite.*row 2"),
         ({"labels": [0, 1]}, "labels must have 3"),
         ({"offsets": [0, 2]}, "offsets must run from 0"),
         ({"offsets": [0, 2, 1, 3]}, "offsets must not decrease"),

@@ -195,5 +195,5 @@ def test_a_model_file_with_wrong_categories_is_refused(categories, data, tmp_pat
     manifest["features"]["categories"] = json.loads(json.dumps(categories))
     manifest.pop("format")
     save_model(tmp_path / "b.luce", manifest, arrays)
-    with pytest.raises(DataError, match="does not hold"):
+    with pytest.raises(DataError, match="does not contain a complete LinearRanker"):
         luce.load(tmp_path / "b.luce")

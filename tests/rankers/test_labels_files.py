@@ -162,10 +162,10 @@ def test_the_command_line_says_what_does_not_go(tmp_path):
     LabelRanker(**small | {"epochs": 1}).fit(tagged()).save(tmp_path / "a.luce")
     for words, message in (
         (["train", tmp_path / "train.txt", "--model", "labels", "--read", "sparse=true"], "no option 'sparse'"),
-        (["evaluate", tmp_path / "a.luce", tmp_path / "train.txt", "--propensity", "1"], "takes two numbers"),
-        (["rank", tmp_path / "a.luce", tmp_path / "train.txt", "--sample", 3], "does not take --sample"),
-        (["compare", tmp_path / "train.txt", "--models", "labels"], "learns from tagged rows"),
-        (["compare", tmp_path / "train.txt", "--presets", "leml"], "learns from tagged rows"),
+        (["evaluate", tmp_path / "a.luce", tmp_path / "train.txt", "--propensity", "1"], "must be two numbers"),
+        (["rank", tmp_path / "a.luce", tmp_path / "train.txt", "--sample", 3], "Leave out --sample"),
+        (["compare", tmp_path / "train.txt", "--models", "labels"], "is trained on tagged rows"),
+        (["compare", tmp_path / "train.txt", "--presets", "leml"], "is trained on tagged rows"),
     ):
         with pytest.raises(LuceError, match=message):
             call(*words, code=2)

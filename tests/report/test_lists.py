@@ -76,9 +76,9 @@ def test_where_lower_is_better_the_signs_are_told(page, report):
     contents = "dataset", "results", "comparisons", "scores"
     lower, higher = (report(base=2, good=1, compared=[metric]) for metric in ("arp", "ndcg@10"))
     told = page(**{name: getattr(lower, name) for name in contents}).sections["differences"]
-    assert "mean improvement or loss of arp in those lists; lower is better." in told
+    assert "mean gain or loss of arp in those lists; lower is better." in told
     told = page(**{name: getattr(higher, name) for name in contents}).sections["differences"]
-    assert "mean improvement or loss of ndcg@10 in those lists." in told
+    assert "mean gain or loss of ndcg@10 in those lists." in told
 
 
 def test_a_typical_list_is_of_common_length_and_near_the_middle(report, data):
@@ -124,7 +124,7 @@ def test_results_of_other_lists_are_refused(report, data):
     given = report(base=2, good=1)
     fewer = data.take(np.arange(20))
     words = {"title": "T", "summary": "S", "command": "C", "results": given.results}
-    with pytest.raises(OptionError, match="results of base must be of the 20 lists"):
+    with pytest.raises(OptionError, match="results of base must have one value for each of the 20 lists"):
         Report(**words, dataset=fewer)
 
 
@@ -154,7 +154,7 @@ def test_lists_on_the_page(page, report, data):
     for each in (made, without):
         assert list_ids(each) == [f"list-{one.number}" for one in chosen]
         for one in chosen:
-            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number}:"
+            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number + 1}:"
             assert summary in each.sections["lists"]
     tables = [[each for each in one.all("table") if each["class"] == "ranking"] for one in (made, without)]
     assert [len(each) for each in tables] == [len(chosen), 0]

@@ -65,7 +65,8 @@ Seeds = Annotated[
 Baseline = Annotated[
     str | None,
     typer.Option(
-        metavar="METHOD", help="Method that the others are tested against (default: the first --with, or first method)."
+        metavar="METHOD",
+        help="Method that the others are tested against (default: the first --with, otherwise the first method).",
     ),
 ]
 Table = Annotated[
@@ -110,7 +111,7 @@ def compare(
 
     By default, linear and tree rankers of Luce are compared with LightGBM's lambdarank.
 
-    Parts take turns as in LETOR: one is for testing, one for validation, and the others for training.
+    If DATA is in parts, they take turns as in LETOR: one for testing, one for validation, the others for training.
 
     Every ranker keeps the iteration with the best metric on the validation lists.
 
@@ -139,7 +140,8 @@ def compare(
     check_written([report, results], [*data, validation, test, *(model.file for model in own.values())])
     columns = [model.column for model in own.values() if model.column is not None]
     splits, description = folds_of(data, validation, test, folds, seed, read, columns)
-    scores, origins = {}, {}
+    scores: dict[str, Any] = {}
+    origins: dict[str, str] = {}
     if test is not None and own:
         fold = next(splits)
         splits = iter([fold])
@@ -181,7 +183,7 @@ def _check(methods: dict[str, Any], own: dict[str, Any], baseline: str | None, r
     if results.suffix not in (".parquet", ".json"):
         raise OptionError(f"--results must end in .parquet or .json. Got {results}.")
     if results.suffix == ".parquet" and results.is_file() and not is_results(results):
-        raise DataError(f"{results} exists and is not the results of a comparison: name another file with --results.")
+        raise DataError(f"{results} exists and is not the results of a comparison: choose another file with --results.")
     twice = [name for name in own if name in methods]
     if twice:
         raise OptionError(f"--with {twice[0]}=… has the name of a method that is compared too: choose another name.")

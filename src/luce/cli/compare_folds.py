@@ -55,7 +55,7 @@ def folds_of(
 
 
 def _folds(count: int) -> str:
-    return f"{count} folds" if count > 1 else "one split"
+    return f"{count} folds" if count > 1 else "one test set"
 
 
 def _split_files(
@@ -163,7 +163,7 @@ def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | 
                 "folders Fold1, Fold2, …"
             )
     if len(data) > 1 and count is not None and len(data) != count:
-        raise DataError(f"--folds {count} is for a single file, and DATA is already split into {len(data)}: omit it.")
+        raise DataError("--folds is for a single file, and DATA is already split: omit it.")
     first = read_data(data[0], reading)
     warn_of_leakage(first, data[0], reading)
     if len(data) == 1:

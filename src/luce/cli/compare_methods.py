@@ -69,7 +69,7 @@ def objectives_in(given: str, option: str) -> list[str]:
         name, options = match.group(1).strip(), match.group(2)
         found.append(name if options is None else f"{name}({options})")
     if not found or end != len(given.strip()) or len(set(found)) < len(found):
-        raise OptionError(f"{option} takes names separated by commas, each once. Got {given!r}.")
+        raise OptionError(f"{option} must be names separated by commas, each once. Got {given!r}.")
     return found
 
 

@@ -12,6 +12,8 @@ from luce.cli.output import command_line, say, show_table
 
 WIDE = 104
 """Columns of a terminal that hold intervals and the time of prediction too."""
+UNMARKED = str.maketrans("", "", "\u2068\u2069")
+"""Leaves out the marks around names, which are for pages."""
 
 
 def print_comparison(found: Any, title: str, origins: Mapping[str, str]) -> None:
@@ -25,7 +27,7 @@ def print_comparison(found: Any, title: str, origins: Mapping[str, str]) -> None
     rows = [_row(found, name, first, others, wide) for name in found.results]
     rows += [[name, Text("failed", "red"), *[""] * (len(columns) - 1)] for name in found.failures]
     show_table(title, ["method", *columns], rows)
-    say(headline(found.results, first, found.tests.get(first, ())))
+    say(headline(found.results, first, found.tests.get(first, ())).translate(UNMARKED))
     for line in [*(f"{name}: {origin}" for name, origin in origins.items()), *_notes(found)]:
         say(line, style="dim")
 

@@ -9,11 +9,11 @@ from luce.cli.options import Data, Overwrite, Reading
 from luce.cli.output import check_new, check_written, say
 from luce.cli.reading import read_data
 
-Output = Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its ending says the format.")]
+Output = Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its extension determines the format.")]
 
 
 def convert(data: Data, out: Output, overwrite: Overwrite = False, read: Reading = None) -> None:
-    """Write the data in another format. A .luce-data file is memory-mapped: it opens at once whatever its size.
+    """Convert data to another format. A .luce-data file is memory-mapped: it opens immediately, whatever its size.
 
     Example: luce convert train.txt.gz train.luce-data
     """

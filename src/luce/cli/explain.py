@@ -27,9 +27,11 @@ Item = Annotated[
         help="Explain the rank of this item of the query, by its document id or, without ids, its number from 1."
     ),
 ]
-Top = Annotated[int | None, typer.Option(min=1, help="How many to show. (default: 10 items, 20 features)")]
-Chosen = Annotated[str, typer.Option("--metric", help="Metric of the importance; `luce metrics` lists them.")]
-Repeats = Annotated[int, typer.Option(min=1, help="How often the values of each feature are shuffled.")]
+Top = Annotated[
+    int | None, typer.Option(min=1, help="Number of items or features to show. (default: 10 items, 20 features)")
+]
+Chosen = Annotated[str, typer.Option("--metric", help="Metric for the feature importance; `luce metrics` lists them.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of times each feature is shuffled.")]
 
 COLUMNS = 5
 """Features that get a column in the terminal."""
@@ -62,7 +64,7 @@ def explain(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Show how important each feature is, or why the items of a query, or one of them, are ranked where they are.
+    """Show how important each feature is, or why the items of a query, or one of them, are ranked as they are.
 
     The importance of a feature is what the metric loses when its values are shuffled; for trees also the gain and the
     number of its splits.
@@ -85,7 +87,7 @@ def explain(
     check_written([report, csv], [model, data])
     ranker = load(model)
     if not isinstance(ranker, Ranker):
-        raise OptionError(f"{model} ranks the labels of rows; luce explain is about rankings of lists.")
+        raise OptionError(f"luce explain needs a ranker of lists, and {model} ranks the labels of rows.")
     if threads is not None:
         ranker.set_params(n_jobs=threads)
     dataset = read_data(data, read, ranker)
@@ -103,7 +105,11 @@ def explain(
             show(plain_text(answer.summary))
         for title, table in answer.tables:
             show_page_table(table, title)
-    about = {"title": f"Explained: {model.name} on {data.name}", "summary": answer.summary, "settings": answer.settings}
+    about = {
+        "title": f"Explanation: {model.name} on {data.name}",
+        "summary": answer.summary,
+        "settings": answer.settings,
+    }
     write_optional_page(answer.write, report, answer.found, **about)
 
 
@@ -118,7 +124,7 @@ def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int,
     splits = map(ranker.importance, ("gain", "split")) if isinstance(ranker, TreeRanker) else ()
     found = [lost, *splits]
     rows, best = importance_rows(found), lost.order[0]
-    summary = f"{lost.measure} gets no worse when the values of a feature are shuffled, whichever it is."
+    summary = f"{lost.measure} does not get worse when the values of any one feature are shuffled."
     if lost.values[best] > 0:
         name, loss = feature_words(lost.names[best]), f"{lost.measure} gets worse by {lost.values[best]:.4f}"
         summary = f"{loss} when {name} is shuffled, the most important of {len(lost.names):,} features."
@@ -157,7 +163,7 @@ def _contributions(ranker: Any, dataset: Any, query: str, top: int) -> Answer:
     words = " and ".join(f"{feature_words(each.feature)} ({signed(each.contribution)})" for each in reasons)
     name = isolated(first.document.removeprefix("item "))
     summary = f"Item {name} is ranked first of the {count(found.size, 'item')} of query {isolated(found.query)}"
-    summary += f", mostly because of {words}." if words else "; no feature sets it apart."
+    summary += f", mostly because of {words}." if words else "; no feature distinguishes it from the others."
     title = f"Contributions to the scores, relative to their mean {found.mean:.4f}"
     facts = found._asdict() | {"items": listed}
     return Answer(write_explanation, found, rows, facts, [(title, _list_table(found))], summary, {})

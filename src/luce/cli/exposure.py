@@ -10,7 +10,7 @@ from luce.cli.options import Csv, Data, Gain, Json, Page, Reading, Threads
 from luce.cli.output import check_written, show, show_json, show_page_table, write_csv, write_optional_page
 from luce.cli.reading import read_for
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote, or a TREC run.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as written by `luce train`, or a TREC run.")]
 Places = Annotated[int, typer.Option(min=1, help="Number of ranks that are seen, from the first.")]
 
 

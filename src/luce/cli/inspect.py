@@ -9,7 +9,7 @@ from luce.cli.reading import read_data
 
 
 def inspect(data: Data, read: Reading = None, json: Json = False) -> None:
-    """Show what a file holds: rows, lists, features, grades, lengths, what is missing, what may give the label away.
+    """Describe a data file: rows, lists, features, grades, list lengths, missing values, and suspicious features.
 
     Example: luce inspect train.txt
 
@@ -45,7 +45,7 @@ def describe(dataset: Any) -> dict[str, Any]:
         "list_lengths": _spread(sizes),
         "labels": dict(zip(grades.tolist(), counts.tolist(), strict=True)) if len(grades) <= 20 else _spread(observed),
         "labels_not_observed": int(dataset.n_rows - observed.size),
-        "lists_with_nothing_relevant": int((best <= 0).sum()),
+        "lists_without_relevant_items": int((best <= 0).sum()),
         "missing_feature_values": sum(
             int(np.isnan(stored[i : i + 65_536]).sum()) for i in range(0, len(stored), 65_536)
         ),

@@ -97,6 +97,7 @@ def write_csv(table: Any, path: str | os.PathLike[str] | None) -> None:
     name = replacing(Path(path))
     with atomic_write(path) as partial, open(partial, "wb") as file:
         csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(_of_one_type(list(table))), file)
+    say(name, "Table")
 
 
 def _of_one_type(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -107,7 +108,6 @@ def _of_one_type(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return None if value is None or value != value else str(value)
 
     return [row | {name: text(row[name]) for name in texts} for row in rows] if texts else rows
-    say(name, "Table")
 
 
 def csv_to(table: Any, file: Any) -> None:
@@ -136,14 +136,14 @@ def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) 
     for path in filter(None, written):
         check_target(path)
         if path.resolve() in taken and not is_stream(path):
-            raise OptionError(f"{path} is the name of the data, or of another file to write: give it another name.")
+            raise OptionError(f"{path} would overwrite the data or another output: choose another file name.")
         taken.add(path.resolve())
 
 
 def check_new(path: Path | None, overwrite: bool) -> None:
     """An error, before the work, where a model or data would be replaced; a page or a table may be, see `replacing`."""
     if path is not None and path.exists() and not (overwrite or is_stream(path)):
-        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or name another file.")
+        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or choose another file.")
 
 
 def replacing(path: Path) -> str:
@@ -176,7 +176,7 @@ def write_optional_page(write: Callable[..., Path], path: Path, *contents: Any, 
         write(path, *contents, command=command_line(), **about)
         say(name, "Report")
     except MissingPackageError as error:
-        say(f"The page was not written. {error}", "Note")
+        say(f"The report was not written. {error}", "Note")
 
 
 class OnProgress(Protocol):

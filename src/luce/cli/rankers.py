@@ -125,5 +125,5 @@ def names_in(given: str, option: str) -> list[str]:
     """Names with commas between them."""
     names = [name.strip() for name in given.split(",") if name.strip()]
     if not names or len(set(names)) < len(names):
-        raise OptionError(f"{option} takes names separated by commas, each once. Got {given!r}.")
+        raise OptionError(f"{option} must be names separated by commas, each once. Got {given!r}.")
     return names

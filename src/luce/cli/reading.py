@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from luce.cli.options import pairs
 from luce.cli.output import progress
@@ -13,6 +13,14 @@ from luce.errors import LuceWarning
 
 COLUMNS = ("query", "label", "features", "categorical", "exclude", "document", "weight", "list_weight", "item_group")
 """The options that name columns of a table."""
+
+
+class Features(NamedTuple):
+    """What is known of the features to read: their number, their names, and the names of those that are categories."""
+
+    n_features: int | None = None
+    names: Sequence[str] | None = None
+    categorical: Sequence[str] | None = None
 
 
 def read_for(
@@ -43,7 +51,7 @@ def read_data(
     judged: bool = True,
     temp_folder: Path | None = None,
 ) -> Any:
-    """The dataset in a file, read for the features of a fitted ranker or of other data, where one is given."""
+    """The dataset in a file, read for certain features: known ones, those of a fitted ranker, or of other data."""
     from luce.data.columns import LABEL
 
     chosen, options = _chosen(path, reading)
@@ -63,24 +71,24 @@ def read_data(
     return _read(chosen, path, options)
 
 
-def _features(like: Any) -> tuple[int | None, Sequence[str] | None, list[str] | None]:
-    """The number of features of a fitted ranker or of data, their names, and the names of those that are categories."""
+def _features(like: Any) -> Features:
+    """The features of a fitted ranker or of data, where they are not given themselves."""
     from luce.data import Dataset
 
-    if like is None:
-        return None, None, None
+    if like is None or isinstance(like, Features):
+        return like or Features()
     given = isinstance(like, Dataset)
     n_features, names = (like.n_features, like.feature_names) if given else like.features
     categories = (like.categories if given else like.categories_) or ()
     coded = [column for column, values in enumerate(categories) if values is not None]
-    return n_features, names, [names[column] if names else str(column + 1) for column in coded] or None
+    return Features(n_features, names, [names[column] if names else str(column + 1) for column in coded] or None)
 
 
 def read_column(path: Path, reading: list[str] | None, column: str) -> Any:
     """The numbers in a column of a table, NaN where there is none, in the order of the rows of its dataset."""
     chosen, options = _chosen(path, reading)
     with warnings.catch_warnings(action="ignore", category=LuceWarning):  # read as labels, which ranks would not be
-        return _read(chosen, path, options | {"label": column, "features": [], "exclude": []}).labels
+        return _read(chosen, path, options | {"label": column, "features": [], "exclude": [], "categorical": []}).labels
 
 
 def columns_of(path: Path, reading: list[str] | None) -> list[str]:

@@ -54,8 +54,8 @@ Presets = Annotated[
 InitModel = Annotated[
     Path | None, typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; its trees are kept.")
 ]
-Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Save a checkpoint every so many minutes.")]
-Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also save one every so many steps.")]
+Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
+Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Steps between two checkpoints.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint of an interrupted training.")]
 
 MachinesOption = Annotated[

@@ -26,13 +26,14 @@ from luce.files import exclusive_lock
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Validation = Annotated[
-    Path | None, typer.Option(help="Judged lists that stop and score each trial, instead of folds of DATA.")
+    Path | None,
+    typer.Option(help="Judged lists for early stopping and for the score of each trial. (default: folds of DATA)"),
 ]
-Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each scores a fit on the others.")]
+Folds = Annotated[int, typer.Option(min=2, help="Number of folds; lists are not split.")]
 Model = Annotated[str, typer.Option(help="Kind of ranker: linear, neural, trees or labels.")]
 Fixed = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the ranker to keep fixed, e.g. n_estimators=500."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Fixed parameter of the ranker, e.g. n_estimators=500."),
 ]
 Vary = Annotated[
     list[str] | None,
@@ -41,12 +42,14 @@ Vary = Annotated[
         help="Range to search instead of the default one: num_leaves=4:64:log, hidden_layer_sizes=64/64,32.",
     ),
 ]
-Metric = Annotated[str | None, typer.Option(help="Metric to optimize; by default ndcg@10, of labels precision@5.")]
-Trials = Annotated[int, typer.Option(min=1, help="Trials in all, with those of earlier runs.")]
-Minutes = Annotated[float | None, typer.Option(help="End the search after so many minutes.")]
-Pruning = Annotated[bool, typer.Option(help="Give up trials that are in the worst quarter.")]
+Metric = Annotated[
+    str | None, typer.Option(help="Metric to optimize. (default: ndcg@10; for label rankers precision@5)")
+]
+Trials = Annotated[int, typer.Option(min=1, help="Total number of trials, including those of earlier runs.")]
+Minutes = Annotated[float | None, typer.Option(help="Stop the search after this many minutes.")]
+Pruning = Annotated[bool, typer.Option(help="Stop trials early that are in the worst quarter.")]
 Storage = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="SQLite file for the trials; by default MODEL.study.")
+    Path | None, typer.Option(metavar="FILE", help="SQLite file for the trials. (default: MODEL.study)")
 ]
 
 SHOWN = 5
@@ -74,12 +77,12 @@ def tune(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Search settings of a ranker by cross-validation, and write the model of the best.
+    """Tune the hyperparameters of a ranker by cross-validation, and write the best model.
 
-    The first trial has the default settings. Each fits all folds but one, in turn, with early stopping by that one.
+    The first trial has the default settings. A trial is a fit for each fold, on the others, with early stopping on it.
 
     The best settings are then fitted on all lists, for the mean of the best iterations of the folds.
-    With --validation they are fitted on DATA, with early stopping by it.
+    With --validation they are fitted on DATA, with early stopping on the validation lists.
 
     Trials are saved in MODEL.study, an Optuna database: after a crash, or to add trials, the same command resumes.
     Ctrl-C or SIGTERM writes the best model so far.
@@ -150,7 +153,7 @@ def _ranges(given: list[str] | None, ranker: Any) -> dict[str, Any]:
         ends = pairs([f"low={low}", f"high={high}"], "--vary")
         numbers = all(type(end) in (int, float) for end in ends.values())
         if not (equals and name and numbers and log in ("", "log") and text.count(":") <= 2):
-            raise OptionError(f"--vary takes KEY=LOW:HIGH, KEY=LOW:HIGH:log or KEY=A/B/C. Got {word!r}.")
+            raise OptionError(f"--vary must be KEY=LOW:HIGH, KEY=LOW:HIGH:log or KEY=A/B/C. Got {word!r}.")
         ranges[name] = Range(**ends, log=log == "log")
     return ranges
 
@@ -170,7 +173,7 @@ def _print_result(found: Any, output: Path, study: Path, json: bool, learned: bo
         trials = [trial._asdict() for trial in found.trials]
         show_json({**summary, "best": best | rounds, "importance": found.importance, "trials": trials})
         return
-    show_page_table(trials_table(found, SHOWN), "The best trials")
+    show_page_table(trials_table(found, SHOWN), "Best trials")
     say(f"{output}: {summary_of(found)}")
 
 
@@ -184,7 +187,7 @@ def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> Non
     write_tuning(
         path,
         found,
-        title=f"Tuned: {ranker.kind} with {ranker.get_objective().name} on {data.name}",
+        title=f"Tuning: {ranker.kind} with {ranker.get_objective().name} on {data.name}",
         command=command_line(),
         settings={"model": str(output)} | others | {"objective": str(found.best_ranker.get_objective())},
     )

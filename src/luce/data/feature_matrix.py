@@ -130,4 +130,4 @@ def column_of(table: Table, name: str) -> pa.ChunkedArray:
 
 def infinite_value(table: Table, column: str, row: int) -> DataError:
     """The error for a number that is infinite in float32."""
-    return DataError(f"{table.name}: column {column!r} must be finite. It is infinite at row {row}, counted from 0.")
+    return DataError(f"{table.name}: column {column!r} must be finite. It is infinite at row {row + 1}.")

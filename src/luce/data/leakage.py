@@ -29,15 +29,15 @@ it means something that none does."""
 NAMES = (
     (
         r"click(s|ed)?|ctr|cvr|impressions?|dwell|purchase[ds]?|bookings?|booked|conversions?|converted",
-        "its name says that it was recorded after the items had been shown",
+        "its name suggests that it was recorded after the items were shown",
     ),
-    (r"pos(ition)?|(?<!page )(?<!site )(?<!domain )rank", "its name says that it is a place in a ranking"),
+    (r"pos(ition)?|(?<!page )(?<!site )(?<!domain )rank", "its name suggests a position in a ranking"),
     (
         r"timestamp|datetime|date|^time$|(event|created|updated|request|query|search|log|view) time",
-        "its name says that it is a date or time",
+        "its name suggests a date or time",
     ),
-    (r"(u?u?ids?|guid|session)$", "its name says that it is an id"),
-    (r"labels?|grades?|target|judge?ments?|^relevance$", "its name says that it is a label"),
+    (r"(u?u?ids?|guid|session)$", "its name suggests an id"),
+    (r"labels?|grades?|target|judge?ments?|^relevance$", "its name suggests a label"),
 )
 """Patterns of whole words of names, and what they mean."""
 
@@ -69,7 +69,7 @@ def suspicious_features(dataset: Dataset) -> list[SuspiciousFeature]:
     Examples
     --------
     >>> suspicious_features(Dataset([[3.5, 1], [2.5, 0]], [1, 0], [0, 2], feature_names=("price", "click_count")))
-    [SuspiciousFeature(name='click_count', reason='its name says that it was recorded after the items had been shown')]
+    [SuspiciousFeature(name='click_count', reason='its name suggests that it was recorded after the items were shown')]
     """
     by_value = _reasons_by_value(dataset)
     found = []
@@ -85,7 +85,7 @@ def suspicious_name(name: str) -> str | None:
     """Why the name of a column says that it should not be a feature, if it does.
 
     >>> suspicious_name("PageRank"), suspicious_name("doc_id")
-    (None, 'its name says that it is an id')
+    (None, 'its name suggests an id')
     """
     words = " ".join(words_of(name))
     return next((reason for pattern, reason in NAMES if re.search(rf"\b(?:{pattern})\b", words)), None)

@@ -57,7 +57,7 @@ def web_search(
     noise: float = 0.5,
     missing: float = 0.0,
 ) -> SyntheticLists:
-    """Draw judged lists shaped like web search, with the truth behind the labels.
+    """Generate judged lists that resemble web search, with the true scores behind the labels.
 
     Grades 0 to 4 are skewed (about 52, 32, 13, 2, 1 %), lengths are ragged (log-normal), a tenth of the features is
     constant within a query, others are counts, heavy-tailed or mostly zero; quality is not linear in any of them.
@@ -170,7 +170,7 @@ def _document_ids(offsets: Integers) -> pa.Array:
 def tagged_documents(
     n_rows: int, *, n_words: int = 300, n_labels: int = 100, most_labels: int = 9, seed: int = 0
 ) -> TaggedData:
-    """Draw documents as counts of words, each tagged with a few labels, some far more common than others.
+    """Generate documents as word counts, each tagged with a few labels, some far more common than others.
 
     A document has a few topics. Its labels are the first of a Plackett-Luce draw whose scores follow from its topics
     and from how common a label is.

@@ -129,7 +129,7 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
     Parameters
     ----------
     path : str or path-like
-        The file. Its suffix says its format, for CSV also before .gz, .bz2 or .zst.
+        The file. Its extension determines the format, for CSV also before .gz, .bz2 or .zst.
     format : {"csv", "parquet", "arrow"}, optional
         The format where the suffix does not say it. Arrow is an IPC file, a Feather file or an IPC stream.
 

@@ -74,9 +74,7 @@ def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
         raise DataError(f"{path}: lists with the same query id would be read back as one. Give them different ids.")
     empty = int(np.count_nonzero(dataset.sizes == 0))
     if empty:
-        warnings.warn(
-            f"{path}: {empty} empty list(s) left out; a table has no place for them.", LuceWarning, stacklevel=5
-        )
+        warnings.warn(f"{path}: {empty} empty list(s) left out; a table cannot store them.", LuceWarning, stacklevel=5)
     with atomic_write(path) as partial:
         yield partial
 

@@ -42,7 +42,7 @@ def from_table(
     exclude: Sequence[str] = (),
     categorical: Sequence[str] = (),
 ) -> Dataset:
-    """Make a dataset of a table with one row an item.
+    """Make a dataset of a table with one row per item.
 
     A column is found under one of its usual names where it is not named here. A null is a missing value. Rows of one
     query need not be together: they are brought together, queries in order of first appearance.
@@ -158,7 +158,7 @@ def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
     if groups.null_count:
         raise DataError(
             f"{table.name}: column {name!r} must name the group of every row. It is missing at row "
-            f"{groups.is_null().index(True)}, counted from 0 ({groups.null_count} in all): give those items a group of "
+            f"{groups.is_null().index(True) + 1} ({groups.null_count} in total): give those items a group of "
             "their own, such as 'unknown'."
         )
     return groups if grouping.order is None else groups.take(pa.array(grouping.order))

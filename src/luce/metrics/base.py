@@ -39,7 +39,7 @@ class PlaceSum(NamedTuple):
 
 @dataclass(frozen=True)
 class Metric:
-    """What is measured, in words, as a formula and as code; an entry of `METRICS`.
+    """A metric, in words, as a formula and as code; an entry of `METRICS`.
 
     Relevant means a label above 0; r is a rank, from 1. Items with equal scores count as the average over their orders;
     items without a label are left out of the list; items with a score of −∞ were not retrieved: they count among the
@@ -54,9 +54,9 @@ class Metric:
     formula : str
         The value for one list without equal scores.
     bounds : tuple of float
-        The least and the greatest value.
+        The smallest and the largest value.
     empty_when : str
-        Which lists have nothing to measure.
+        For which lists the metric is undefined.
     kernel : callable or None
         Called as kernel(first, last, offsets, ranked, options, values) on lists in rank order; writes NaN for an empty
         list. None for a metric of exposures.
@@ -77,7 +77,7 @@ class Metric:
     options : tuple of str
         Which of `gain` and `max_grade` it reads.
     cutoff : int or None
-        The number of places that count; None for all.
+        The number of ranks that count; None for all.
     """
 
     name: str
@@ -116,7 +116,7 @@ class Metric:
             "higher is better": self.higher_is_better,
             "takes a cutoff": self.takes_cutoff,
             "parameters": ", ".join(self.options) or "none",
-            "lists left out": f"those where {self.empty_when}",
+            "lists left out": f"those in which {self.empty_when}",
         }
 
     def best(self, values: Iterable[float]) -> float:

@@ -29,7 +29,8 @@ class Comparisons(tuple[Comparison, ...]):
 
     def __str__(self) -> str:
         level = f"{100 * self[0].confidence:g} % interval"
-        rows = [("metric", "ranker", "mean", "baseline", "difference", level, "p", "better", "worse", "lists")]
+        head = "metric", "ranker", "mean", "baseline", "difference", level, "p", "better", "worse", "lists"
+        rows: list[tuple[str, ...]] = [head]
         for each in self:
             means = (number(value) for value in (each.mean, each.baseline_mean))
             difference = f"{'+' if each.difference > 0 else ''}{number(each.difference)}"

@@ -66,7 +66,7 @@ def measure(
     Returns
     -------
     dict of ndarray of shape (Q,)
-        By the name of the metric; NaN for a list with nothing to measure.
+        By the name of the metric; NaN for a list for which it is undefined.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def evaluate(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Results:
-    """Measure the ranking that scores give to each list of a dataset.
+    """Evaluate the rankings given by the scores of the items of each list of a dataset.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def evaluate(
     metrics : str or iterable of str
         Names such as "ndcg@10, err"; see `METRICS`.
     empty : {"skip", 0, 1}
-        Whether lists with nothing to measure are left out, or the value they count as.
+        Whether lists for which a metric is undefined are left out, or the value they count as.
     gain : {"exponential", "linear"}
         2^y − 1, or y. A label below 0 counts as 0.
     max_grade : float or None
@@ -196,8 +196,9 @@ def resolve_max_grade(metrics: Iterable[Metric], labels: Floats, max_grade: floa
         raise OptionError(f"max_grade must be a finite number ≥ 0, the highest grade of the scale. Got {max_grade!r}.")
     if largest > max_grade:
         raise DataError(
-            f"A label of {largest:g} is above max_grade {max_grade:g}, as given or as the highest grade that a "
-            f"model was trained on. Give the highest of the scale: max_grade={largest:g}, or --max-grade {largest:g}."
+            f"A label of {largest:g} is above max_grade {max_grade:g}, which was given or is the highest grade in "
+            f"the training data of the model. Give the highest grade of the scale: max_grade={largest:g}, or "
+            f"--max-grade {largest:g}."
         )
     return float(max_grade)
 
@@ -224,7 +225,7 @@ def _check_gain(gain: str) -> None:
 def _check_settings(empty: Any, confidence: float, n_bootstrap: int) -> None:
     if empty not in ("skip", 0, 1):
         raise OptionError(
-            f"empty must be 'skip', 0 or 1: what to do with lists with nothing to measure. Got {empty!r}."
+            f"empty must be 'skip', 0 or 1: the value of lists in which a metric is undefined. Got {empty!r}."
         )
     check_resampling(confidence, n_bootstrap)
 
@@ -234,4 +235,4 @@ def check_resampling(confidence: float, n_bootstrap: int) -> None:
     if not 0 < confidence < 1:
         raise OptionError(f"confidence must be between 0 and 1, such as 0.95. Got {confidence!r}.")
     if not isinstance(n_bootstrap, int | np.integer) or n_bootstrap < 0:
-        raise OptionError(f"n_bootstrap must be an integer ≥ 0; 0 gives no intervals. Got {n_bootstrap!r}.")
+        raise OptionError(f"n_bootstrap must be an integer ≥ 0; 0 for no intervals. Got {n_bootstrap!r}.")

@@ -74,8 +74,8 @@ def check_item_groups(metric: Metric, item_groups: Integers | None) -> None:
     """An error where the metric needs groups and there are none."""
     if metric.needs_item_groups and item_groups is None:
         raise DataError(
-            f"{metric} needs the group of each item, and the data have none: give item_groups= to Dataset or "
-            "from_arrays, or name their column when reading a table, item_group='seller' (--read item_group=seller)."
+            f"{metric} needs the group of each item, and the data have none: pass item_groups= to Dataset or "
+            "from_arrays, or name the column when reading a table, item_group='seller' (--read item_group=seller)."
         )
 
 

@@ -34,7 +34,7 @@ def places_of(
     """
     form = metric.place_sum
     if form is None:
-        raise OptionError(f"{metric} is no sum over the places of one order: it cannot be searched for along a weight.")
+        raise OptionError(f"{metric} is not a sum over the ranks of one order: coordinate ascent cannot maximize it.")
     longest = int(np.diff(offsets).max(initial=0))
     depth = longest if metric.cutoff is None else min(metric.cutoff, longest)
     table = np.zeros(longest + 1)

@@ -25,7 +25,7 @@ class Results:
     intervals : dict of tuple of float
         (low, high) of each mean; (NaN, NaN) where fewer than two lists count or without bootstrap.
     n_empty : dict of int
-        The number of lists with nothing to measure.
+        The number of lists for which the metric is undefined.
     query_ids : pyarrow.Array of length Q
         The ids of the lists.
     list_weights : ndarray of shape (Q,) or None

@@ -250,16 +250,16 @@ def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
 
 def _refuse_infinite(*values: Floats) -> None:
     if any(np.isinf(each).any() for each in values):
-        raise DataError("Values to compare must be finite, or NaN where a list has none. Got an infinite one.")
+        raise DataError("Values to compare must be finite, or NaN for a list without a value. Got an infinite one.")
 
 
 def _common_values(one: Results, other: Results, metric: str) -> tuple[Floats, Floats]:
     """The values (n, 2) of the lists that count in both, and the weights of these lists."""
     for results in (one, other):
         if metric not in results.values:
-            raise OptionError(f"The results hold no {metric!r}. They hold {', '.join(results.values)}.")
+            raise OptionError(f"The results do not contain {metric!r}. They contain {', '.join(results.values)}.")
     if not one.query_ids.equals(other.query_ids):
-        raise DataError("Results to compare must be of the same lists, in the same order. Got different query ids.")
+        raise DataError("Results to compare must have the same lists in the same order. Got different query ids.")
     values = np.stack([one.values[metric], other.values[metric]], axis=1)
     _refuse_infinite(values)
     weights = np.ones(len(values)) if one.list_weights is None else one.list_weights

@@ -44,10 +44,10 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     ('ndcg@10', 10, True)
     >>> metric("arp@5")
     Traceback (most recent call last):
-    luce.errors.OptionError: The metric arp takes no cutoff: it measures the whole list. Got 'arp@5', use 'arp'.
+    luce.errors.OptionError: The metric arp has no cutoff: it measures the whole list. Got 'arp@5'; use 'arp'.
     """
     if not isinstance(name, str):
-        raise OptionError(f"A metric is named by a string such as 'ndcg@10'. Got {name!r}.")
+        raise OptionError(f"A metric must be a name such as 'ndcg@10'. Got {name!r}.")
     base, at, cutoff = (part.strip() for part in name.partition("@"))
     record = table.get(base.lower())
     if record is None:
@@ -58,7 +58,7 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
         return record
     if not record.takes_cutoff:
         raise OptionError(
-            f"The metric {record.name} takes no cutoff: it measures the whole list. Got {name!r}, use {record.name!r}."
+            f"The metric {record.name} has no cutoff: it measures the whole list. Got {name!r}; use {record.name!r}."
         )
     if not (cutoff.isascii() and cutoff.isdigit() and 0 < int(cutoff) < 2**31):
         raise OptionError(

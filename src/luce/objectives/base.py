@@ -146,13 +146,13 @@ class Objective:
         nuisance : array-like of shape (P,), optional
             Values of the nuisance parameters; the initial ones by default.
         draw : Draw, optional
-            Names the randomness of a random objective.
+            The random numbers of a random objective.
         hessian : bool, default=False
             Also compute the diagonal of the second derivative.
         n_jobs : int, optional
             Threads; LUCE_THREADS, or all cores, by default.
         item_groups : array-like of shape (N,), optional
-            Integers that tell whose each item is, for fairness to groups.
+            The group of each item as an integer, for fairness to groups.
 
         Returns
         -------
@@ -206,7 +206,7 @@ class Objective:
         return evaluation
 
     def check(self, lists: Lists) -> Lists:
-        """The lists as arrays that `evaluate` takes, or an error that says what is wrong with them.
+        """The lists as the arrays that `evaluate` needs, or an error that describes what is wrong with them.
 
         Parameters
         ----------
@@ -222,11 +222,11 @@ class Objective:
         labels = as_floats("labels", lists.labels, len(scores))
         if not _all_finite(read_only(labels)) and np.isinf(labels).any():
             row = np.flatnonzero(np.isinf(labels))[0]
-            raise DataError(f"labels must be finite. Got an infinite one at row {row}.")
+            raise DataError(f"labels must be finite. Got an infinite one at row {row + 1}.")
         offsets = check_offsets([0, len(scores)] if lists.offsets is None else lists.offsets, len(scores))
         numbered = lists.draw.lists
         if numbered is not None and len(numbered) != len(offsets) - 1:
-            raise DataError(f"draw.lists must name {len(offsets) - 1} lists. Got {len(numbered)}.")
+            raise DataError(f"draw.lists must have {len(offsets) - 1} entries, one per list. Got {len(numbered)}.")
         if lists.hessian and not self.hessian:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = self._checked_weights(lists.item_weights, len(scores))
@@ -258,22 +258,22 @@ class Objective:
         if self.pointwise:
             lacking = "an item with a label"
         else:
-            lacking = f"two items with {'' if self.uses_ties else 'different '}labels (one sample has no order)"
-        return f"No list of {dataset!r} has {lacking}, so there is nothing for {self} to learn from."
+            lacking = f"two items with {'' if self.uses_ties else 'different '}labels (a single item has no order)"
+        return f"No list of {dataset!r} has {lacking}, so {self} has nothing to learn from."
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
         if not self.one_output_per_grade:
             return as_floats("scores", scores)
         s = np.ascontiguousarray(scores, dtype=np.float64)
         if s.ndim != 2:
-            raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
+            raise DataError(f"{self.name} needs scores of shape (rows, grades). Got shape {s.shape}.")
         return s
 
     def _checked_weights(self, item_weights: ArrayLike | None, n_rows: int) -> Floats | None:
         if item_weights is None:
             return None
         if not self.item_weights:
-            raise OptionError(f"{self.name} takes no item weights: {self.no_item_weights}")
+            raise OptionError(f"{self.name} does not support item weights: {self.no_item_weights}")
         weights = check_rows("item_weights", item_weights, n_rows)
         if weights.size and not (weights.min() >= 0 and weights.max() < np.inf):
             raise DataError(f"item_weights must be finite and not negative. Got {weights.min()} to {weights.max()}.")
@@ -340,7 +340,7 @@ def check_finite(scores: Floats) -> None:
     """An error that names the first score that is not finite."""
     if not _all_finite(read_only(scores.ravel())):
         row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
-        raise NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
+        raise NumericalError(f"scores must be finite. Got {scores[row]} at row {row + 1}.")
 
 
 def _from_module(module: str, name: str, options: dict[str, Any]) -> Objective:

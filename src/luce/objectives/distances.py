@@ -103,7 +103,8 @@ def squared_gain(lists: Lists) -> Evaluation:
     if not np.isfinite(evaluation.loss).all() and (lists.labels >= 1024).any():
         row = int(np.flatnonzero(lists.labels >= 1024)[0])
         raise DataError(
-            f"The gain 2^{lists.labels[row]:g} − 1 at row {row} is beyond float64. Scale the labels, or use c-squared."
+            f"The gain 2^{lists.labels[row]:g} − 1 at row {row + 1} is beyond float64. Scale the labels, or use "
+            "c-squared."
         )
     return evaluation
 

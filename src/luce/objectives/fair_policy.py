@@ -153,7 +153,7 @@ def _measure(what: Metric | Function, item_groups: Integers | None) -> Any:
                     exposures[a:b], merits[a:b], None if item_groups is None else item_groups[a:b]
                 )
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
-            raise OptionError(f"The function {what!r} of a utility must give a finite value and a finite gradient.")
+            raise OptionError(f"The function {what!r} of a utility must return a finite value and a finite gradient.")
         return value, gradient
 
     return list_by_list

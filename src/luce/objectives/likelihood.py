@@ -46,7 +46,7 @@ def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
     tied = (q[1:] == q[:-1]) & (y[1:] == y[:-1]) & (place[:-1] < (depth or ALL))
     if tied.any():
         raise DataError(
-            f"List {q[:-1][tied][0]} has equal labels, so it has no single order. "
+            f"List {q[:-1][tied][0] + 1} has equal labels, so it has no single order. "
             "Use pl-partition, which sums over the orders of equal labels."
         )
     return -ordered_likelihood(lists, Order(depth or ALL)).loss
@@ -90,19 +90,20 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
 @record(
     "listmle",
     family=FAMILY,
-    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from place j on, in the order of the labels",
+    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from rank j on, in the order of the labels",
     paper="Xia et al. 2008; Lan et al. 2014; Xia, Zhai and Wang 2019 (l-ListMLE: depth 10)",
     cost="n log n + n · permutations",
     option_specs={
         "depth": or_none(
             integer(
                 1,
-                summary="number of places of the order that count; None for all",
+                summary="number of ranks from the top that count; None for all",
                 search_space=Choice((None, 5, 10, 20)),
             )
         ),
         "whole_grades": boolean(
-            default=False, summary="extend depth to the end of the grade that it cuts, instead of cutting at random"
+            default=False,
+            summary="extend depth to the end of a grade that it would split, instead of splitting it at random",
         ),
         "permutations": PERMUTATIONS,
     },
@@ -150,7 +151,7 @@ def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
             "'halving', 'dcg', 'reciprocal' or a row of weights ≥ 0",
             _is_place_weights,
             "halving",
-            "weight of each place; 'halving' is 2^(n−j) − 1 of the paper, relative to the first place; places beyond a "
+            "weight of each rank; 'halving' is 2^(n−j) − 1 of the paper, relative to the first rank; ranks beyond a "
             "row of weights have weight 0",
             Choice(PLACE_WEIGHTS),
         ),
@@ -190,8 +191,9 @@ def pl_topk(lists: Lists) -> Evaluation:
     tied = np.flatnonzero(np.isnan(evaluation.loss))
     if tied.size:
         raise DataError(
-            f"pl-topk needs the order of all items above the lowest label, but list {tied[0]} has equal labels there. "
-            "Use pl-partition, which takes ties."
+            f"pl-topk needs the order of all items above the lowest label, but list {tied[0] + 1} has equal labels "
+            "there. "
+            "Use pl-partition, which allows ties."
         )
     return evaluation
 

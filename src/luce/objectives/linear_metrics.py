@@ -62,7 +62,7 @@ def linear_gains(
     beyond = np.flatnonzero(np.isinf(gains))
     if beyond.size:
         raise DataError(
-            f"The gain 2^{labels[beyond[0]]:g} − 1 is beyond float64. Scale the labels, or take ndcg or linear gain."
+            f"The gain 2^{labels[beyond[0]]:g} − 1 is beyond float64. Scale the labels, or use ndcg or linear gain."
         )
     return gains, weights
 

@@ -50,7 +50,7 @@ def _check_grades(labels: Floats, n_grades: int) -> None:
     if rows.size:
         raise DataError(
             f"mcrank needs integer grades from 0 to {n_grades - 1}, one for each output. "
-            f"Got {labels[rows[0]]:g} at row {rows[0]}."
+            f"Got {labels[rows[0]]:g} at row {rows[0] + 1}."
         )
 
 

@@ -232,13 +232,14 @@ class Estimator(BaseEstimator):
             estimator.load_state_dict(arrays)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             words = error if isinstance(error, LuceError) else repr(error)
-            raise DataError(f"The model file does not hold a whole {cls.__name__}: {words}") from error
+            raise DataError(f"The model file does not contain a complete {cls.__name__}: {words}") from error
         return estimator
 
     def wrong_arrays(self) -> DataError:
         """The error for arrays of a file that no fit could have given."""
         return DataError(
-            f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
+            f"The model file does not contain the parameters of {self.get_objective()}: finite numbers of the right "
+            "shape."
         )
 
     @property

@@ -31,16 +31,17 @@ class LinearRanker(Explainable):
     ----------
     objective : str or Objective, default="c-kl"
         A name of OBJECTIVES, or `luce.objective(name, **options)`. The default weights an item by the gain 2^y − 1 of
-        its label, as NDCG does; for labels that are ranks or counts take "pl-partition", which uses their order alone.
+        its label, as NDCG does; for labels that are ranks or counts use "pl-partition", which uses only their order.
     reg_lambda : float, default=10.0
-        Strength of the L2 penalty on the weights. It stands beside the sum of the losses over lists, not their mean.
+        Strength of the L2 penalty on the weights. It is relative to the sum of the losses over lists, not their mean.
     transforms : sequence of str or Transform, default=("symlog1p", "fill", "standardize")
         Feature transforms, by name of TRANSFORMS; fitted on the training data and stored with the ranker.
     optimizer : {"lbfgs", "gradient-descent", "coordinate-ascent"}, optional
         "gradient-descent" is for objectives that have a gradient but no loss; "coordinate-ascent" maximizes `metric`
         itself, whatever the objective. By default L-BFGS, or gradient descent where the objective has no loss.
     max_iter : int, optional
-        The most iterations; by default 100 of L-BFGS, 1,000 of gradient descent, 25 sweeps of coordinate ascent.
+        The maximum number of iterations; by default 100 of L-BFGS, 1,000 of gradient descent, 25 of coordinate
+        ascent.
     tol : float, default=1e-5
         L-BFGS and coordinate ascent stop when the relative improvement falls below it.
     learning_rate : float, default=0.1
@@ -50,7 +51,7 @@ class LinearRanker(Explainable):
     restarts : int, default=2
         Further starts of coordinate ascent, from random weights; the best result is kept.
     n_bags : int, default=1
-        With several, so many rankers are fitted, each to a random part of the lists and features, and averaged: the
+        If above 1, this many rankers are fitted, each to a random part of the lists and features, and averaged: the
         result is again one vector of weights.
     max_samples : float, default=0.8
         The share of the lists that each of several bags is fitted to.
@@ -59,7 +60,7 @@ class LinearRanker(Explainable):
     metric : str, default="ndcg@10"
         The metric of METRICS by which the best iteration is chosen if there is validation data.
     early_stopping_rounds : int, default=20
-        With validation data, training stops after so many iterations without improvement. Coordinate ascent does not
+        With validation data, training stops after this many iterations without improvement. Coordinate ascent does not
         stop early.
     random_state : int, RandomState instance or None, default=0
         Seeds the shuffle of equal labels (fixed during L-BFGS, drawn anew in each iteration of gradient descent),
@@ -222,11 +223,10 @@ class LinearRanker(Explainable):
             raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
         if self.optimizer == "lbfgs" and objective.gradient_only:
             raise OptionError(
-                f"{objective.name} gives a gradient but no loss to search along, which L-BFGS needs: "
-                "take optimizer='gradient-descent'."
+                f"{objective.name} has a gradient but no loss, which L-BFGS needs: use optimizer='gradient-descent'."
             )
         if self.optimizer == "coordinate-ascent" and objective.one_output_per_grade:
-            raise OptionError("Coordinate ascent maximizes the metric by one weight a feature; mcrank has several.")
+            raise OptionError("Coordinate ascent needs one weight per feature; mcrank has several.")
         return self.optimizer
 
     @property

@@ -99,7 +99,7 @@ class Ranker(Estimator):
         Raises
         ------
         OptionError
-            If a parameter is not what it may be.
+            If the value of a parameter is not allowed.
         DataError
             If there is nothing to learn from.
         """
@@ -153,12 +153,12 @@ class Ranker(Estimator):
         group : array-like of shape (n_lists,), optional
             Instead of `qid`, the sizes of the lists.
         top : int, optional
-            How many items of each list to return; all by default.
+            The number of items per list; all by default.
 
         Returns
         -------
         pyarrow.Table
-            The columns query, rank (from 1), document (where there are ids), score and row, the number of the row in X.
+            The columns query, rank (from 1), document (if there are ids), score and row, the index in X (from 0).
 
         Examples
         --------
@@ -211,7 +211,7 @@ class Ranker(Estimator):
         if isinstance(X, Dataset):
             return self.aligned(X), None
         if qid is None and group is None and not one_list and self.list_context:
-            raise DataError(f"This ranker {self.list_context}: give qid or group, or a Dataset.")
+            raise DataError(f"This ranker {self.list_context}: pass qid or group, or a Dataset.")
         dataset, position = to_score(X, qid, group, names, self.categories_)
         return self.aligned(dataset), position
 
@@ -236,8 +236,8 @@ class Ranker(Estimator):
         if self.get_objective().weights_by_gain and self.max_grade_ > HIGHEST_GRADE:
             warnings.warn(
                 f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and the highest label "
-                f"is {self.max_grade_:g}: other items hardly count. For labels that are ranks or counts take "
-                "objective='pl-partition', which uses their order alone.",
+                f"is {self.max_grade_:g}: other items hardly count. For labels that are ranks or counts use "
+                "objective='pl-partition', which depends only on their order.",
                 LuceWarning,
                 stacklevel=3,
             )
@@ -263,7 +263,7 @@ class Ranker(Estimator):
         values = self._list_scores(scores, dataset, top)
         weighted_sum, weight = total(weighted_sums(values, dataset.list_weights))
         if not weight:
-            raise DataError(f"No list has anything for {self.metric} to measure: {dataset!r}.")
+            raise DataError(f"{self.metric} is undefined for every list of {dataset!r}.")
         return float(weighted_sum / weight)
 
     def _list_scores(self, scores: Floats, dataset: Dataset, top: float = 0.0) -> Floats:

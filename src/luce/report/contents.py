@@ -63,13 +63,13 @@ class Report:
         for name, history in self.histories.items():
             for entry in history:
                 if "iteration" not in entry:
-                    raise OptionError(f"Every entry of the history of {name} must hold 'iteration'. Got {dict(entry)}.")
+                    raise OptionError(f"Every entry of the history of {name} must have 'iteration'. Got {dict(entry)}.")
         for name, result in self.results.items():
             for metric, values in result.values.items():
                 if len(values) != self.dataset.n_lists:
                     raise OptionError(
-                        f"The results of {name} must be of the {self.dataset.n_lists:,} lists of the dataset. "
-                        f"Got {len(values):,} values of {metric}."
+                        f"The results of {name} must have one value for each of the {self.dataset.n_lists:,} lists of "
+                        f"the dataset. Got {len(values):,} values of {metric}."
                     )
         checked = {
             name: as_floats(f"The scores of {name}", values, self.dataset.n_rows)

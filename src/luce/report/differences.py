@@ -66,7 +66,8 @@ def differences(report: Report) -> Section | None:
             Pictures([differences_picture(leader, change)]),
             PageTable("Wins and losses", ["Ranker", "Better", "Worse", "Same"], rows, heading, sortable=True),
             note(
-                f"Number of lists in which a ranker is better or worse, with its mean gain or loss in {metric}{lower}."
+                "Number of lists in which a ranker is better or worse; below it the mean gain or loss of "
+                f"{metric} in those lists{lower}."
             ),
         ],
     )

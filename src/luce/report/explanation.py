@@ -128,12 +128,12 @@ def _list_section(found: ExplainedList) -> Section:
         ["Grade", *(number(item.label) for item in found.items)],
     ]
     columns = ["Feature", *(f"{item.rank}. {isolated(plain(item.document, 20))}" for item in found.items)]
-    heading = "Why these items are ranked here"
+    heading = "Why the items are ranked in this order"
     drawn = [item_picture(item, reach) for item in found.items]
     others = [Folded(f"The next {count(len(drawn) - ITEMS, 'item')}", [Pictures(drawn[ITEMS:])])]
     explained = note(
-        "The mean score and the contributions of a column add up to the score. What a feature adds to all items of the "
-        "list alike does not change their order and is left out. Small: the value of the feature."
+        "The mean score and the contributions of a column add up to the score. A contribution that is the same for all "
+        "items does not change their order and is left out. Small print: the value of the feature."
     )
     return Section(
         heading,
@@ -156,7 +156,7 @@ def _importance_section(found: Sequence["Importance"]) -> Section:
         "What the metric loses when the values of a feature are shuffled over all rows; the lines are two standard "
         "errors over lists each way. A feature whose information is also in others loses little."
     )
-    text += " Gain and splits show what the trees learned from." if "gain" in measures else ""
+    text += " Gain and splits show how much the trees use a feature." if "gain" in measures else ""
     pictures = Pictures([importance_picture(each) for each in found])
     features = max(len(each.names) for each in found)
     folded = Folded(f"All numbers, of {count(features, 'feature')}", [importance_table(found)])
@@ -273,5 +273,5 @@ def features(report: Report) -> Section | None:
             "others share loses little."
         )
     if not {"gain", "split"}.isdisjoint(measures):
-        notes.append("Gain and splits show what the trees learned from.")
+        notes.append("Gain and splits show how much the trees use a feature.")
     return Section("Feature importance", [Pictures(pictures), *([note(" ".join(notes))] if notes else [])])

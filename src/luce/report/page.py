@@ -60,6 +60,6 @@ def write_report(path: str | os.PathLike[str], **contents: Any) -> Path:
     """
     report = Report(**contents)
     made = {name: section for name, (_, make) in SECTIONS.items() if (section := make(report)) is not None}
-    lines = {name: SECTIONS[name][0] for name in made} | {"repeat": "To repeat it"}
+    lines = {name: SECTIONS[name][0] for name in made} | {"repeat": "Reproduce"}
     about: dict[str, Any] = {name: getattr(report, name) for name in ("title", "summary", "command", "settings")}
     return write_page(path, made, **about, contents=lines)

@@ -91,7 +91,7 @@ def _table(report: Report, columns: Mapping[str, Sequence[Whisker]], level: str)
     notes = [f"Means over the lists counted, with {level} intervals{bold}."]
     if any(marked.get(metric) for metric in columns):
         baseline = isolated(next(tests[0].baseline for tests in report.comparisons.values() if tests))
-        notes.append(f"▲ significantly better and ▼ significantly worse than {baseline} ({TEST}).")
+        notes.append(f"▲ significantly better and ▼ significantly worse than the baseline, {baseline} ({TEST}).")
     if titles:
         notes.append(f"{', '.join(titles)}: {'time' if len(titles) < 3 else 'time and peak memory'} of each ranker.")
     return [table, note(" ".join([*notes, *_notes(every[0])]))]
@@ -108,7 +108,7 @@ def _tests(metric: str, tests: Sequence[Comparison]) -> PageTable:
         for t in tests
     ]
     columns = ["Ranker", "Difference", "p, randomization test", "p, t-test", "Lists"]
-    heading = f"Differences in {plain(metric, 40)} from {isolated(tests[0].baseline)}"
+    heading = f"Differences in {plain(metric, 40)} from the baseline, {isolated(tests[0].baseline)}"
     return PageTable(f"Differences in {metric}", columns, rows, heading)
 
 
@@ -183,39 +183,42 @@ def whiskers(name: str, metric: str, rows: Sequence[Whisker], level: str) -> Pic
 
 
 def headline(results: Mapping[str, Results], metric: str, tests: Sequence[Comparison]) -> str:
-    """What the means and the tests of a metric show, and no more: who has the best mean, and who differs from whom."""
+    """What the means and the tests of a metric show, and no more: who has the best mean, and who differs from whom.
+
+    Names are marked as by `formatting.isolated`.
+    """
     means = {name: each.means[metric] for name, each in results.items() if not math.isnan(each.means[metric])}
     if not means:
         return f"{metric} has no value."
     upward = higher_is_better(metric)
     leader = (max if upward else min)(means, key=lambda name: means[name])
-    value = f"{metric} {decimal(means[leader])}"
     if len(results) == 1:
         low, high = results[leader].intervals[metric]
         between = "" if math.isnan(low) else f" ({100 * results[leader].confidence:g} % interval {interval(low, high)})"
-        return f"{leader} has a mean {value}{between}."
-    first = f"{leader} has the {'highest' if upward else 'lowest'} mean {value}."
+        return f"{isolated(leader)} has a mean {metric} of {decimal(means[leader])}{between}."
+    extreme = "highest" if upward else "lowest"
+    first = f"{isolated(leader)} has the {extreme} mean {metric}, {decimal(means[leader])}."
     if not tests:
         return first
     baseline, verdict_of = tests[0].baseline, verdicts(metric, tests)
     groups = {
-        words: [test.name for test in tests if verdict_of.get(test.name, "") == verdict]
+        words: [isolated(test.name) for test in tests if verdict_of.get(test.name, "") == verdict]
         for words, verdict in (("significantly better", "better"), ("significantly worse", "worse"), (UNSURE, ""))
     }
     found = [
         f"{_listed(names)} {'are' if len(names) > 1 else 'is'} {words}" for words, names in groups.items() if names
     ]
-    against = baseline if baseline == leader else f"{baseline} ({decimal(means.get(baseline, math.nan))})"
-    return f"{first} Compared with {against}, {_listed(found)} ({TEST})."
+    mean = "" if baseline == leader else f" ({decimal(means.get(baseline, math.nan))})"
+    return f"{first} Compared with {isolated(baseline)}{mean}, {_listed(found, ', and ')} ({TEST})."
 
 
-def _listed(words: Sequence[str]) -> str:
-    """Words in a sentence.
+def _listed(words: Sequence[str], last: str = " and ") -> str:
+    """Words or clauses in a sentence.
 
     >>> _listed(["a", "b", "c"])
     'a, b and c'
     """
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    return last.join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 class Leader(NamedTuple):

@@ -60,7 +60,7 @@ def _lightgbm(path: Path) -> SavedModel:
     if int(header["max_feature_idx"]) != len(names) - 1 or not blocks:
         raise ValueError("it is not complete")
     if header["num_tree_per_iteration"] != "1":
-        raise DataError(f"{path} gives {header['num_tree_per_iteration']} scores a row, and a ranking needs one.")
+        raise DataError(f"{path} gives {header['num_tree_per_iteration']} scores per row, and a ranking needs one.")
     categories = text.rpartition("\npandas_categorical:")[2].strip()
     if "\npandas_categorical:" in text and json.loads(categories):
         raise DataError(f"{path} was trained on categorical columns of a pandas data frame. {INSTEAD}")
@@ -181,7 +181,9 @@ def scores_of(path: Path, dataset: Dataset, n_jobs: int | None) -> Floats:
         )
     scores = np.asarray(predict(dataset, thread_count(n_jobs)), dtype=np.float64)
     if scores.shape != (dataset.n_rows,):
-        raise DataError(f"{path} gives {scores.size // max(dataset.n_rows, 1)} scores a row, and a ranking needs one.")
+        raise DataError(
+            f"{path} gives {scores.size // max(dataset.n_rows, 1)} scores per row, and a ranking needs one."
+        )
     if not np.isfinite(scores).all():
         raise DataError(f"{path} gives scores that are not finite numbers.")
     return scores
