@@ -66,3 +66,9 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
     assert values["shop"] in ("10", "20", "30")
     call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--csv", tmp_path / "why.csv")
     assert "brand" in (tmp_path / "why.csv").read_text()
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+def test_inspect_names_categories(folder):
+    shown = call("inspect", folder / "train.csv", "--read", "query=session", "--read", "label=clicks").stdout
+    assert "brand (3 categories), price, price.1, fresh" in shown

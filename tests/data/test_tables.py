@@ -111,7 +111,7 @@ def test_a_column_that_does_not_fit_is_named(columns, options, text):
 
 def test_wrong_options_are_named():
     table = pa.table({"query": [1], "label": [1], "x": [1]})
-    with pytest.raises(OptionError, match="categorical names the column 'u', which is not among the features"):
+    with pytest.raises(OptionError, match="categorical contains 'u', which is not a feature column"):
         from_table(table, categorical=["u"])
     with pytest.raises(OptionError, match=r"categorical must be a list of column names. Got the one string 'x'"):
         from_table(table, categorical="x")

@@ -98,12 +98,12 @@ def test_scores_by_name_after_a_file(case, frame, data, tmp_path):
     unseen["shop"] = unseen["shop"].where(unseen.index != 7, 40)
     missing["shop"] = missing["shop"].where(missing.index != 7)
     with pytest.warns(
-        LuceWarning, match="'new', 'newer' of feature 'brand' in 2 rows; '40' of feature 'shop' in"
+        LuceWarning, match=r"'new', 'newer' in feature 'brand' \(2 rows\); '40' in feature 'shop'"
     ) as said:
         found = loaded.predict(unseen, **named)
     assert len(said) == 1
     np.testing.assert_array_equal(found, loaded.predict(missing, **named))
-    with pytest.raises(DataError, match="Features of the training data are missing: 'price', 'day'"):
+    with pytest.raises(DataError, match="The data lack features that the model was trained on: 'price', 'day'"):
         loaded.predict(mixed.drop(columns=["day", "price"]), **named)
     assert loaded.rank(mixed, **named).num_rows == len(frame)
 
@@ -197,3 +197,15 @@ def test_a_model_file_with_wrong_categories_is_refused(categories, data, tmp_pat
     save_model(tmp_path / "b.luce", manifest, arrays)
     with pytest.raises(DataError, match="does not contain a complete LinearRanker"):
         luce.load(tmp_path / "b.luce")
+
+
+def test_an_item_is_compared_by_its_categories(data):
+    ranker = luce.LinearRanker(max_iter=20, n_jobs=1).fit(data)
+    found = luce.explain_item(ranker, data, query=3, item=1 + int(np.argmin(ranker.predict(data.take([3])))))
+    brand = found.features[0]
+    assert brand.feature == "brand"
+    assert brand.value in ("acme", "bolt", "core") or np.isnan(brand.value)
+    one = data.take([3])
+    above = np.argsort(-ranker.predict(one), kind="stable")[: found.n_compared]
+    texts = [one.feature_value(row, 0) for row in above if not np.isnan(one.features[row, 0])]
+    assert texts.count(brand.typical) == max(map(texts.count, texts))

@@ -209,7 +209,7 @@ def test_columns_are_found_by_name(data, kind):
         np.testing.assert_array_equal(ranker.predict(other), scores)
         assert ranker.score(other, y, qid) == score
     for call in (ranker.predict, lambda given: ranker.score(given, y, qid)):
-        with pytest.raises(DataError, match="Features of the training data are missing: 'b', 'd'"):
+        with pytest.raises(DataError, match="The data lack features that the model was trained on: 'b', 'd'"):
             call(frame.rename({"b": "year"}).drop("d"))
     assert not hasattr(ranker.fit(X, y, qid), "feature_names_in_")
 

@@ -37,7 +37,7 @@ def aligned(dataset: Dataset, names: Sequence[str] | None, categories: Categorie
             features[:, column] = _converted(features[:, column], old, new, dataset.feature_name(column), unknown)
     if unknown:
         warnings.warn(
-            f"Values that were not in the training data count as missing: {'; '.join(unknown)}.",
+            f"Values that were not in the training data are treated as missing: {'; '.join(unknown)}.",
             LuceWarning,
             stacklevel=4,
         )
@@ -62,7 +62,7 @@ def picked(dataset: Dataset, names: Sequence[str]) -> Dataset:
 def missing_features(missing: Sequence[str]) -> DataError:
     """The error for features of the training data that are not there."""
     shown = ", ".join(map(repr, missing[:5])) + (", …" if len(missing) > 5 else "")
-    return DataError(f"Features of the training data are missing: {shown}.")
+    return DataError(f"The data lack features that the model was trained on: {shown}.")
 
 
 def _with(dataset: Dataset, features: Any, names: tuple[str, ...] | None, categories: Categories | None) -> Dataset:
@@ -87,7 +87,7 @@ def _converted(
         found = [repr(old[int(code)]) for code in np.unique(column[new_values])]
         n_rows = int(new_values.sum())
         shown = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
-        unknown.append(f"{shown} of feature {name!r} in {n_rows:,} row{'s' if n_rows > 1 else ''}")
+        unknown.append(f"{shown} in feature {name!r} ({n_rows:,} row{'s' if n_rows > 1 else ''})")
     return result
 
 
@@ -97,5 +97,5 @@ def _numbers(column: NDArray[Any], values: Values, name: str) -> NDArray[np.floa
         numbers = np.array([*map(float, values), np.nan], dtype=np.float32)
     except ValueError:
         shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
-        raise DataError(f"Feature {name!r} was a number in the training data, and here it is text: {shown}.") from None
+        raise DataError(f"Feature {name!r} was numeric in the training data, but is text here: {shown}.") from None
     return numbers[np.where(np.isnan(column), len(values), column).astype(np.int64)]

@@ -34,7 +34,9 @@ def checked_categories(given: Sequence[Sequence[str] | None] | None, n_features:
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
             raise DataError(f"The categories of a feature must be strings. Got {values!r}.")
         if len(set(values)) < len(values) or len(values) > LIMIT:
-            raise DataError(f"A feature must have different categories, up to {LIMIT:,}. Got {len(values):,} values.")
+            raise DataError(
+                f"The categories of a feature must be distinct, at most {LIMIT:,}. Got {len(values):,} values."
+            )
     found = tuple(None if values is None else tuple(values) for values in given)
     return found if any(values is not None for values in found) else None
 
@@ -52,7 +54,7 @@ def check_codes(features: Any, categories: Categories | None) -> None:
         wrong = np.flatnonzero((codes < 0) | (codes >= len(values)) | (codes != np.floor(codes)) & ~np.isnan(codes))
         if wrong.size:
             raise DataError(
-                f"Feature {column + 1} has {len(values):,} categories, numbered from 0; NaN is missing. "
+                f"Feature {column + 1} must have category codes from 0 to {len(values) - 1:,}, or NaN where missing. "
                 f"Got {codes[wrong[0]]:g} at row {wrong[0] + 1}."
             )
 

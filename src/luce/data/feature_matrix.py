@@ -48,8 +48,8 @@ def matrix_of(
     if free:
         shown = ", ".join(map(repr, free[:10])) + (", …" if len(free) > 10 else "")
         warnings.warn(
-            f"{table.name}: nearly every row has another value in {shown}, as in free text or ids: left out of the "
-            f"features. To use it as a category all the same, name it by categorical=.",
+            f"{table.name}: not used as features, because nearly every row has a different value, as in free text and "
+            f"ids: {shown}. To use such a column as a category, add it to categorical=.",
             LuceWarning,
             stacklevel=6,
         )
@@ -74,7 +74,7 @@ def check_categorical(categorical: Any, features: Collection[str]) -> tuple[str,
         raise OptionError(f"categorical must be a list of column names. Got the one string {categorical!r}.")
     for name in categorical:
         if name not in features:
-            raise OptionError(f"categorical names the column {name!r}, which is not among the features.")
+            raise OptionError(f"categorical contains {name!r}, which is not a feature column.")
     return tuple(categorical)
 
 

@@ -261,7 +261,7 @@ def _different_names(path: FilePath, schema: pa.Schema, roles: dict[str, Any]) -
     renamed = ", ".join(repr(after) for before, after in zip(names, new, strict=True) if before != after)
     if renamed:
         warnings.warn(
-            f"{path} has several columns with the same name; the later ones are called {renamed}.",
+            f"{path} has several columns with the same name; the later ones are renamed to {renamed}.",
             LuceWarning,
             stacklevel=5,
         )
@@ -318,6 +318,6 @@ def _parse_csv(
 def _numbers_hint(name: str) -> str:
     """What to do where a value of a feature is no number."""
     return (
-        f". The column was taken for numbers or dates by its first rows: correct the value, or read the column as a "
-        f"category by categorical=[{name!r}], on the command line --read categorical={name}"
+        ". Most of the first values of this column are numbers or dates. Correct this value, or read the column as a "
+        f"category with categorical=[{name!r}], on the command line --read categorical={name}"
     )
