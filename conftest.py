@@ -14,7 +14,12 @@ import pytest
 
 ROOT = Path(__file__).parent
 CACHE = ROOT / ".numba_cache" / version("numba")  # another version would write over the files of this one
-PYTHON_ONLY = {"luce.arrays", "luce.errors", "luce.threads"}  # nothing of them is compiled into a kernel
+PYTHON_ONLY = {
+    "luce.arrays",
+    "luce.compilation",
+    "luce.errors",
+    "luce.threads",
+}  # nothing of them is compiled into a kernel
 os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
 
 files = {

@@ -7,6 +7,7 @@ import numpy as np
 from generators.drawing import Frame, axes, figure, path, svg, text, ticks_between
 from generators.formulas import typeset
 from luce.metrics import METRICS, Metric, measure
+from luce.metrics.parameters import PARAMETERS
 
 LENGTH, CUTOFF = 10, 5
 
@@ -14,6 +15,19 @@ LENGTH, CUTOFF = 10, 5
 def metric_sections(metrics: Mapping[str, Metric]) -> str:
     """All metrics of a table in its order."""
     return "\n\n".join(section(one) for one in metrics.values())
+
+
+def parameter_table() -> str:
+    """The parameters of metrics, with the metrics that read them."""
+    lines = ["| parameter | meaning |", "| --- | --- |"]
+    for name, spec in PARAMETERS.items():
+        readers = ", ".join(f"`{one.name}`" for one in METRICS.values() if name in one.options)
+        default = "" if spec.default is None else f", default {spec.default}"
+        meaning = spec.summary.replace("^", "\\^")
+        lines.append(
+            f"| `{name}` | {meaning[0].upper()}{meaning[1:]}. Values: {spec.allowed}{default}. Read by {readers}. |"
+        )
+    return "\n".join(lines)
 
 
 def section(one: Metric) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from generators.commands import command_sections
 from generators.examples import example_sections
 from generators.ladder import ladder_diagram
-from generators.metrics import metric_sections
+from generators.metrics import metric_sections, parameter_table
 from generators.objective_pages import objectives_overview
 from generators.reference import reference_sections
 from luce.metrics import LABEL_METRICS, METRICS
@@ -20,6 +20,7 @@ def fill_placeholders(page: str) -> str:
         "objectives": objectives_overview,
         "metrics": lambda: metric_sections(METRICS),
         "label metrics": lambda: metric_sections(LABEL_METRICS),
+        "metric parameters": parameter_table,
         "ladder": lambda: ladder_diagram(page),
         "commands": command_sections,
         "reference": reference_sections,

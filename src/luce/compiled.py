@@ -10,13 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from numba import config, njit
+from numba.core import event
 
+from luce import compilation
 from luce.errors import LuceWarning
+
+
+class _Listener(event.Listener):
+    """Passes on when numba begins and ends to compile a function; what it loads from its cache is not compiled."""
+
+    def on_start(self, event: Any) -> None:
+        compilation.begin()
+
+    def on_end(self, event: Any) -> None:
+        compilation.end()
+
+
+event.register("numba:compile", _Listener())
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     """numba's njit, cached in a temporary folder where numba finds none, and not cached where that fails too."""
-    decorate = partial(njit, nogil=True, error_model="numpy", **options)
+    # No caller in C: without a wrapper for one a kernel compiles in a tenth less time.
+    decorate = partial(njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     try:
         return decorate(cache=True)(function)
     except RuntimeError as error:  # numba looks for the folder when it decorates
@@ -60,7 +76,10 @@ compiled = _compile
 """Decorator of a kernel. Threads come from `luce.threads` and never from numba, which makes forks and threads safe."""
 
 inlined = partial(_compile, inline="always")
-"""Decorator of a function that is inlined into the kernels that call it."""
+"""Decorator of a function that is inlined into the kernels that call it: a small one, or one with a single caller.
+
+That compiles in less time; a larger function with several callers had better be compiled once for all of them.
+"""
 
 summing = partial(_compile, fastmath={"reassoc", "contract"})
 """Decorator of a kernel whose sums may be reassociated to use vector registers.

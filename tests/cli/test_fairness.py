@@ -172,7 +172,7 @@ def test_the_formula_of_a_mix():
         ),
         (["plain.txt", "--fairness", "disprity"], "no term of a utility 'disprity'. Did you mean 'disparity'"),
         (["plain.txt", "--fairness", "ndcg"], "There is no fairness metric 'ndcg'"),
-        (["plain.txt", "--relevance", "arp"], "--relevance must be dcg, ndcg, precision or recall"),
+        (["plain.txt", "--relevance", "arp"], "--relevance must be dcg, ndcg, rbp, precision or recall"),
         (["plain.txt", "--relevance", "err"], "err is not linear"),
         (["plain.txt", "--model", "forest"], "There is no kind of ranker 'forest'"),
         (["plain.txt", "--set", "epoch=3"], "Did you mean 'epochs'"),

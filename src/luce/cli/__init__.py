@@ -19,7 +19,7 @@ from luce.cli.exposure import exposure
 from luce.cli.hints import unknown_option
 from luce.cli.inspect import inspect
 from luce.cli.listing import metrics, objectives, presets
-from luce.cli.output import say
+from luce.cli.output import announce_compilation, say
 from luce.cli.rank import rank
 from luce.cli.signals import exit_status, interrupt_on_sigterm
 from luce.cli.tradeoff import tradeoff
@@ -82,6 +82,7 @@ USAGE: Any = typer.BadParameter.__base__
 def main() -> None:
     """Run the command line; what Luce refuses is one line on standard error and exit status 2."""
     warnings.showwarning = _warn
+    announce_compilation()
     interrupt_on_sigterm()
     try:
         status = app(standalone_mode=False, prog_name="luce")

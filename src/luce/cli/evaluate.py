@@ -19,7 +19,7 @@ Highest = Annotated[
 Chosen = Annotated[
     str | None,
     typer.Option(
-        help="Metrics, separated by commas; `luce metrics` lists them. "
+        help="Metrics, separated by commas, such as 'ndcg@10,rbp(p=0.95)'; `luce metrics` lists them. "
         f"(default: {LIST_METRICS}; for label rankers precision and psp @1, @3 and @5)"
     ),
 ]

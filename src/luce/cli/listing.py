@@ -24,7 +24,7 @@ def objectives(name: Name = None, json: Json = False) -> None:
 
 
 def metrics(name: Name = None, json: Json = False) -> None:
-    """List the metrics, or describe one. A cutoff follows the name: ndcg@10.
+    """List the metrics, or describe one. A parameter and a cutoff may follow the name: ndcg@10, rbp(p=0.95)@10.
 
     Metrics of predicted labels come last; where one shares its name with a metric of lists, both are described.
 

@@ -16,12 +16,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from luce.compilation import on_compilation
 from luce.errors import MissingPackageError, OptionError
 from luce.files import atomic_write, check_target, is_stream
 
 PROGRESS_DELAY = 2.0
 """Seconds of work before progress is shown."""
 
+COMPILING = "Compiling kernels (first run only) …"
 
 STYLES = {"Error": "bold red", "Note": "yellow"}
 """Of labels; others are bold."""
@@ -179,6 +181,28 @@ def write_optional_page(write: Callable[..., Path], path: Path, *contents: Any, 
         say(f"The report was not written. {error}", "Note")
 
 
+_bars: list[Progress] = []
+"""The progress bars of the work that is going on."""
+
+
+def announce_compilation() -> None:
+    """Show that kernels are being compiled where that takes noticeable time: a spinner in a terminal, else a line."""
+    console, said = Console(stderr=True), False
+    status = console.status(COMPILING)
+
+    def report(compiling: bool) -> None:
+        nonlocal said
+        if not compiling:
+            status.stop()
+        elif console.is_terminal and not any(bar.live.is_started for bar in _bars):
+            status.start()
+        elif not said:
+            say(COMPILING)
+            said = True
+
+    on_compilation(report)
+
+
 class OnProgress(Protocol):
     """Called with the fraction of the work that is done, from 0 to 1, and a message."""
 
@@ -209,9 +233,11 @@ def progress(title: str, timed: bool = True) -> Iterator[OnProgress]:
             say(f"{title}: {fraction:.0%} {message}")
             due = time.monotonic() + 5 * PROGRESS_DELAY
 
+    _bars.append(bar)
     try:
         yield report
     finally:
+        _bars.remove(bar)
         if bar.live.is_started:
             bar.stop()
 

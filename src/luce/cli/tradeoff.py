@@ -13,7 +13,7 @@ from luce.errors import DataError, OptionError
 
 Steps = Annotated[int, typer.Option(min=2, help="Number of fairness weights, from relevance only to fairness only.")]
 Relevance = Annotated[
-    str, typer.Option(help="Metric to maximize: dcg, ndcg, precision or recall, with or without a cutoff.")
+    str, typer.Option(help="Metric to maximize: dcg, ndcg, rbp, precision or recall, with or without a cutoff.")
 ]
 Fairness = Annotated[str, typer.Option(help="Metric to minimize: disparity, parity-gap or merit-gap.")]
 Model = Annotated[str, typer.Option(help="Kind of ranker: neural or linear.")]
@@ -151,7 +151,7 @@ def _check(relevance: str, fairness: str, model: str) -> None:
         raise unknown_name("fairness metric", fairness, known)
     if metric(relevance).is_stochastic or not metric(relevance).higher_is_better:
         raise OptionError(
-            f"--relevance must be dcg, ndcg, precision or recall, which are maximized. Got {relevance!r}."
+            f"--relevance must be dcg, ndcg, rbp, precision or recall, which are maximized. Got {relevance!r}."
         )
 
 

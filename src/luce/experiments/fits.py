@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from luce.arrays import Floats
+from luce.compilation import working_time
 from luce.data.splits import Fold
 from luce.errors import DataError
 from luce.experiments.cost import Cost, forget_peak, peak_bytes, present_bytes
@@ -40,11 +40,11 @@ def run_fit(estimator: Any, fold: Fold, seed: int, *, isolated: bool) -> FitResu
     before = _loaded_bytes(fold) if isolated else math.nan
     for package in packages_of(estimator):  # the time to import it is not that of the fit
         importlib.import_module(package)
-    start = time.perf_counter()
+    start = working_time()
     ranker.fit(fold.train, validation=fold.validation)
-    fitted = time.perf_counter()
+    fitted = working_time()
     scores = np.asarray(ranker.predict(fold.test), dtype=np.float64)
-    end = time.perf_counter()
+    end = working_time()
     if not np.isfinite(scores).all():
         raise DataError("Some of its scores are not finite.")
     memory = max(peak_bytes() - before, 0.0) if isolated else math.nan

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from luce.compilation import working_time
 from luce.data.extreme import TaggedData
 from luce.data.fingerprint import fingerprint
 from luce.data.ragged import Dataset
@@ -186,7 +187,7 @@ class _Search:
 
     def _score(self, trial: Any) -> float:
         """The mean of the metric over the folds, as Optuna asks for it."""
-        self.looks, start, params = 0, time.monotonic(), suggest(trial, self.space)
+        self.looks, start, params = 0, working_time(), suggest(trial, self.space)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LuceWarning)  # such as that no tree can split: its value says it
@@ -198,7 +199,7 @@ class _Search:
             trial.set_user_attr("error", message)
             raise
         finally:
-            trial.set_user_attr("seconds", round(time.monotonic() - start, 3))
+            trial.set_user_attr("seconds", round(working_time() - start, 3))
         trial.set_user_attr("fold_scores", scores)
         trial.set_user_attr("best_iterations", iterations)
         return float(np.mean(scores))

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import uint32, uint64
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 
 FEW_GRADES = 64
 
@@ -47,18 +47,17 @@ def sort_into_sets(labels, start, stop, order, ends, space):
     `ends` gets where each set of equal labels ends; returns how many sets there are.
     """
     slots, counts = space[0][: stop - start], space[1]
-    n_slots = _slots_of_grades(labels[start:stop], slots)
-    if n_slots:
-        _sort_by_slot(slots, n_slots, counts, start, order)
-        return _ends_of_slots(n_slots, counts, ends)
-    n_slots = _slots_of_labels(labels[start:stop], slots)
+    n_grades = _slots_of_grades(labels[start:stop], slots)
+    n_slots = n_grades if n_grades else _slots_of_labels(labels[start:stop], slots)
     _sort_by_slot(slots, n_slots, counts, start, order)
+    if n_grades:
+        return _ends_of_slots(n_slots, counts, ends)
     n = _sort_crowded_slots(labels, n_slots, counts, order)
     _sort_by_insertion(labels, order[:n])
     return _ends_of_labels(labels, order[:n], ends)
 
 
-@compiled
+@inlined
 def _slots_of_grades(labels, slots):
     """Slot 1 + y for a grade y < 64, 0 for NaN; returns how many slots there are, 0 if a label is no such grade."""
     top, other = np.int32(-1), False
@@ -71,7 +70,7 @@ def _slots_of_grades(labels, slots):
     return 0 if other else top + 2
 
 
-@compiled
+@inlined
 def _slots_of_labels(labels, slots):
     """Slot 0 for NaN, 1 for the lowest label and then by even steps; about as many slots as labels; returns how many.
 
@@ -90,7 +89,7 @@ def _slots_of_labels(labels, slots):
     return len(labels) + 3
 
 
-@compiled
+@inlined
 def _sort_by_slot(slots, n_slots, counts, start, order):
     """Count the rows of each slot, then write each row to its place, highest slot first; `counts` gets their ends."""
     n, parts = uint64(len(slots)), uint64(PARTS)  # unsigned: an index that cannot count from the end is quicker
@@ -114,14 +113,14 @@ def _sort_by_slot(slots, n_slots, counts, start, order):
         _put(i, slots, counts[PARTS - 1], start, order)
 
 
-@compiled
+@inlined
 def _put(row, slots, next_place, start, order):
     place = next_place[slots[row]]
     order[place] = uint64(start) + row
     next_place[slots[row]] = place + uint32(1)
 
 
-@compiled
+@inlined
 def _ends_of_slots(n_slots, counts, ends):
     """Where the slots end that hold observed rows; returns how many do."""
     sets, begin = 0, np.int64(0)
@@ -133,7 +132,7 @@ def _ends_of_slots(n_slots, counts, ends):
     return sets
 
 
-@compiled
+@inlined
 def _sort_crowded_slots(labels, n_slots, counts, order):
     """Sort the rows of slots with too many for insertion; returns how many rows are observed."""
     begin = np.int64(0)
@@ -164,7 +163,7 @@ def _sort_by_merging(labels, order):
         size *= 2
 
 
-@compiled
+@inlined
 def _sort_by_insertion(labels, order):
     for j in range(1, len(order)):
         row, place = order[j], j
@@ -174,7 +173,7 @@ def _sort_by_insertion(labels, order):
         order[place] = row
 
 
-@compiled
+@inlined
 def _ends_of_labels(labels, order, ends):
     """Where each set of equal labels ends; returns how many sets there are."""
     sets = 0

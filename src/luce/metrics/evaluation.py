@@ -1,12 +1,13 @@
 """Evaluation: every list is sorted once by its scores, and every metric is measured on the sorted lists."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, as_floats, check_offsets, check_rows, list_blocks, read_only
+from luce.arrays import Floats, Integers, as_floats, check_offsets, check_rows, list_blocks, read_only
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics.base import Metric
@@ -15,16 +16,17 @@ from luce.metrics.gains import GAINS, discounts
 from luce.metrics.ordering import NO_LIMIT, ranked_lists
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Empty, Results
-from luce.metrics.table import parse_metrics
+from luce.metrics.table import Metrics, parse_metrics
 from luce.threads import over_lists
 
 
 class KernelOptions(NamedTuple):
-    """What a metric's kernel may read besides the lists: cutoff (0 = none), kind of gain, highest grade, discounts."""
+    """What a metric's kernel may read besides the lists: cutoff (0 = none), parameters, logarithmic discounts."""
 
     cutoff: int
     linear: bool
     max_grade: float
+    p: float
     discounts: Floats
 
 
@@ -32,7 +34,7 @@ def measure(
     scores: ArrayLike,
     labels: ArrayLike,
     offsets: ArrayLike,
-    metrics: str | Iterable[str] = "ndcg@10",
+    metrics: Metrics = "ndcg@10",
     *,
     gain: str = "exponential",
     max_grade: float | None = None,
@@ -50,8 +52,8 @@ def measure(
         Relevance labels; NaN = not observed.
     offsets : array-like of shape (Q+1,)
         List q owns the rows offsets[q]:offsets[q+1].
-    metrics : str or iterable of str
-        Names such as "ndcg@10, err"; see `METRICS`.
+    metrics : str, callable, or iterable of them
+        As in `evaluate`.
     gain : {"exponential", "linear"}
         2^y − 1, or y. A label below 0 counts as 0.
     max_grade : float or None
@@ -81,22 +83,27 @@ def measure(
     offsets = check_offsets(offsets, len(labels))
     scores = check_rows("scores", scores, len(labels))
     members = None if item_groups is None else as_floats("item_groups", item_groups, len(labels)).astype(np.int64)
-    top = resolve_max_grade(wanted, labels, max_grade)
+    grades = {str(one): resolve_max_grade(one, labels, max_grade) for one in wanted}
     longest = int(np.diff(offsets).max(initial=0))
     table = discounts(min(longest, _depth(wanted)))
     values = {str(one): np.empty(len(offsets) - 1) for one in wanted}
     for one in wanted:
         if one.is_stochastic:
+            kind = one.parameter("gain", gain)
             values[str(one)] = measure_fairness(
-                one, scores, labels, offsets, gain=gain, item_groups=members, ranking=ranking, n_jobs=n_jobs
+                one, scores, labels, offsets, gain=kind, item_groups=members, ranking=ranking, n_jobs=n_jobs
             )
+        elif one.function is not None:
+            values[str(one)] = _apply(one.function, scores, labels, offsets)
     for lists in list_blocks(offsets):
         bounds = offsets[lists.start : lists.stop + 1]
         rows, bounds = slice(bounds[0], bounds[-1]), bounds - bounds[0]
         ranked = ranked_lists(scores[rows], labels[rows], bounds, _depth(wanted), n_jobs)
         for one in wanted:
             if one.kernel is not None:
-                options = KernelOptions(one.cutoff or 0, gain == "linear", 0.0 if top is None else top, table)
+                is_linear = one.parameter("gain", gain) == "linear"
+                grade, p = grades[str(one)] or 0.0, float(one.parameter("p"))
+                options = KernelOptions(one.cutoff or 0, is_linear, grade, p, table)
                 over_lists(one.kernel, bounds, ranked, options, results=[values[str(one)][lists]], n_jobs=n_jobs)
     return values
 
@@ -104,7 +111,7 @@ def measure(
 def evaluate(
     scores: ArrayLike,
     dataset: Dataset,
-    metrics: str | Iterable[str] = "ndcg@10",
+    metrics: Metrics = "ndcg@10",
     *,
     empty: Empty = "skip",
     gain: str = "exponential",
@@ -123,8 +130,10 @@ def evaluate(
         Higher ranks first; −∞ = not retrieved. Equal scores count as the average over their orders.
     dataset : Dataset
         The labeled lists.
-    metrics : str or iterable of str
-        Names such as "ndcg@10, err"; see `METRICS`.
+    metrics : str, callable, or iterable of them
+        Names such as "ndcg@10, rbp(p=0.95)"; see `METRICS`. A function of the scores and labels of one list, without
+        the items that have no label, returns its value, or NaN if there is nothing to measure; its `__name__` is the
+        name of the metric.
     empty : {"skip", 0, 1}
         Whether lists for which a metric is undefined are left out, or the value they count as.
     gain : {"exponential", "linear"}
@@ -157,14 +166,20 @@ def evaluate(
     err with max_grade 2
     >>> results.values["ndcg@2"]
     array([0.521..., nan])
+
+    >>> def best_is_first(scores, labels):
+    ...     return float(labels[scores.argmax()] == labels.max())
+    >>> evaluate([3.0, 2.0, 1.0, 5.0, 4.0], data, ["mrr", best_is_first]).means
+    {'mrr': 0.5, 'best_is_first': 0.5}
     """
     wanted = parse_metrics(metrics)
     _check_settings(empty, confidence, n_bootstrap)
-    top = resolve_max_grade(wanted, dataset.labels, max_grade)
     names = [str(one) for one in wanted]
+    free = [one for one in wanted if "max_grade" in one.options and "max_grade" not in one.parameters]
+    top = resolve_max_grade(free[0], dataset.labels, max_grade) if free else None
     item_groups = dataset.item_group_numbers() if any(one.needs_item_groups for one in wanted) else None
     settings: dict[str, Any] = {"gain": gain, "max_grade": top, "ranking": ranking, "n_jobs": n_jobs}
-    found = measure(scores, dataset.labels, dataset.offsets, names, item_groups=item_groups, **settings)
+    found = measure(scores, dataset.labels, dataset.offsets, wanted, item_groups=item_groups, **settings)
     values = np.stack(list(found.values()), axis=1)
     n_empty = np.isnan(values).sum(axis=0)
     if empty != "skip":
@@ -185,10 +200,11 @@ def evaluate(
     )
 
 
-def resolve_max_grade(metrics: Iterable[Metric], labels: Floats, max_grade: float | None) -> float | None:
-    """The highest grade: as given, else the largest label and at least 1; None if no metric reads it."""
-    if not any("max_grade" in one.options for one in metrics):
+def resolve_max_grade(metric: Metric, labels: Floats, max_grade: float | None) -> float | None:
+    """The highest grade: as given, else the largest label and at least 1; None if the metric does not read it."""
+    if "max_grade" not in metric.options:
         return None
+    max_grade = metric.parameter("max_grade", max_grade)
     largest = float(np.fmax.reduce(labels, initial=0.0))
     if max_grade is None:
         return max(largest, 1.0)
@@ -201,6 +217,20 @@ def resolve_max_grade(metrics: Iterable[Metric], labels: Floats, max_grade: floa
             f"--max-grade {largest:g}."
         )
     return float(max_grade)
+
+
+def _apply(function: Callable[[Floats, Floats], float], scores: Floats, labels: Floats, offsets: Integers) -> Floats:
+    """The value of a function of the user for each list, of the items that have a label."""
+    values = np.empty(len(offsets) - 1)
+    observed = ~np.isnan(labels)
+    for q, (start, stop) in enumerate(pairwise(offsets)):
+        kept = observed[start:stop]
+        found = function(scores[start:stop][kept], labels[start:stop][kept]) if kept.any() else np.nan
+        if not isinstance(found, int | float | np.number | np.bool_):
+            name = getattr(function, "__name__", "metric")
+            raise OptionError(f"The metric {name} must return a number, or NaN. Got {found!r} for list {q + 1}.")
+        values[q] = found
+    return values
 
 
 def _depth(metrics: Iterable[Metric]) -> int:

@@ -103,7 +103,7 @@ def _sort_falling(keys, partners, depth):
     Quicksort in three parts, above, equal to and below a pivot, so that equal keys always end side by side.
     """
     waiting = np.empty((64, 2), dtype=np.int64)  # the larger part waits, so 64 halvings are enough for any list
-    n_waiting, low, high, seed = 0, 0, len(keys), 1
+    n_waiting, low, high, seed = 0, np.int64(0), len(keys), 1
     while True:
         if low >= depth or high - low <= 16:
             if low < depth:

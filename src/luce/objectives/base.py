@@ -197,7 +197,7 @@ class Objective:
         """
         check_finite(lists.scores)
         evaluation = self.compute(lists, **self.options)
-        if not all(values is None or _all_finite(values.ravel()) for values in evaluation):
+        if not all(values is None or _all_finite(values) for values in evaluation):
             ranges = (f"{np.nanmin(values):g} to {np.nanmax(values):g}" for values in (lists.scores, lists.labels))
             raise NumericalError(
                 "The loss or a derivative of {} is beyond float64 with scores from {} and labels from {}. "
@@ -220,7 +220,7 @@ class Objective:
         """
         scores = self._checked_scores(lists.scores)
         labels = as_floats("labels", lists.labels, len(scores))
-        if not _all_finite(read_only(labels)) and np.isinf(labels).any():
+        if not _all_finite(labels) and np.isinf(labels).any():
             row = np.flatnonzero(np.isinf(labels))[0]
             raise DataError(f"labels must be finite. Got an infinite one at row {row + 1}.")
         offsets = check_offsets([0, len(scores)] if lists.offsets is None else lists.offsets, len(scores))
@@ -327,18 +327,23 @@ class Objective:
         return f"<objective {self}>"
 
 
+def _all_finite(values: Floats) -> bool:
+    """In one pass, without another array."""
+    return bool(_count_not_finite(read_only(values.ravel().view(np.int64))) == 0)
+
+
 @compiled
-def _all_finite(values):
-    """In one pass, without another array: infinities and NaN are the numbers whose exponent has all bits set."""
+def _count_not_finite(bits):
+    """Infinities and NaN are the numbers whose exponent has all bits set."""
     count = 0
-    for bits in values.view(np.int64):
-        count += bits & EXPONENT == EXPONENT
-    return count == 0
+    for i in range(len(bits)):
+        count += bits[i] & EXPONENT == EXPONENT
+    return count
 
 
 def check_finite(scores: Floats) -> None:
     """An error that names the first score that is not finite."""
-    if not _all_finite(read_only(scores.ravel())):
+    if not _all_finite(scores):
         row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
         raise NumericalError(f"scores must be finite. Got {scores[row]} at row {row + 1}.")
 

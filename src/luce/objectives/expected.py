@@ -66,7 +66,7 @@ def samples_at(samples: Any, step: int) -> int:
 
 OPTIONS = {
     "metric": Option(
-        "dcg, ndcg, precision or recall, with or without a cutoff, arp, or a row of discounts",
+        "dcg, ndcg, rbp, precision or recall, with or without a cutoff, arp, or a row of discounts",
         is_linear_metric,
         "ndcg@10",
         "metric to maximize in expectation (arp: minimize); a row of discounts, one per rank, uses the gains of dcg",

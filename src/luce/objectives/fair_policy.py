@@ -57,8 +57,8 @@ class DiscountGroup(NamedTuple):
             "a sum such as '0.7*ndcg@10 - 0.3*disparity@10', or a mapping from names and functions to weights",
             is_utility,
             "ndcg@10 - disparity@10",
-            "what is maximized: dcg, ndcg, precision and recall; with negative weights arp, disparity, parity-gap and "
-            "merit-gap; functions (exposures, merits, item_groups) of one list → value and gradient in the exposures",
+            "what is maximized: dcg, ndcg, rbp, precision and recall; with negative weights arp, disparity, parity-gap "
+            "and merit-gap; functions (exposures, merits, item_groups) of one list → value and gradient in exposures",
         ),
         "gain": one_of(
             *GAINS,

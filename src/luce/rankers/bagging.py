@@ -1,6 +1,5 @@
 """Bagging: rankers fitted to random parts of the lists and features, whose mean is one ranker."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers, rows_of_lists
+from luce.compilation import working_time
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.training_data import TrainingData
 
@@ -91,9 +91,9 @@ class Bagging:
         """The fitted ranker of each bag, in order; once one took long, the rest are fitted in processes."""
         processes = self.ranker.n_processes
         for place, bag in enumerate(bags):
-            start = time.perf_counter()
+            start = working_time()
             part = bag.fit(self.training, self.counted(place * bag.ranker.iteration_limit))
-            took_long = time.perf_counter() - start >= WORTH_A_PROCESS
+            took_long = working_time() - start >= WORTH_A_PROCESS
             yield part
             if took_long and processes > 1:
                 yield from self.fitted_in_processes(bags[place + 1 :], processes)

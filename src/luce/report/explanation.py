@@ -1,6 +1,7 @@
 """Why a ranker ranks as it does: feature importance, and contributions to the scores of one list; a page of either."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -225,11 +226,15 @@ def importance_picture(found: "Importance", name: str | None = None, heading: st
 def measured(measure: str) -> str:
     """What the values of an importance are, in words.
 
-    >>> measured("ndcg@10"), measured("gain"), measured("size of the weight")
-    ('ndcg@10 lost', 'Gain of its splits', 'size of the weight')
+    >>> measured("rbp(p=0.9)@10"), measured("gain"), measured("size of the weight")
+    ('rbp(p=0.9)@10 lost', 'Gain of its splits', 'size of the weight')
     """
     known = {"gain": "Gain of its splits", "split": "Number of its splits"}
-    return known.get(measure, f"{measure} lost" if measure.partition("@")[0] in METRICS else measure)
+    return known.get(measure, f"{measure} lost" if _is_metric(measure) else measure)
+
+
+def _is_metric(measure: str) -> bool:
+    return re.split("[(@]", measure)[0] in METRICS
 
 
 def item_picture(item: ExplainedItem, reach: float) -> Picture:
@@ -265,7 +270,7 @@ def features(report: Report) -> Section | None:
         for place, (name, found) in enumerate(known.items())
     ]
     measures = list(dict.fromkeys(found.measure for found in known.values()))
-    lost = ", ".join(measure for measure in measures if measure.partition("@")[0] in METRICS)
+    lost = ", ".join(measure for measure in measures if _is_metric(measure))
     notes = []
     if lost:
         notes.append(

@@ -8,10 +8,13 @@ be sure of its float32, except very near the middle between two of them.
 import numpy as np
 from numba import uint64
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 
 EXACT, NEAR, MISSING, INFINITE, NO_NUMBER = range(5)
 """What a token is: `value` is the nearest float64; nearly so; NaN; infinite; there is no number."""
+
+MINUS, PLUS, POINT, EXPONENT = b"-+.e"
+"""Numbers: `ord` is compiled anew in each function that calls it."""
 
 POWERS = np.array([float(f"1e{power}") for power in range(309)])
 FEW_DIGITS = 15  # below 2^53, and so exact
@@ -21,8 +24,8 @@ MANTISSA_DIGITS = 19  # as many as always fit in 64 bits
 @compiled
 def decimal(text, at):
     """(kind, value, place of the byte after it) of the number at a place of a text that ends with a line end."""
-    negative = text[at] == ord("-")
-    if negative or text[at] == ord("+"):
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
         at += 1
     first = at
     mantissa, exponent = uint64(0), 0
@@ -32,7 +35,7 @@ def decimal(text, at):
         at += 1
         digit = text[at] - 48
     digits = at - first
-    if digit == ord(".") - 48:
+    if digit == POINT - 48:
         at += 1
         point = at
         digit = text[at] - 48
@@ -42,7 +45,7 @@ def decimal(text, at):
             digit = text[at] - 48
         exponent = point - at
         digits -= exponent
-    if digits == 0 or digits > FEW_DIGITS or text[at] | 32 == ord("e"):
+    if digits == 0 or digits > FEW_DIGITS or text[at] | 32 == EXPONENT:
         return _uncommon(text, first, at, digits, mantissa, exponent, negative)
     value = np.float64(mantissa)
     if exponent < 0:
@@ -58,7 +61,7 @@ def _uncommon(text, first, at, digits, mantissa, exponent, negative):
     kind = EXACT
     if digits > MANTISSA_DIGITS:
         kind, mantissa, exponent = _long_mantissa(text, first, at)
-    if text[at] | 32 == ord("e"):
+    if text[at] | 32 == EXPONENT:
         written, after = _exponent(text, at + 1)
         if after == at:
             return NO_NUMBER, 0.0, at
@@ -75,7 +78,7 @@ def _long_mantissa(text, at, end):
     exponent = digits = fraction = 0
     kind = EXACT
     while at < end:
-        if text[at] == ord("."):
+        if text[at] == POINT:
             fraction = 1
         elif digits == MANTISSA_DIGITS:
             kind = NEAR
@@ -92,8 +95,8 @@ def _long_mantissa(text, at, end):
 def _exponent(text, at):
     """The exponent after the letter e; the place of the letter where there is none."""
     letter = at - 1
-    negative = text[at] == ord("-")
-    if negative or text[at] == ord("+"):
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
         at += 1
     first = at
     exponent = 0
@@ -141,7 +144,7 @@ def spells(text, at, word):
     return True
 
 
-@compiled
+@inlined
 def single(kind, value):
     """(certain, value as float32): whether this is the float32 of the float64 nearest to the number."""
     result = np.float32(value)

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 from luce.data.letor.decimals import INFINITE, NEAR, NO_NUMBER, decimal, single, spells
 
 NO_ERROR, LABEL, INFINITE_LABEL, QUERY, FEATURE, VALUE, INFINITE_VALUE, TOO_LOW, TOO_HIGH = range(9)
 """What is wrong with a line."""
 
-SPACE, TAB, RETURN, NEWLINE, COMMENT = 32, 9, 13, 10, 35
+SPACE, TAB, RETURN, NEWLINE, COMMENT, COLON, EQUALS = b" \t\r\n#:="
+LETTER_Q, LETTER_I, LETTER_D = b"qid"
 
 
 class RowBuffers(NamedTuple):
@@ -45,7 +46,7 @@ class ParseSummary(NamedTuple):
 
 def buffers_for(text: NDArray[np.uint8]) -> RowBuffers:
     """Buffers for what a text can hold: as many rows as it has line ends, as many entries as it has colons."""
-    rows, entries = int(np.count_nonzero(text == NEWLINE)), int(np.count_nonzero(text == ord(":")))
+    rows, entries = int(np.count_nonzero(text == NEWLINE)), int(np.count_nonzero(text == COLON))
     return RowBuffers(
         labels=np.empty(rows),
         starts=np.empty(rows, np.int64),
@@ -61,10 +62,10 @@ def buffers_for(text: NDArray[np.uint8]) -> RowBuffers:
 @compiled
 def parse(text, lowest_allowed, highest_allowed, out):
     """Fill `out` from the text, which must end with a line end; stops at the first error."""
-    at = row = entry = run = doubt = lines = highest_row = 0
-    lowest, highest = 1, 0
+    # int64 from the start: what is called in the loop would be compiled once for the literal 0 and once for integers.
+    at = row = entry = run = doubt = lines = highest_row = query = np.int64(0)
+    lowest, highest, query_end = 1, 0, np.int64(-1)
     unsorted = False
-    query, query_end = 0, -1
     error = NO_ERROR
     while at < len(text):
         out.starts[row] = at
@@ -104,7 +105,7 @@ def parse(text, lowest_allowed, highest_allowed, out):
     return ParseSummary(row, entry, run, doubt, lines, lowest, highest, highest_row, unsorted, error, at)
 
 
-@compiled
+@inlined
 def _label(text, at, row, doubt, out):
     kind, value, end = decimal(text, at)
     if kind == NO_NUMBER or not _ends_token(text[end]):
@@ -117,10 +118,10 @@ def _label(text, at, row, doubt, out):
     return NO_ERROR, end, doubt
 
 
-@compiled
+@inlined
 def _query(text, at):
     """(error, first byte, byte after it) of the query id at a place; both are that place where there is none."""
-    if text[at] != ord("q") or text[at + 1] != ord("i") or text[at + 2] != ord("d") or text[at + 3] != ord(":"):
+    if text[at] != LETTER_Q or text[at + 1] != LETTER_I or text[at + 2] != LETTER_D or text[at + 3] != COLON:
         return NO_ERROR, at, at
     first = end = at + 4
     while not _ends_token(text[end]):
@@ -143,7 +144,7 @@ def features(text, at, entry, doubt, lowest_allowed, highest_allowed, out):
             index = min(index * 10 + digit, 1 << 40)
             at += 1
             digit = text[at] - 48
-        if at == first or text[at] != ord(":"):
+        if at == first or text[at] != COLON:
             if at > first or not (text[at] == NEWLINE or text[at] == COMMENT):
                 error = FEATURE
             break
@@ -171,7 +172,7 @@ def features(text, at, entry, doubt, lowest_allowed, highest_allowed, out):
     return error, at if error == NO_ERROR else first, entry, doubt, lowest, highest, in_order
 
 
-@compiled
+@inlined
 def _document(text, at):
     """Places of the document id in the comment: what follows `docid =`, else the first word."""
     if text[at] != COMMENT:
@@ -179,7 +180,7 @@ def _document(text, at):
     first = skip_blanks(text, at + 1)
     if spells(text, first, b"docid"):
         sign = skip_blanks(text, first + 5)
-        if text[sign] == ord("="):
+        if text[sign] == EQUALS:
             first = skip_blanks(text, sign + 1)
     end = first
     while not (text[end] == SPACE or text[end] == NEWLINE or text[end] == TAB or text[end] == RETURN):
@@ -187,7 +188,7 @@ def _document(text, at):
     return first, end
 
 
-@compiled
+@inlined
 def _note(table, number, what, first, end):
     # One by one: a row assigned at once compiles for seconds.
     table[number, 0] = what
@@ -203,19 +204,19 @@ def skip_blanks(text, at):
     return at
 
 
-@compiled
+@inlined
 def _line_end(text, at):
     while text[at] != NEWLINE:
         at += 1
     return at
 
 
-@compiled
+@inlined
 def _ends_token(byte):
     return byte in (SPACE, NEWLINE, TAB, RETURN, COMMENT)
 
 
-@compiled
+@inlined
 def _same(text, first, last, other, other_end):
     if last - first != other_end - other:
         return False

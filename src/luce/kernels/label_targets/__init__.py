@@ -8,7 +8,6 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.kernels.label_targets import cpu
-from luce.kernels.pairs.places import discounts_to
 from luce.threads import over_lists
 
 VALUES = {"label": cpu.LABEL, "gain": cpu.GAIN, "exponential": cpu.EXPONENTIAL, "attention": cpu.ATTENTION}
@@ -18,7 +17,7 @@ NORMS = {"one": cpu.ONE, "sum": cpu.SUM, "length": cpu.LENGTH, "dcg": cpu.DCG}
 def target_arguments(offsets: Integers, value: str, norm: str) -> tuple[int, int, Floats]:
     """The targets as kernels take them: two numbers, and the discounts of as many places as there may be."""
     places = int(np.diff(offsets).max(initial=0)) if norm == "dcg" else 0
-    return VALUES[value], NORMS[norm], discounts_to(places)
+    return VALUES[value], NORMS[norm], 1.0 / np.log2(np.arange(2.0, places + 2.0))
 
 
 def label_targets(labels: Floats, offsets: Integers, value: str, norm: str, *, n_jobs: int | None = None) -> Floats:

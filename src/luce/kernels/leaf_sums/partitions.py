@@ -112,7 +112,7 @@ def _add_list(
             log_mass[u] = log_add(log_mass[u], ordered[j])
     for j in range(ends[last]):
         u = leaves[order[j]]
-        add_far(u, 0, last - known[u], scale, log_mass[u], once, twice, sums)
+        add_far(u, np.int64(0), last - known[u], scale, log_mass[u], once, twice, sums)
         log_mass[u] = -np.inf
         known[u] = 0
 
