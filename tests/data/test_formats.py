@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 from scipy import sparse
 
-from luce.data import FORMATS, Dataset, format_of, from_table, read, streams, table_files, write
+from luce.data import FORMATS, Dataset, format_of, from_table, read, streams, table_writing, write
 from luce.errors import DataError, LuceWarning, OptionError
 
 TABLES = ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.bz2", "a.csv.zst", "a.parquet", "a.pq", "a.arrow", "a.feather", "a.ipc"]
@@ -92,7 +92,7 @@ def test_options_belong_to_a_format(tmp_path):
     write(judged(), tmp_path / "a.csv")
     with pytest.raises(
         OptionError,
-        match=r"Format csv has no option 'lable'. Did you mean 'label'\? Its options: delimiter, query, lab",
+        match=r"Format csv has no option 'lable'. Did you mean 'label'\? Its options: delimiter, categorical, q",
     ):
         read(tmp_path / "a.csv", lable="label")
     (tmp_path / "a.qrels").write_text("1 0 a 1\n")
@@ -132,13 +132,12 @@ def test_what_is_no_file_with_rows_is_refused(name, tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("query,label,x\n1,0,1\n1,1,oops\n", r"column 'x': Row #3: .*'oops'.*features=.*Row 1 is the header"),
-        ("query,label,x\n" + "1,0,1\n" * 250_000 + "1,1,oops\n", "column 'x': Row #250002: .*'oops'"),
-        ("x,query,label\n1,1,high\n", "column 'label': Row #2: .*'high'.*Labels, weights and features must be numbers"),
         (
-            "query,label,kind,price,on\n1,0,hat,1.5,2026-01-02\n",
-            r"column 'kind': .*'kind', 'on' are not. .*features=\['price'\], .*--read features=price,",
+            "query,label,x\n1,0,1\n1,1,2\n1,1,oops\n",
+            r"column 'x': Row #4: .*'oops'.*--read categorical=x.*Row 1 is",
         ),
+        ("query,label,x\n" + "1,0,1\n" * 250_000 + "1,1,oops\n", "column 'x': Row #250002: .*'oops'"),
+        ("x,query,label\n1,1,high\n", "column 'label': Row #2: .*'high'.*Labels and weights must be numbers"),
         ("query,label,x\n1,0,1\n1,1\n", "Row #3: Expected 3 columns, got 2"),
         ("query,label,x\n" + "1,0,1\n" * 250_000 + "1,1\n", "Row #250002: Expected 3 columns, got 2"),
         ("query,label,x\n", "has no rows; at least one is needed"),
@@ -256,13 +255,13 @@ def test_sparse_data_is_written_as_a_table_up_to_a_limit(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="Write it as"):
         write(wide, tmp_path / "b.csv")
     assert not (tmp_path / "b.csv").exists()
-    monkeypatch.setattr(table_files, "CELLS_LIMIT", 5)
+    monkeypatch.setattr(table_writing, "CELLS_LIMIT", 5)
     with pytest.raises(DataError, match=r"up to 16,384 features and 5 values.*\.luce-data or LETOR"):
         write(data, tmp_path / "a.parquet")
 
 
 def test_many_blocks_are_written_one_after_the_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "BLOCK", 1)
+    monkeypatch.setattr(table_writing, "BLOCK", 1)
     random = np.random.default_rng(0)
     features, labels, weights = random.random((100, 2), np.float32), random.random(100), random.random(20)
     data = Dataset(features, labels, np.arange(0, 101, 5), list_weights=weights)
@@ -290,10 +289,10 @@ def test_what_a_table_cannot_hold_is_said(tmp_path):
 def test_a_crash_while_writing_leaves_the_old_table_whole(name, tmp_path, monkeypatch):
     write(judged(), tmp_path / name)
 
-    def crash(values):
+    def crash(*given):
         raise RuntimeError("crash")
 
-    monkeypatch.setattr(table_files, "_nullable", crash)
+    monkeypatch.setattr(table_writing, "_nullable", crash)
     with pytest.raises(RuntimeError, match="crash"):
         write(judged(labels=np.zeros(7)), tmp_path / name)
     same(read(tmp_path / name), judged())

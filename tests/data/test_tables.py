@@ -85,8 +85,8 @@ def test_columns_named_by_number_are_numbered_features():
         ({"query": [1], "label": [1]}, {"query": "qry"}, "no column 'qry' for query=. Did you mean 'query'"),
         ({"query": [1], "label": [1], "size": [1]}, {"features": ["sise"]}, "no column 'sise' for features=.*'size'"),
         ({"query": [1], "qid": [1], "label": [1]}, {}, "columns 'query' and 'qid': say which by query="),
-        ({"query": [1], "label": [1], "t": ["a"], "u": ["b"]}, {}, r"2 column\(s\) that are not: 't' \(string\), 'u'"),
-        ({"query": [1], "label": [1], "t": ["a"]}, {"features": ["t"]}, "Features must be numbers"),
+        ({"query": [1], "label": [1], "t": [[1]], "u": [b"b"]}, {}, r"2 column\(s\) of other types: 't' \(list<.*'u'"),
+        ({"query": [1], "label": [1], "t": [[1]]}, {"features": ["t"]}, "must be numbers, text, dates or booleans"),
         ({"query": [1], "label": ["high"]}, {}, "column 'label' must be numbers. It is string"),
         (
             {"query": [1, None], "label": [1, 2]},
@@ -111,6 +111,10 @@ def test_a_column_that_does_not_fit_is_named(columns, options, text):
 
 def test_wrong_options_are_named():
     table = pa.table({"query": [1], "label": [1], "x": [1]})
+    with pytest.raises(OptionError, match="categorical contains 'u', which is not a feature column"):
+        from_table(table, categorical=["u"])
+    with pytest.raises(OptionError, match=r"categorical must be a list of column names. Got the one string 'x'"):
+        from_table(table, categorical="x")
     with pytest.raises(OptionError, match=r"features must be a list of column names. Got the one string 'x'"):
         from_table(table, features="x")
     with pytest.raises(OptionError, match="Column 'label' cannot be a feature"):
@@ -194,8 +198,8 @@ def test_names_of_a_frame_are_kept_and_can_be_given():
     assert from_arrays(pl.DataFrame(frame), Y, QID).feature_names == ("x", "y")
     assert from_arrays(pd.DataFrame(X), Y, QID).feature_names is None
     assert from_arrays(X, Y, QID, feature_names=["u", "v"]).feature_names == ("u", "v")
-    with pytest.raises(DataError, match=r"X has 1 column\(s\) that are not: 'y'"):
-        from_arrays(pd.DataFrame({"x": [1], "y": ["a"]}), [0], [0])
+    with pytest.raises(DataError, match=r"X has 1 column\(s\) of other types: 'y'"):
+        from_arrays(pd.DataFrame({"x": [1], "y": [[1]]}), [0], [0])
 
 
 def test_labels_may_be_missing_or_in_a_column():

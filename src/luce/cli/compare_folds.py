@@ -126,8 +126,7 @@ def _read_splits(
     first: Any = None
 
     def read(path: Path) -> Any:
-        known = () if first is None else (first.n_features, first.feature_names)
-        return _without(read_data(path, reading, *known), excluded)
+        return _without(read_data(path, reading, first), excluded)
 
     for split in splits:
         train = read(split.train)
@@ -144,11 +143,11 @@ def _read_splits(
 
 def _without(dataset: Any, excluded: Collection[str]) -> Any:
     """The dataset without features of these names."""
+    from luce.data.alignment import picked
+
     names = dataset.feature_names or ()
-    kept = [column for column, name in enumerate(names) if name not in excluded]
-    if len(kept) == len(names):
-        return dataset
-    return dataset.with_features(dataset.features[:, kept], [names[column] for column in kept])
+    kept = [name for name in names if name not in excluded]
+    return dataset if len(kept) == len(names) else picked(dataset, kept)
 
 
 def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | None) -> list[Any]:
@@ -169,4 +168,4 @@ def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | 
     warn_of_leakage(first, data[0], reading)
     if len(data) == 1:
         return list(parts(first, count or 5, seed))
-    return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]
+    return [first, *(read_data(path, reading, first) for path in data[1:])]

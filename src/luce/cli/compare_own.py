@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from luce.cli.output import say
-from luce.cli.reading import columns_of, read_column, read_data
+from luce.cli.reading import Features, columns_of, read_column, read_data
 from luce.errors import DataError, OptionError
 
 PICKLES = (".pkl", ".pickle", ".joblib", ".dill")
@@ -104,22 +104,28 @@ def _file_scores(
     threads: int | None,
 ) -> tuple[Any, str]:
     """The scores of a model file, with features matched by name where the model and the data have names."""
+    from luce.data.alignment import picked
     from luce.experiments.peers.model_files import features_of, scores_of
 
     features = call(features_of, file)
     columns = columns_of(test, reading)
     if features.names and columns:
         others = [word for word in reading or [] if not word.startswith(("features=", "exclude="))]
-        dataset = read_data(test, others, feature_names=_matched(features.names, columns, file, test))
+        dataset = read_data(test, others, Features(names=_matched(features.names, columns, file, test)))
     elif features.names and dataset.feature_names:
         names = _matched(features.names, dataset.feature_names, file, test)
-        order = [dataset.feature_names.index(each) for each in names]
-        dataset = dataset.with_features(dataset.features[:, order], names)
+        dataset = picked(dataset, names)
     else:
         unnamed = test if features.names else file
         say(f"The {features.n_features} features of {name} are matched by position: {unnamed} has no feature names.")
         if not columns and dataset.n_features != features.n_features:  # text may end before the last feature
-            dataset = read_data(test, reading, features.n_features)
+            dataset = read_data(test, reading, Features(features.n_features))
+    texts = [repr(dataset.feature_name(i)) for i, values in enumerate(dataset.categories or ()) if values is not None]
+    if texts:
+        raise DataError(
+            f"{file} does not contain the numbering of categories such as {texts[0]} of {test}: give the scores of the "
+            "model as a column."
+        )
     return call(scores_of, file, dataset, threads), features.title
 
 

@@ -70,7 +70,7 @@ def evaluate(
     for source in sources:
         ranker = ranker_of(source)
         ranks_labels = ranker is not None and not isinstance(ranker, Ranker)
-        features = None if ranker is None else (ranks_labels, *ranker.features)
+        features = None if ranker is None else (ranks_labels, *ranker.features, ranker.categories_)
         if features not in datasets:
             datasets[features] = read_for(ranker, data, read)
         if ranks_labels:

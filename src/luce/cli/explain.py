@@ -90,7 +90,7 @@ def explain(
         raise OptionError(f"luce explain needs a ranker of lists, and {model} ranks the labels of rows.")
     if threads is not None:
         ranker.set_params(n_jobs=threads)
-    dataset = read_data(data, read, *ranker.features)
+    dataset = read_data(data, read, ranker)
     if query is None:
         answer = _importance(ranker, dataset, metric, repeats, seed, top or 20)
     elif item is None:

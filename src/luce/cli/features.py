@@ -18,12 +18,17 @@ def feature_names(dataset: Any) -> list[str]:
 
 
 def feature_summary(dataset: Any) -> str:
-    """The features in a line: all names if there are few."""
+    """The features in a line, all names if there are few; a category with the number of its values."""
     if not dataset.feature_names:
         return f"{dataset.n_features:,}, not named"
+    categories = dataset.categories or [None] * dataset.n_features
+    names = [
+        name if values is None else f"{name} ({len(values):,} categories)"
+        for name, values in zip(dataset.feature_names, categories, strict=True)
+    ]
     if dataset.n_features <= SHOWN:
-        return ", ".join(dataset.feature_names)
-    return f"{dataset.n_features:,}: {', '.join(dataset.feature_names[:FIRST])}, … (all of them with --json)"
+        return ", ".join(names)
+    return f"{dataset.n_features:,}: {', '.join(names[:FIRST])}, … (all of them with --json)"
 
 
 def warn_of_leakage(dataset: Any, path: str | os.PathLike[str], reading: list[str] | None) -> list[Any]:

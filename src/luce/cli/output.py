@@ -98,8 +98,18 @@ def write_csv(table: Any, path: str | os.PathLike[str] | None) -> None:
         return
     name = replacing(Path(path))
     with atomic_write(path) as partial, open(partial, "wb") as file:
-        csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(list(table)), file)
+        csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(_of_one_type(list(table))), file)
     say(name, "Table")
+
+
+def _of_one_type(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with text in the columns that have both text and numbers, as those of features' values may."""
+    texts = {name for row in rows for name, value in row.items() if isinstance(value, str)}
+
+    def text(value: Any) -> str | None:
+        return None if value is None or value != value else str(value)
+
+    return [row | {name: text(row[name]) for name in texts} for row in rows] if texts else rows
 
 
 def csv_to(table: Any, file: Any) -> None:

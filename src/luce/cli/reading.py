@@ -5,14 +5,22 @@ import warnings
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from luce.cli.options import pairs
 from luce.cli.output import progress
 from luce.errors import LuceWarning
 
-COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group", "exclude")
+COLUMNS = ("query", "label", "features", "categorical", "exclude", "document", "weight", "list_weight", "item_group")
 """The options that name columns of a table."""
+
+
+class Features(NamedTuple):
+    """What is known of the features to read: their number, their names, and the names of those that are categories."""
+
+    n_features: int | None = None
+    names: Sequence[str] | None = None
+    categorical: Sequence[str] | None = None
 
 
 def read_for(
@@ -33,27 +41,26 @@ def read_for(
         from luce.data.formats import TAGGED
 
         return _read(TAGGED, path, pairs(reading, "--read"))
-    known = (None, None) if like is None else (like.n_features, like.feature_names)
-    n_features, names = known if ranker is None or not hasattr(ranker, "n_features_in_") else ranker.features
-    return read_data(path, reading, n_features, names, judged)
+    return read_data(path, reading, ranker if hasattr(ranker, "n_features_in_") else like, judged)
 
 
 def read_data(
     path: str | os.PathLike[str],
     reading: list[str] | None = None,
-    n_features: int | None = None,
-    feature_names: Sequence[str] | None = None,
+    like: Any = None,
     judged: bool = True,
     temp_folder: Path | None = None,
 ) -> Any:
-    """The dataset in a file, read for the features of a model or of the training data, where they are known."""
+    """The dataset in a file, read for certain features: known ones, those of a fitted ranker, or of other data."""
     from luce.data.columns import LABEL
 
     chosen, options = _chosen(path, reading)
+    n_features, feature_names, categorical = _features(like)
     unwanted = options.get("exclude", ())
     if feature_names and not any(fnmatchcase(name, each) for name in feature_names for each in unwanted):
         options.pop("exclude", None)  # the features are known without it, and other files may lack those columns
-    wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names, "temp_folder": temp_folder}
+    wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names, "categorical": categorical}
+    wanted["temp_folder"] = temp_folder
     if not judged:
         wanted["label"] = (*LABEL, None)
     if feature_names and feature_names[0] == "0":  # text files number their features, and this one starts at 0
@@ -64,11 +71,24 @@ def read_data(
     return _read(chosen, path, options)
 
 
+def _features(like: Any) -> Features:
+    """The features of a fitted ranker or of data, where they are not given themselves."""
+    from luce.data import Dataset
+
+    if like is None or isinstance(like, Features):
+        return like or Features()
+    given = isinstance(like, Dataset)
+    n_features, names = (like.n_features, like.feature_names) if given else like.features
+    categories = (like.categories if given else like.categories_) or ()
+    coded = [column for column, values in enumerate(categories) if values is not None]
+    return Features(n_features, names, [names[column] if names else str(column + 1) for column in coded] or None)
+
+
 def read_column(path: Path, reading: list[str] | None, column: str) -> Any:
     """The numbers in a column of a table, NaN where there is none, in the order of the rows of its dataset."""
     chosen, options = _chosen(path, reading)
     with warnings.catch_warnings(action="ignore", category=LuceWarning):  # read as labels, which ranks would not be
-        return _read(chosen, path, options | {"label": column, "features": [], "exclude": []}).labels
+        return _read(chosen, path, options | {"label": column, "features": [], "exclude": [], "categorical": []}).labels
 
 
 def columns_of(path: Path, reading: list[str] | None) -> list[str]:
@@ -86,7 +106,7 @@ def _chosen(path: str | os.PathLike[str], reading: list[str] | None) -> tuple[An
     from luce.data import format_of
 
     options = pairs(reading, "--read", texts=COLUMNS)
-    for several in ("features", "exclude"):
+    for several in ("features", "categorical", "exclude"):
         if isinstance(options.get(several), str):
             options[several] = [options[several]]
     return format_of(path, options.pop("format", None)), options

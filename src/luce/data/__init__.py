@@ -1,5 +1,6 @@
 """Data: files, tables and arrays become one frozen dataset of ragged lists."""
 
+from luce.data.concatenation import concatenate as concatenate
 from luce.data.formats import FORMATS as FORMATS
 from luce.data.formats import format_of as format_of
 from luce.data.formats import read as read
@@ -7,7 +8,6 @@ from luce.data.formats import write as write
 from luce.data.grouping import group_rows as group_rows
 from luce.data.in_memory import from_arrays as from_arrays
 from luce.data.ragged import Dataset as Dataset
-from luce.data.ragged import concatenate as concatenate
 from luce.data.splits import parts as parts
 from luce.data.splits import rotations as rotations
 from luce.data.splits import split as split

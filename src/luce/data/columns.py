@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from luce.data.categories import is_text
 from luce.data.leakage import suspicious_name
 from luce.errors import DataError, OptionError, did_you_mean, nearest_names, words_of
 
@@ -117,16 +118,17 @@ def _same_words(one: str, other: str) -> bool:
 def feature_columns(
     table: Table, taken: list[str], features: Sequence[str] | None, exclude: Sequence[str] = ()
 ) -> list[str]:
-    """The feature columns: those named, or all that are not taken, less those excluded; each must hold numbers."""
+    """The feature columns: those named, or all that are not taken, less those excluded; each must be of a type that a
+    feature can have."""
     left_out = {*taken, *_matching(table, "exclude", exclude)}
     chosen = table.schema.names if features is None else _matching(table, "features", features, taken)
     chosen = [name for name in chosen if name not in left_out]
-    wrong = [name for name in chosen if not is_number(table.schema.field(name).type)]
+    wrong = [name for name in chosen if not is_feature(table.schema.field(name).type)]
     if wrong:
         types = ", ".join(f"{name!r} ({table.schema.field(name).type})" for name in wrong[:5])
         raise DataError(
-            f"Features must be numbers. {table.name} has {len(wrong)} column(s) that are not: {types}. "
-            f"{features_hint(name for name in chosen if name not in wrong)}, or turn these into numbers first."
+            f"Features must be numbers, text, dates or booleans. {table.name} has {len(wrong)} column(s) of other "
+            f"types: {types}. {features_hint(name for name in chosen if name not in wrong)}, or convert these."
         )
     return chosen
 
@@ -163,6 +165,12 @@ def features_hint(numbers: Iterable[str]) -> str:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this Arrow type can be a feature; a column of nulls can."""
+    """Whether a column of this Arrow type holds numbers or booleans; a column of nulls does."""
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
     return any(test(kind) for test in tests)
+
+
+def is_feature(kind: pa.DataType) -> bool:
+    """Whether a column of this Arrow type can be a feature: a number, a category, or a date, time or duration."""
+    times = (pa.types.is_date, pa.types.is_timestamp, pa.types.is_duration, pa.types.is_time)
+    return is_number(kind) or is_text(kind) or any(test(kind) for test in times)

@@ -19,10 +19,10 @@ def fingerprint(data: Dataset | TaggedData) -> str:
     (True, False)
     """
     arrays: list[Any] = [data.features, data.labels]
-    names = None
+    names: Any = None
     if isinstance(data, Dataset):
         arrays += [data.offsets, data.item_weights, data.list_weights, data.item_group_numbers()]
-        names = data.feature_names
+        names = data.feature_names if data.categories is None else (data.feature_names, data.categories)
     digest = hashlib.sha256(json.dumps(names).encode())
     for array in arrays:
         for part in (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,):

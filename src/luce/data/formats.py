@@ -13,7 +13,8 @@ from luce.data.letor import read_letor, write_letor
 from luce.data.memory_mapped import read_mapped, write_mapped
 from luce.data.ragged import Dataset
 from luce.data.streams import CODECS
-from luce.data.table_files import read_arrow, read_csv, read_parquet, write_arrow, write_csv, write_parquet
+from luce.data.table_files import read_arrow, read_csv, read_parquet
+from luce.data.table_writing import write_arrow, write_csv, write_parquet
 from luce.data.trec import read_qrels, write_qrels
 from luce.errors import DataError, OptionError, did_you_mean, nearest_names, unknown_name
 

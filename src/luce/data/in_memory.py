@@ -7,11 +7,14 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from luce.arrays import as_floats, offsets_of_sizes
+from luce.arrays import Integers, as_floats, offsets_of_sizes, read_only
+from luce.data.alignment import missing_features
+from luce.data.categories import Categories
 from luce.data.columns import feature_columns
+from luce.data.feature_matrix import Matrix, matrix_of
 from luce.data.grouping import Grouping, arrow_ids, group_rows
-from luce.data.ragged import Dataset
-from luce.data.tables import arrow_table, filled, is_pandas, table_of
+from luce.data.ragged import Dataset, checked_features
+from luce.data.tables import arrow_table, is_pandas, table_of
 from luce.errors import DataError, OptionError
 
 
@@ -61,7 +64,8 @@ def from_arrays(
     >>> from_arrays([[0.1], [0.2], [0.3]], [1, 0, 2], group=[1, 2]).offsets
     array([0, 1, 3])
     """
-    features, names = _matrix(X)
+    matrix = as_matrix(X)
+    features = matrix.features
     n_rows = int(features.shape[0])
     grouping = _grouping(qid, group, n_rows)
 
@@ -84,9 +88,28 @@ def from_arrays(
         document_ids=by_list(documents),
         item_weights=by_list(weights),
         list_weights=list_weights,
-        feature_names=names if feature_names is None else tuple(feature_names),
+        feature_names=matrix.names if feature_names is None else tuple(feature_names),
         item_groups=by_list(groups),
+        categories=matrix.categories,
     )
+
+
+def to_score(
+    X: Any, qid: Any, group: Any, names: Sequence[str] | None, categories: Categories | None
+) -> tuple[Dataset, Integers | None]:
+    """Rows without labels as a dataset, one list without `qid` and `group`, and the row there of each row of X.
+
+    Of a data frame the columns of these names are taken, and read as categories where they have values.
+    """
+    coded = [name for name, values in zip(names or (), categories or (), strict=False) if values is not None]
+    matrix = as_matrix(X, names, coded)
+    if qid is not None or group is not None:
+        dataset = from_arrays(matrix, None, qid, group=group)
+        return dataset, None if qid is None else group_rows(qid).position
+    features = checked_features(matrix.features)
+    labels = read_only(np.full(features.shape[0], np.nan))
+    lists = {"labels": labels, "offsets": np.array([0, len(labels)]), "query_ids": pa.array([0])}
+    return Dataset.unchecked(features=features, feature_names=matrix.names, categories=matrix.categories, **lists), None
 
 
 def _grouping(qid: Any, group: Any, n_rows: int) -> Grouping:
@@ -109,10 +132,12 @@ def _grouping(qid: Any, group: Any, n_rows: int) -> Grouping:
     return Grouping(None, offsets_of_sizes(sizes), pa.array(np.arange(1, len(sizes) + 1)))
 
 
-def _matrix(X: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Features as an array or a CSR matrix, and the names of a data frame's columns, if they are strings."""
+def as_matrix(X: Any, names: Sequence[str] | None = None, categorical: Sequence[str] = ()) -> Matrix:
+    """Features as an array or a CSR matrix; of a data frame all columns, or those of these names."""
+    if isinstance(X, Matrix):
+        return X
     if sparse.issparse(X):
-        return sparse.csr_array(X), None
+        return Matrix(sparse.csr_array(X))
     if not (is_pandas(X) or isinstance(X, (pa.Table, pa.RecordBatch)) or hasattr(X, "__arrow_c_stream__")):
         try:
             features = np.asarray(X)
@@ -121,11 +146,63 @@ def _matrix(X: Any) -> tuple[Any, tuple[str, ...] | None]:
         if features.ndim != 2:
             hint = " Reshape your data: X.reshape(1, -1) is one row." if features.ndim == 1 else ""
             raise DataError(f"X must be two-dimensional, rows by features. Got shape {features.shape}.{hint}")
-        return features, None
-    table = table_of("X", arrow_table(X))
-    names = feature_columns(table, [], None)
-    named = not is_pandas(X) or all(isinstance(name, str) for name in X.columns)
-    return filled(table, names), tuple(names) if named else None
+        return Matrix(features)
+    return _pandas_matrix(X, names, categorical) if is_pandas(X) else _table_matrix(arrow_table(X), names, categorical)
+
+
+def _table_matrix(given: pa.Table, names: Sequence[str] | None, categorical: Sequence[str]) -> Matrix:
+    _check_columns(given.schema.names, names)
+    table = table_of("X", given if names is None else given.select(list(names)))
+    return matrix_of(table, feature_columns(table, [], None), categorical=categorical, named=names is not None)
+
+
+def _pandas_matrix(frame: Any, names: Sequence[str] | None, categorical: Sequence[str]) -> Matrix:
+    """Columns of NumPy's numbers straight from the frame, which is far quicker for few rows; others through Arrow."""
+    columns = frame.columns.tolist()
+    if not all(isinstance(name, str) for name in columns):
+        return _pandas_matrix(frame.set_axis([str(name) for name in columns], axis=1), None, ())._replace(names=None)
+    _check_columns(columns, names)
+    is_number = [isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in frame.dtypes.tolist()]
+    places = {name: place for place, name in enumerate(columns)}
+    wanted = [places[name] for name in (columns if names is None else names)]
+    others = [columns[place] for place in wanted if not is_number[place] or columns[place] in categorical]
+    rest = Matrix(np.empty((len(frame), 0), np.float32), ())
+    if others:
+        table = pa.table({name: _arrow_column(frame.iloc[:, places[name]]) for name in others})
+        rest = _table_matrix(table, None if names is None else others, categorical)
+    numbers = [place for place in wanted if columns[place] not in others]
+    with np.errstate(over="ignore"):  # beyond float32 becomes infinite, which is refused
+        if all(is_number):  # pandas is slow to pick columns
+            features = frame.to_numpy(np.float32)
+            features = features if numbers == [*range(len(columns))] else features[:, numbers]
+        else:
+            features = frame.take(numbers, axis=1).to_numpy(np.float32)
+    if not others:
+        return Matrix(features, tuple(columns[place] for place in wanted))
+    found = {name: at for at, name in enumerate([*(columns[place] for place in numbers), *(rest.names or ())])}
+    kept = tuple(columns[place] for place in wanted if columns[place] in found)
+    values = dict(zip(rest.names or (), rest.categories or (), strict=False))
+    categories = tuple(values.get(name) for name in kept) if rest.categories else None
+    return Matrix(np.hstack([features, rest.features])[:, [found[name] for name in kept]], kept, categories)
+
+
+def _arrow_column(column: Any) -> Any:
+    try:
+        return pa.array(column)
+    except pa.ArrowException as error:
+        raise DataError(f"Column {column.name!r} cannot be read, as with values of several types: {error}") from error
+
+
+def _check_columns(given: Sequence[str], names: Sequence[str] | None) -> None:
+    """An error where a column that is wanted is missing or there twice."""
+    there = set(given)
+    missing = [name for name in names or () if name not in there]
+    if missing:
+        raise missing_features(missing)
+    if len(there) < len(given):
+        twice = next((name for name in given if list(given).count(name) > 1 and (names is None or name in names)), None)
+        if twice is not None:
+            raise DataError(f"X has more than one column named {twice!r}; names must differ.")
 
 
 def _column(values: Any) -> Any:

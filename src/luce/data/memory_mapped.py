@@ -21,6 +21,7 @@ from scipy import sparse
 
 from luce.arrays import check_offsets
 from luce.compiled import compiled
+from luce.data.categories import check_codes, checked_categories
 from luce.data.ragged import Dataset
 from luce.data.streams import open_to_read
 from luce.errors import DataError
@@ -57,7 +58,10 @@ def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     lists = {"query_id": dataset.query_ids, "items": pa.LargeListArray.from_arrays(dataset.offsets, structs)}
     if dataset.list_weights is not None:
         lists["list_weight"] = pa.array(dataset.list_weights)
-    about = {"version": VERSION, "n_features": dataset.n_features, "feature_names": dataset.feature_names}
+    about: dict[str, Any] = {"version": VERSION, "n_features": dataset.n_features}
+    about["feature_names"] = dataset.feature_names
+    if dataset.categories is not None:
+        about["categories"] = dataset.categories
     batch = pa.record_batch(lists).replace_schema_metadata({METADATA: json.dumps(about, ensure_ascii=False)})
     with (
         atomic_write(path) as partial_file,
@@ -89,12 +93,15 @@ def read_mapped(path: str | os.PathLike[str]) -> Dataset:
             batch, about = _record_batch(file)
             columns, n_features = _columns(batch), about["n_features"]
             names = _checked_names(n_features, about["feature_names"])
+            categories = checked_categories(about.get("categories"), n_features)
             _check_columns(columns, n_features)
             numbers = {name: _values(columns[name]) if name in columns else None for name in NUMBERS}
         except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
             what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             raise DataError(f"{os.fspath(path)} cannot be opened as .luce-data: {what}.") from error
-    dataset._set(feature_names=names, **{NUMBERS[name]: values for name, values in numbers.items()})
+    dataset._set(
+        feature_names=names, categories=categories, **{NUMBERS[name]: values for name, values in numbers.items()}
+    )
     dataset._set(_path=os.fspath(path), _columns=columns, _n_features=n_features)
     return dataset
 
@@ -172,7 +179,10 @@ class MappedDataset(Dataset):
         with self._checking("features"):
             if column is None:
                 return np.empty(shape, np.float32)
-            return _values(column.values).reshape(shape) if hasattr(column.type, "list_size") else _csr(column, shape)
+            dense = hasattr(column.type, "list_size")
+            features = _values(column.values).reshape(shape) if dense else _csr(column, shape)
+            check_codes(features, self.categories)
+            return features
 
     @cached_property
     def offsets(self) -> Any:

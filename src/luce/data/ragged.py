@@ -22,6 +22,7 @@ from luce.arrays import (
     real,
     rows_of_lists,
 )
+from luce.data.categories import Categories, check_codes, checked_categories
 from luce.errors import DataError, LuceWarning
 
 BLOCK = 65_536
@@ -54,6 +55,9 @@ class Dataset:
         None where the features are numbered from 1.
     item_groups : array-like of shape (N,), optional
         Integers or strings that say whose each item is, such as its seller, for fairness. Stored as an Arrow array.
+    categories : sequence of length F, optional
+        For each feature that is a category its values, strings; None for a number. The features hold the number of
+        the value, from 0.
 
     Attributes
     ----------
@@ -82,10 +86,12 @@ class Dataset:
     list_weights: Any = None
     feature_names: tuple[str, ...] | None = None
     item_groups: Any = None
+    categories: Categories | None = None
 
     def __post_init__(self) -> None:
         self._set(features=checked_features(self.features))
         self._check_lists()
+        check_codes(self.features, self.categories)
 
     def _check_lists(self) -> None:
         """Check and convert everything but the features."""
@@ -102,6 +108,7 @@ class Dataset:
             list_weights=_weights("list_weights", self.list_weights, n_lists),
             feature_names=_names(self.feature_names, self.features.shape[1]),
             item_groups=_ids("item_groups", self.item_groups, len(labels)),
+            categories=checked_categories(self.categories, self.features.shape[1]),
         )
         if _look_like_ranks(labels, offsets):
             warnings.warn(
@@ -166,6 +173,15 @@ class Dataset:
         """The name of a feature, its number from 1 where it has none."""
         return self.feature_names[column] if self.feature_names else str(column + 1)
 
+    def feature_value(self, row: int, column: int) -> float | str:
+        """The value of a feature: a number, or of a category its text; NaN where it is missing."""
+        return self.category_value(column, float(self.features[row, column]))
+
+    def category_value(self, column: int, value: float) -> float | str:
+        """The text that a number stands for where the feature is a category, else the number."""
+        values = None if self.categories is None else self.categories[column]
+        return value if values is None or np.isnan(value) else values[int(value)]
+
     def take(self, lists: ArrayLike) -> "Dataset":
         """The dataset of these lists, in this order.
 
@@ -214,9 +230,12 @@ class Dataset:
             list_weights=of(self.list_weights, lists),
             feature_names=self.feature_names,
             item_groups=None if self.item_groups is None else self.item_groups.take(pa.array(rows)),
+            categories=self.categories,
         )
 
-    def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> "Dataset":
+    def with_features(
+        self, features: Any, feature_names: Sequence[str] | None = None, categories: Categories | None = None
+    ) -> "Dataset":
         """The same lists described by other features.
 
         Parameters
@@ -225,6 +244,8 @@ class Dataset:
             The other features, one row an item.
         feature_names : sequence of str, optional
             Their names.
+        categories : sequence, optional
+            The values of those that are categories, as in `Dataset`.
 
         Returns
         -------
@@ -233,10 +254,13 @@ class Dataset:
         checked = checked_features(features)
         if checked.shape[0] != self.n_rows:
             raise DataError(f"features must have {self.n_rows} rows. Got {checked.shape[0]}.")
-        others = {each.name for each in fields(Dataset)} - {"features", "feature_names"}
+        values = checked_categories(categories, checked.shape[1])
+        check_codes(checked, values)
+        others = {each.name for each in fields(Dataset)} - {"features", "feature_names", "categories"}
         return Dataset.unchecked(
             features=checked,
             feature_names=_names(feature_names, checked.shape[1]),
+            categories=values,
             **{name: getattr(self, name) for name in others},
         )
 
@@ -248,53 +272,6 @@ class Dataset:
         grades = f"labels {observed.min():g} to {observed.max():g}" if observed.size else "no labels"
         parts = [count(self.n_rows, "row"), count(self.n_lists, "list"), count(self.n_features, "feature"), grades]
         return f"Dataset({', '.join(parts)}{', sparse' if self.is_sparse else ''})"
-
-
-def concatenate(datasets: Sequence[Dataset]) -> Dataset:
-    """One dataset of the lists of several, in order; they must have the same features.
-
-    A list stays a list: two datasets that hold the same query id give two lists. What not all of them have, such as
-    weights, is left out.
-
-    Parameters
-    ----------
-    datasets : sequence of Dataset
-        At least one.
-
-    Returns
-    -------
-    Dataset
-    """
-    first = datasets[0]
-    for other in datasets[1:]:
-        if (other.n_features, other.feature_names) != (first.n_features, first.feature_names):
-            raise DataError(f"Datasets to put together must have the same features. Got {first!r} and {other!r}.")
-
-    def joined(name: str) -> Any:
-        values = [getattr(dataset, name) for dataset in datasets]
-        if any(value is None for value in values):
-            return None
-        return read_only(np.concatenate(values)) if isinstance(values[0], np.ndarray) else _concatenate_ids(values)
-
-    if any(dataset.is_sparse for dataset in datasets):
-        features: Any = sparse.vstack([sparse.csr_array(d.features) for d in datasets], format="csr")
-    else:
-        features = joined("features")
-    return Dataset.unchecked(
-        features=features,
-        offsets=read_only(offsets_of_sizes(np.concatenate([dataset.sizes for dataset in datasets]))),
-        feature_names=first.feature_names,
-        **{
-            name: joined(name)
-            for name in ("labels", "query_ids", "document_ids", "item_weights", "list_weights", "item_groups")
-        },
-    )
-
-
-def _concatenate_ids(values: list[pa.Array]) -> pa.Array:
-    if len({value.type for value in values}) > 1:
-        values = [value.cast(pa.large_string()) for value in values]
-    return pa.concat_arrays(values)
 
 
 def checked_features(given: Any) -> Any:

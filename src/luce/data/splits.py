@@ -6,7 +6,8 @@ from typing import NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from luce.arrays import Integers
-from luce.data.ragged import Dataset, concatenate
+from luce.data.concatenation import concatenate
+from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError
 
 

@@ -1,20 +1,19 @@
-"""CSV, Parquet and Arrow files: read through the same columns as a table in memory, written block by block."""
+"""CSV, Parquet and Arrow files, read through the same columns as a table in memory."""
 
 import logging
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from luce.arrays import list_of_row
+from luce.data.categories import is_text
 from luce.data.columns import (
     DOCUMENT,
     ITEM_GROUP,
@@ -25,15 +24,13 @@ from luce.data.columns import (
     Columns,
     Table,
     choose_columns,
-    features_hint,
     is_number,
 )
 from luce.data.grouping import integer_ids
 from luce.data.ragged import Dataset
-from luce.data.streams import CODECS, InputStream, check_utf8, open_to_write, text_pieces
+from luce.data.streams import CODECS, InputStream, check_utf8, text_pieces
 from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
-from luce.files import atomic_write
 
 logger = logging.getLogger(__name__)
 
@@ -49,18 +46,26 @@ TABLE_SUFFIXES = {
 DELIMITERS = ",;\t|"
 """What may separate the columns of a CSV file."""
 
-COLUMNS_LIMIT = 16_384
-CELLS_LIMIT = 2**30
-"""Tables hold every value: a sparse dataset is written as one up to this many columns, and rows times columns."""
+USUAL = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *ITEM_GROUP}
+"""The column names that are not features."""
+
+NULLS = ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "null", "NULL", "None"]
+NULLS += ["1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
+"""What a missing value may be written as in CSV: Arrow's list, and None."""
+
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 
-def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) -> Dataset:
+def read_csv(
+    path: FilePath, *, delimiter: str | None = None, categorical: Sequence[str] = (), **columns: Any
+) -> Dataset:
     """The dataset of a CSV file with a header, which also shows the delimiter; `columns` as in `from_table`."""
     with clear_errors(path, "csv"):
         delimiter = delimiter or _detect_delimiter(path)
-        schema = _csv_schema(path, delimiter)
+        first = _csv_schema(path, delimiter, categorical)
+        schema = _different_names(path, first, columns)
         chosen = choose_columns(Table(str(path), schema, 0, lambda names: ()), **columns)
-        table = _csv_table(path, delimiter, schema, chosen)
+        table = _csv_table(path, delimiter, schema, chosen, None if schema is first else schema.names)
         ids = table.column(chosen.query).combine_chunks()
         empty = pc.index(ids, "").as_py()
         if empty >= 0:
@@ -75,10 +80,15 @@ def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) ->
             item_groups = pc.if_else(pc.equal(item_groups, ""), None, item_groups)
             at = table.schema.get_field_index(chosen.item_group)
             table = table.set_column(at, chosen.item_group, integer_ids(item_groups))
-        return dataset_of(_with_rows(table_of(str(path), table)), chosen)
+        for name in chosen.features:
+            at = table.schema.get_field_index(name)
+            if is_text(table.schema.field(at).type):
+                missing = pc.is_in(table.column(at), value_set=pa.array(NULLS, pa.large_string()))
+                table = table.set_column(at, name, pc.if_else(missing, None, table.column(at)))
+        return _dataset(table_of(str(path), table), chosen, columns, categorical)
 
 
-def read_parquet(path: FilePath, **columns: Any) -> Dataset:
+def read_parquet(path: FilePath, *, categorical: Sequence[str] = (), **columns: Any) -> Dataset:
     """The dataset of a Parquet file, read block by block; `columns` as in `from_table`."""
     from pyarrow import parquet
 
@@ -97,14 +107,20 @@ def read_parquet(path: FilePath, **columns: Any) -> Dataset:
                 raise DataError(f"{path} is damaged: it says that it has {n_rows:,} rows; {shown} have another number.")
 
         table = Table(str(path), file.schema_arrow, n_rows, batches)
-        return dataset_of(_with_rows(table), choose_columns(table, **columns))
+        return _dataset(table, choose_columns(table, **columns), columns, categorical)
 
 
-def read_arrow(path: FilePath, **columns: Any) -> Dataset:
+def read_arrow(path: FilePath, *, categorical: Sequence[str] = (), **columns: Any) -> Dataset:
     """The dataset of an Arrow IPC file, a Feather file or an Arrow stream; `columns` as in `from_table`."""
-    table = _with_rows(table_of(str(path), read_table(path, format="arrow")))
+    table = table_of(str(path), read_table(path, format="arrow"))
     with clear_errors(path, "arrow"):
-        return dataset_of(table, choose_columns(table, **columns))
+        return _dataset(table, choose_columns(table, **columns), columns, categorical)
+
+
+def _dataset(table: Table, chosen: Columns, options: dict[str, Any], categorical: Sequence[str]) -> Dataset:
+    if not table.n_rows:
+        raise DataError(f"{table.name} has no rows; at least one is needed.")
+    return dataset_of(table, chosen, categorical=categorical, named=options.get("features") is not None)
 
 
 def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
@@ -149,7 +165,7 @@ def column_names(path: FilePath, format: str, *, delimiter: str | None = None) -
     """The names of the columns of a table in a file, without reading its rows."""
     with clear_errors(path, format):
         if format == "csv":
-            return list(_csv_schema(path, delimiter or _detect_delimiter(path)).names)
+            return list(_first_block(path, delimiter or _detect_delimiter(path)).schema.names)
         if format == "parquet":
             from pyarrow import parquet
 
@@ -161,37 +177,6 @@ def table_format(path: FilePath) -> str | None:
     """The format of the table that the suffix of a path means."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in CODECS]
     return TABLE_SUFFIXES.get(suffixes[-1]) if suffixes else None
-
-
-def write_csv(dataset: Dataset, path: FilePath) -> None:
-    """Write a CSV file with a header, compressed where the name ends in .gz, .bz2 or .zst."""
-    from pyarrow import csv
-
-    options = csv.WriteOptions(delimiter=_delimiter(path))
-    with _replacing(dataset, path) as partial, open_to_write(partial, path) as stream:
-        _write(dataset, lambda schema: csv.CSVWriter(stream, schema, write_options=options))
-
-
-def write_parquet(dataset: Dataset, path: FilePath) -> None:
-    """Write a Parquet file."""
-    from pyarrow import parquet
-
-    with _replacing(dataset, path) as partial:
-        _write(dataset, lambda schema: parquet.ParquetWriter(partial, schema))
-
-
-def write_arrow(dataset: Dataset, path: FilePath) -> None:
-    """Write an Arrow IPC file, which is also a Feather file."""
-    with _replacing(dataset, path) as partial:
-        _write(dataset, lambda schema: pa.ipc.new_file(str(partial), schema))
-
-
-def _write(dataset: Dataset, open_writer: Callable[[pa.Schema], Any]) -> None:
-    batches = _batches(dataset)
-    first = next(batches)
-    with open_writer(first.schema) as writer:
-        for batch in chain([first], batches):
-            writer.write_batch(batch)
 
 
 @contextmanager
@@ -206,13 +191,8 @@ def clear_errors(path: FilePath, format: str) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as {name}: {error}") from error
 
 
-def _with_rows(table: Table) -> Table:
-    if not table.n_rows:
-        raise DataError(f"{table.name} has no rows; at least one is needed.")
-    return table
-
-
-def _delimiter(path: FilePath) -> str:
+def usual_delimiter(path: FilePath) -> str:
+    """What separates the columns of a file by its suffix."""
     return "\t" if ".tsv" in Path(path).suffixes else ","
 
 
@@ -220,24 +200,41 @@ def _detect_delimiter(path: FilePath) -> str:
     """What separates the columns: what the suffix means or, if the header does not have it, the most frequent mark."""
     with InputStream(path) as stream:
         header = bytes(next(text_pieces(stream), b"")).partition(b"\n")[0]
-    unquoted, usual = re.sub(r'"[^"]*"', "", header.decode(errors="replace")), _delimiter(path)
+    unquoted, usual = re.sub(r'"[^"]*"', "", header.decode(errors="replace")), usual_delimiter(path)
     found = usual if usual in unquoted else max(usual, *DELIMITERS, key=unquoted.count)
     if found != usual:
         logger.info("%s: the columns are separated by %r.", path, found)
     return found
 
 
-def _csv_schema(path: FilePath, delimiter: str) -> pa.Schema:
-    """The columns, as true or false where the first block of the file has that, else as numbers.
+def _csv_schema(path: FilePath, delimiter: str, categorical: Sequence[str]) -> pa.Schema:
+    """The columns, of the types that the first block of the file shows.
 
     What they are is fixed before the file is read, so that a value that is no number is named with its row.
     """
-    first = _first_schema(path, delimiter)
-    return pa.schema([(each.name, each.type if pa.types.is_boolean(each.type) else pa.float32()) for each in first])
+    block = _first_block(path, delimiter)
+    first = block.schema
+    return pa.schema(
+        (each.name, pa.large_string() if each.name in categorical else _feature_type(values))
+        for each, values in zip(first, block.columns, strict=True)
+    )
 
 
-def _first_schema(path: FilePath, delimiter: str) -> pa.Schema:
-    """The columns as the first block of the file has them."""
+def _feature_type(values: pa.Array) -> pa.DataType:
+    """The type to read a column as; text of which most values are numbers is a column of numbers, with mistakes."""
+    kind = values.type
+    if is_number(kind) and not pa.types.is_boolean(kind):
+        return pa.float32()
+    if pa.types.is_binary(kind):  # text that is not UTF-8, which reading the file will say
+        return pa.large_string()
+    if not is_text(kind):
+        return kind
+    numbers = pc.sum(pc.match_substring_regex(values, NUMBER)).as_py() or 0
+    return pa.float32() if 2 * numbers > len(values) - values.null_count else pa.large_string()
+
+
+def _first_block(path: FilePath, delimiter: str) -> pa.RecordBatch:
+    """The first rows of the file, each column as they show it."""
     from pyarrow import csv
 
     with InputStream(path) as stream:
@@ -245,13 +242,41 @@ def _first_schema(path: FilePath, delimiter: str) -> pa.Schema:
     options = {
         "read_options": csv.ReadOptions(use_threads=False),
         "parse_options": csv.ParseOptions(delimiter=delimiter),
+        "convert_options": csv.ConvertOptions(null_values=NULLS),
     }
-    return csv.open_csv(pa.BufferReader(piece), **options).schema
+    reader = csv.open_csv(pa.BufferReader(piece), **options)
+    return next(iter(reader), pa.RecordBatch.from_pylist([], schema=reader.schema))
+
+
+def _different_names(path: FilePath, schema: pa.Schema, roles: dict[str, Any]) -> pa.Schema:
+    """The schema with a number after a feature's name that was there before, as pandas has it: price, price.1."""
+    names = schema.names
+    if len(set(names)) == len(names):
+        return schema
+    new: list[str] = []
+    for name in names:
+        others = (f"{name}.{number}" for number in count(1))
+        keeps = name not in new or name in USUAL or name in roles.values()  # a doubled role is an error
+        new.append(name if keeps else next(each for each in others if each not in names and each not in new))
+    renamed = ", ".join(repr(after) for before, after in zip(names, new, strict=True) if before != after)
+    if renamed:
+        warnings.warn(
+            f"{path} has several columns with the same name; the later ones are renamed to {renamed}.",
+            LuceWarning,
+            stacklevel=5,
+        )
+    return pa.schema((name, each.type) for name, each in zip(new, schema, strict=True))
 
 
 def _csv_table(
-    path: FilePath, delimiter: str, schema: pa.Schema, chosen: Columns, use_threads: bool = True
+    path: FilePath,
+    delimiter: str,
+    schema: pa.Schema,
+    chosen: Columns,
+    header: list[str] | None,
+    use_threads: bool = True,
 ) -> pa.Table:
+    """The chosen columns; a `header` replaces that of the file."""
     from pyarrow import csv
 
     types = {name: pa.float64() for name in (chosen.label, chosen.weight, chosen.list_weight) if name is not None}
@@ -260,90 +285,39 @@ def _csv_table(
     }
     types |= {name: schema.field(name).type for name in chosen.features}
     try:
-        options = csv.ConvertOptions(column_types=types, include_columns=list(types))
-        return _parse_csv(path, delimiter, use_threads, convert_options=options)
+        options = csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=NULLS)
+        return _parse_csv(path, delimiter, use_threads, header, convert_options=options)
     except pa.ArrowInvalid as error:
         check_utf8(path)
         if use_threads:  # one thread knows the row
-            return _csv_table(path, delimiter, schema, chosen, use_threads=False)
-        text = re.sub(r"CSV column #(\d+)", lambda match: f"column {schema.names[int(match[1])]!r}", str(error))
-        hint = "" if text == str(error) else _numbers_hint(path, delimiter, chosen)
+            return _csv_table(path, delimiter, schema, chosen, header, use_threads=False)
+        at = re.search(r"CSV column #(\d+)", str(error))
+        name = None if at is None else schema.names[int(at[1])]
+        text = str(error) if at is None else str(error).replace(at[0], f"column {name!r}")
+        hint = _numbers_hint(name) if name in chosen.features else ". Labels and weights must be numbers" * bool(name)
         raise DataError(f"{path}: {text}{hint}. (Row 1 is the header.)") from error
 
 
-def _parse_csv(path: FilePath, delimiter: str, use_threads: bool = True, **options: Any) -> pa.Table:
+def _parse_csv(
+    path: FilePath, delimiter: str, use_threads: bool = True, header: list[str] | None = None, **options: Any
+) -> pa.Table:
     from pyarrow import csv
+
+    names = {} if header is None else {"column_names": header, "skip_rows": 1}
 
     # Arrow's own stream: a thread of Arrow that still reads from Python when the process ends would abort it.
     with pa.input_stream(str(path), compression=CODECS.get(Path(path).suffix.lower())) as stream:
         return csv.read_csv(
             stream,
-            read_options=csv.ReadOptions(use_threads=use_threads),
+            read_options=csv.ReadOptions(use_threads=use_threads, **names),
             parse_options=csv.ParseOptions(delimiter=delimiter),
             **options,
         )
 
 
-def _numbers_hint(path: FilePath, delimiter: str, chosen: Columns) -> str:
-    """What to do where a value is no number: the first block shows all columns at once."""
-    first = _first_schema(path, delimiter)
-    numbers = [name for name in chosen.features if is_number(first.field(name).type)]
-    others = [repr(name) for name in chosen.features if name not in numbers]
-    if not others:
-        return ". Labels, weights and features must be numbers"
-    shown = ", ".join(others[:10]) + (", …" if len(others) > 10 else "")
-    verb = "are" if len(others) > 1 else "is"
-    return f". Features must be numbers, and {shown} {verb} not. {features_hint(numbers)}, or correct the values"
-
-
-@contextmanager
-def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
-    """A path to write a table to; an error or a warning for what it cannot hold."""
-    _check_table(dataset)
-    if not dataset.n_rows:
-        raise DataError(f"{path} was not written: a table needs at least one row.")
-    if len(dataset.query_ids.unique()) < dataset.n_lists:
-        raise DataError(f"{path}: lists with the same query id would be read back as one. Give them different ids.")
-    empty = int(np.count_nonzero(dataset.sizes == 0))
-    if empty:
-        warnings.warn(f"{path}: {empty} empty list(s) left out; a table cannot store them.", LuceWarning, stacklevel=5)
-    with atomic_write(path) as partial:
-        yield partial
-
-
-def _check_table(dataset: Dataset) -> None:
-    """An error for a dataset that a table cannot hold."""
-    usual = {*QUERY, *LABEL, *DOCUMENT, *WEIGHT, *LIST_WEIGHT, *ITEM_GROUP}
-    clash = next((name for name in dataset.feature_names or () if name in usual), None)
-    if clash is not None:
-        raise DataError(f"A feature is named {clash!r}, which a table keeps for something else. Give it another name.")
-    if dataset.is_sparse and (dataset.n_features > COLUMNS_LIMIT or dataset.n_features * dataset.n_rows > CELLS_LIMIT):
-        raise DataError(
-            f"A sparse dataset is written as a table up to {COLUMNS_LIMIT:,} features and {CELLS_LIMIT:,} values. "
-            f"Got {dataset!r}. Write it as .luce-data or LETOR text (.txt), which stay sparse."
-        )
-
-
-def _batches(dataset: Dataset) -> Iterator[pa.RecordBatch]:
-    """The dataset as a table, one row an item, block after block."""
-    names = [dataset.feature_name(column) for column in range(dataset.n_features)]
-    step = max(1, min(8 * BLOCK, 2**23 // max(1, dataset.n_features)))
-    all_lists = list_of_row(dataset.offsets)
-    for first in range(0, dataset.n_rows, step):
-        rows = slice(first, min(first + step, dataset.n_rows))
-        lists, weights = all_lists[rows], dataset.list_weights
-        columns = {
-            QUERY[0]: dataset.query_ids.take(pa.array(lists)),
-            LABEL[0]: _nullable(dataset.labels[rows]),
-            DOCUMENT[0]: None if dataset.document_ids is None else dataset.document_ids[rows],
-            WEIGHT[0]: None if dataset.item_weights is None else pa.array(dataset.item_weights[rows]),
-            LIST_WEIGHT[0]: None if weights is None else pa.array(weights[lists]),
-            ITEM_GROUP[0]: None if dataset.item_groups is None else dataset.item_groups[rows],
-        }
-        block = dataset.features[rows].toarray() if dataset.is_sparse else dataset.features[rows]
-        columns |= dict(zip(names, map(_nullable, np.ascontiguousarray(block.T)), strict=True))
-        yield pa.record_batch({name: values for name, values in columns.items() if values is not None})
-
-
-def _nullable(values: Any) -> pa.Array:
-    return pa.array(values, from_pandas=True)  # NaN is a null there
+def _numbers_hint(name: str) -> str:
+    """What to do where a value of a feature is no number."""
+    return (
+        ". Most of the first values of this column are numbers or dates. Correct this value, or read the column as a "
+        f"category with categorical=[{name!r}], on the command line --read categorical={name}"
+    )

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from luce.arrays import Floats, Integers, as_floats
+from luce.arrays import Floats, as_floats
 from luce.data.columns import (
     DOCUMENT,
     ITEM_GROUP,
@@ -21,6 +20,7 @@ from luce.data.columns import (
     choose_columns,
     is_number,
 )
+from luce.data.feature_matrix import check_categorical, column_of, floats, infinite_value, matrix_of
 from luce.data.grouping import Grouping, arrow_ids, group_rows
 from luce.data.ragged import Dataset
 from luce.errors import DataError
@@ -40,6 +40,7 @@ def from_table(
     list_weight: ColumnName = LIST_WEIGHT,
     item_group: ColumnName = ITEM_GROUP,
     exclude: Sequence[str] = (),
+    categorical: Sequence[str] = (),
 ) -> Dataset:
     """Make a dataset of a table with one row per item.
 
@@ -55,14 +56,18 @@ def from_table(
     label : str or None
         The column of the labels; None says that there are no labels yet.
     features : sequence of str, optional
-        The feature columns, as names or shell patterns such as "bm25*"; by default all others, which must then be
-        numbers. Columns named 1, 2, … F give numbered features.
+        The feature columns, as names or shell patterns such as "bm25*"; by default all others. Text and categories
+        become categories, booleans 0 and 1, dates and timestamps days since 1970-01-01, durations seconds, times of day
+        hours. Text that differs in nearly every row is left out unless it is named here. Columns named 1, 2, … F give
+        numbered features.
     document, weight, list_weight : str, optional
         The columns of document ids, item weights and list weights.
     item_group : str, optional
         The column that says whose an item is, such as its seller, for fairness.
     exclude : sequence of str, optional
         Columns that are not features, as names or shell patterns such as "click*".
+    categorical : sequence of str
+        Feature columns of numbers that are codes of categories, and not amounts.
 
     Returns
     -------
@@ -74,10 +79,12 @@ def from_table(
     >>> data = from_table(table)
     >>> data, data.labels.tolist(), data.feature_names
     (Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2), [1.0, 2.0, 0.0], ('length',))
+    >>> from_table(table.append_column("color", [["red", "blue", "red"]])).categories
+    (None, ('blue', 'red'))
     """
     named = table_of("The table", arrow_table(table))
     columns = choose_columns(named, query, label, features, document, weight, list_weight, item_group, exclude)
-    return dataset_of(named, columns)
+    return dataset_of(named, columns, categorical=categorical, named=features is not None)
 
 
 def arrow_table(table: Any) -> pa.Table:
@@ -115,36 +122,39 @@ def table_of(name: str, table: pa.Table) -> Table:
     return Table(name, table.schema, table.num_rows, lambda names: table.select(names).to_batches(BLOCK))
 
 
-def dataset_of(table: Table, columns: Columns) -> Dataset:
+def dataset_of(table: Table, columns: Columns, *, categorical: Sequence[str], named: bool) -> Dataset:
     """The dataset of a table; its features are filled block by block, each row at its place in the dataset."""
-    grouping = group_rows(_column(table, columns.query), f"{table.name}: query column {columns.query!r}")
+    categorical = check_categorical(categorical, columns.features)
+    grouping = group_rows(column_of(table, columns.query), f"{table.name}: query column {columns.query!r}")
 
     def values(name: str | None) -> Floats | None:
         return None if name is None else _in_order(_float_column(table, name), grouping)
 
     documents = None
     if columns.document is not None:
-        ids = arrow_ids(f"document column {columns.document!r}", _column(table, columns.document))
+        ids = arrow_ids(f"document column {columns.document!r}", column_of(table, columns.document))
         ids = ids.cast(pa.large_string()).fill_null("")
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
-    numbered = columns.features == [str(number) for number in range(1, len(columns.features) + 1)]
+    matrix = matrix_of(table, columns.features, categorical=categorical, named=named, position=grouping.position)
+    numbered = matrix.names == tuple(str(number) for number in range(1, len(matrix.names or ()) + 1))
     return Dataset.of_finite_features(
-        features=filled(table, columns.features, grouping.position),
+        features=matrix.features,
         labels=np.full(table.n_rows, np.nan) if labels is None else labels,
         offsets=grouping.offsets,
         query_ids=grouping.query_ids,
         document_ids=documents,
         item_weights=values(columns.weight),
         list_weights=_one_a_list(columns.list_weight, values(columns.list_weight), grouping),
-        feature_names=None if numbered else tuple(columns.features),
+        feature_names=None if numbered else matrix.names,
+        categories=matrix.categories,
         item_groups=None if columns.item_group is None else _groups(table, columns.item_group, grouping),
     )
 
 
 def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
     """The group of each item; unlike a document id it must not be missing."""
-    groups = arrow_ids(f"item group column {name!r}", _column(table, name))
+    groups = arrow_ids(f"item group column {name!r}", column_of(table, name))
     if groups.null_count:
         raise DataError(
             f"{table.name}: column {name!r} must name the group of every row. It is missing at row "
@@ -154,52 +164,15 @@ def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
     return groups if grouping.order is None else groups.take(pa.array(grouping.order))
 
 
-def filled(table: Table, names: list[str], position: Integers | None = None) -> NDArray[np.float32]:
-    """The columns as a float32 matrix, row r of the table at row position[r]; a null is NaN."""
-    matrix = np.empty((table.n_rows, len(names)), dtype=np.float32)
-    first = 0
-    for batch in table.batches(names) if names else ():
-        block = np.empty((batch.num_rows, len(names)), dtype=np.float32)
-        with np.errstate(over="ignore"):  # beyond float32 becomes infinite, refused below
-            for column, values in enumerate(batch.columns):
-                block[:, column] = _floats(values)
-        infinite = np.argwhere(np.isinf(block))
-        if infinite.size:
-            row, column = infinite[0].tolist()
-            raise _infinite(table, names[column], first + row)
-        last = first + batch.num_rows
-        matrix[slice(first, last) if position is None else position[first:last]] = block
-        first = last
-    return matrix
-
-
-def _floats(values: pa.Array) -> NDArray[Any]:
-    kind = values.type
-    if pa.types.is_boolean(kind):
-        values = values.cast(pa.uint8())
-    elif pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        values = values.cast(pa.float64())
-    return values.to_numpy(zero_copy_only=False)
-
-
-def _column(table: Table, name: str) -> pa.ChunkedArray:
-    batches = [batch.column(0) for batch in table.batches([name])]
-    return pa.chunked_array(batches, type=table.schema.field(name).type)
-
-
 def _float_column(table: Table, name: str) -> Floats:
-    column = _column(table, name)
+    column = column_of(table, name)
     if not is_number(column.type):
         raise DataError(f"{table.name}: column {name!r} must be numbers. It is {column.type}.")
-    values = as_floats(name, np.concatenate([np.empty(0), *(_floats(chunk) for chunk in column.chunks)]))
+    values = as_floats(name, np.concatenate([np.empty(0), *(floats(chunk) for chunk in column.chunks)]))
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
-        raise _infinite(table, name, int(infinite[0]))
+        raise infinite_value(table, name, int(infinite[0]))
     return values
-
-
-def _infinite(table: Table, column: str, row: int) -> DataError:
-    return DataError(f"{table.name}: column {column!r} must be finite. It is infinite at row {row + 1}.")
 
 
 def _in_order(values: Floats, grouping: Grouping) -> Floats:

@@ -8,6 +8,7 @@ import pickle
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,7 +73,7 @@ def shared_folder(folder: Path) -> Iterator[None]:
 
 def _without_ids(data: Any) -> Dataset:
     """The dataset without the ids of its lists and items, which no ranker learns from."""
-    used = ("features", "labels", "offsets", "item_weights", "list_weights", "feature_names", "item_groups")
+    used = {each.name for each in fields(Dataset)} - {"query_ids", "document_ids"}
     numbers = pa.array(np.arange(data.n_lists))
     return Dataset.unchecked(query_ids=numbers, **{name: getattr(data, name) for name in used})
 

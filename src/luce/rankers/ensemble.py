@@ -104,6 +104,7 @@ class EnsembleRanker(_BaseComposition, Explainable):
         ),
         "validation_fraction": number(above=0, below=1),
     }
+    one_hot = False
     transforms: Sequence[Any] = ()
 
     def __init__(
@@ -219,9 +220,9 @@ class EnsembleRanker(_BaseComposition, Explainable):
         return scores
 
     def compute_contributions(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
-        contributions, base = np.zeros((features.shape[0], len(self.transformed_feature_names))), 0.0
+        contributions, base = np.zeros((features.shape[0], len(self.explained_feature_names))), 0.0
         for part, weight, own in self._transformed(features, offsets):
-            part_contributions, part_base = part.compute_contributions(own, offsets)
+            part_contributions, part_base = part.contributions_by_feature(own, offsets)
             contributions += weight * part_contributions
             base += weight * part_base
         return contributions, base
@@ -234,14 +235,14 @@ class EnsembleRanker(_BaseComposition, Explainable):
             yield part, weight, part.transform_features(Dataset.unchecked(features=features, offsets=offsets))
 
     @property
-    def transformed_feature_names(self) -> tuple[str, ...]:
+    def explained_feature_names(self) -> tuple[str, ...]:
         for name, member in self.estimators_:
             if not isinstance(member, Explainable) or member.get_objective().ranking_score is not None:
                 raise OptionError(
                     f"The score of the member {name!r} is not a sum of contributions of features, so it cannot be "
                     "explained row by row. Use permutation_importance."
                 )
-        names = {name: member.transformed_feature_names for name, member in self.estimators_}
+        names = {name: member.explained_feature_names for name, member in self.estimators_}
         if len(set(names.values())) > 1:
             widths = ", ".join(f"{name} {len(each):,}" for name, each in names.items())
             raise OptionError(
@@ -322,7 +323,13 @@ class EnsembleRanker(_BaseComposition, Explainable):
     def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
         members, weights = list(self.estimators or ()), np.asarray(arrays["weights"], dtype=np.float64)
         fits = weights.shape == (len(members),) and np.isfinite(weights).all() and (weights >= 0).all()
-        if not fits or self.transforms_ or any(member.features != self.features for _, member in members):
+        if (
+            not fits
+            or self.transforms_
+            or any(
+                (*member.features, member.categories_) != (*self.features, self.categories_) for _, member in members
+            )
+        ):
             raise self.wrong_arrays()
         self.restore_nuisance(arrays)
         self._set_members(members, weights)

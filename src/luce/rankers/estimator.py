@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from luce.data import Dataset
+from luce.data.categories import Categories
 from luce.data.fingerprint import fingerprint
 from luce.data.transforms import (
     TRANSFORMS,
@@ -25,6 +26,8 @@ from luce.data.transforms import (
     Transform,
     apply_transforms,
     blocks,
+    chain_of,
+    encoded,
     make_transform,
     restore_transforms,
     unfitted,
@@ -69,6 +72,8 @@ class Estimator(BaseEstimator):
         The number of features before the transforms.
     feature_names_in_ : ndarray of str
         Their names; only where the training data had names.
+    categories_ : tuple or None
+        For each feature that is a category its values, for a number None; None where all are numbers.
     """
 
     kind: ClassVar[str] = ""
@@ -89,6 +94,9 @@ class Estimator(BaseEstimator):
     """The parameter that says how many iterations a fit takes at most."""
     n_bags: int = 1
     """Without a parameter of that name, one: no bags."""
+    one_hot: ClassVar[bool] = True
+    """Whether categories become columns of 0 and 1; else they stay numbered."""
+    categories_: Categories | None = None
     validation_fraction: float | None = None
     """Without a parameter of that name, none: no lists are held out."""
 
@@ -188,18 +196,18 @@ class Estimator(BaseEstimator):
             "module": self.module_name,
             "parameters": params,
             "objective": {"name": objective.name, "options": dict(objective.options)},
-            "features": {"count": count, "names": names},
+            "features": {"count": count, "names": names, "categories": self.categories_},
             "max_grade": self.max_grade_,
             "history": self.history_,
             "best_iteration": self.best_iteration_,
             "metric": self.metric,
             "best_score": self.best_score_,
-            "transforms": [transform.state()[0] for transform in self.transforms_],
+            "transforms": [transform.state()[0] for transform in chain_of(self.transforms_)],
             "versions": {name: version(name) for name in ("luce", "numpy", *self.packages)}
             | {"python": platform.python_version()},
         }
         arrays = {name: np.asarray(array) for name, array in self.state_dict().items()}
-        for i, transform in enumerate(self.transforms_):
+        for i, transform in enumerate(chain_of(self.transforms_)):
             arrays |= {f"transform.{i}.{name}": array for name, array in transform.state()[1].items()}
         return manifest, arrays
 
@@ -216,7 +224,8 @@ class Estimator(BaseEstimator):
             estimator.check_params()
             facts = read_fit_facts(manifest)
             estimator.n_features_in_, estimator.max_grade_ = facts.n_features, facts.max_grade
-            estimator.transforms_ = chain
+            estimator.categories_ = facts.categories
+            estimator.transforms_ = encoded(chain, facts.categories, one_hot=cls.one_hot)
             estimator.history_, estimator.best_iteration_ = facts.history, facts.best_iteration
             if facts.feature_names is not None:
                 estimator.feature_names_in_ = np.array(facts.feature_names, dtype=object)
@@ -240,7 +249,8 @@ class Estimator(BaseEstimator):
 
     def unfitted_copy(self, **params: Any) -> Self:
         """An estimator with these parameters changed that knows the features and transforms, ready for training."""
-        known = ("n_features_in_", "feature_names_in_", "max_grade_", "transforms_", *self.known_before_training)
+        features = ("n_features_in_", "feature_names_in_", "categories_")
+        known = (*features, "max_grade_", "transforms_", *self.known_before_training)
         copy = type(self)(**{**self.get_params(deep=False), **params})
         copy.__dict__.update({name: value for name, value in vars(self).items() if name in known})
         return copy
@@ -296,9 +306,9 @@ class Estimator(BaseEstimator):
         return given.for_training(json.loads(json.dumps(training)), number)
 
     def check_features(self, dataset: Dataset) -> None:
-        """A DataError unless these are the features of the training data."""
-        names = getattr(self, "feature_names_in_", None)
-        check_features(dataset, self.n_features_in_, names, type(self).__name__)
+        """A DataError unless there are as many features as in the training data, or names to find those by."""
+        if dataset.feature_names is None or not hasattr(self, "feature_names_in_"):
+            check_features(dataset, self.n_features_in_, type(self).__name__)
 
     def transform_features(self, dataset: Dataset) -> Any:
         """The features after the transforms; a DataError for missing values unless `allow_nan`."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row
-from luce.data.transforms import transformed_names
+from luce.data.transforms import Encode, transformed_names
 from luce.errors import OptionError
 from luce.rankers.ranker import Ranker
 
@@ -18,7 +18,7 @@ class Explanation(NamedTuple):
     Attributes
     ----------
     contributions : ndarray of shape (n_rows, n_features)
-        What each transformed feature adds to the score of each row.
+        What each transformed feature adds to the score of each row; a category is one feature.
     base : ndarray of shape (n_rows,)
         The score without any feature.
     names : tuple of str
@@ -109,14 +109,20 @@ class Explainable(Ranker):
                 f"The score of {self.get_objective().name} is an expected grade, not a sum of contributions: it cannot "
                 "be explained row by row. Use permutation_importance."
             )
-        contributions, base = self.compute_contributions(self.transform_features(dataset), dataset.offsets)
+        contributions, base = self.contributions_by_feature(self.transform_features(dataset), dataset.offsets)
         if position is not None:
             contributions = contributions[position]
-        return Explanation(contributions, np.full(len(contributions), base), self.transformed_feature_names)
+        return Explanation(contributions, np.full(len(contributions), base), self.explained_feature_names)
 
     @abstractmethod
     def compute_contributions(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
         """What each transformed feature adds to each row, (N, F), and the score to add it to."""
+
+    def contributions_by_feature(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
+        """The same with one column for a category, whatever the transforms make of it."""
+        contributions, base = self.compute_contributions(features, offsets)
+        first = next(iter(self.transforms_), None)
+        return first.by_feature(contributions) if isinstance(first, Encode) else contributions, base
 
     @abstractmethod
     def combine(self, parts: Sequence[Self], weights: Floats) -> None:
@@ -128,3 +134,12 @@ class Explainable(Ranker):
         count, names = self.features
         found = transformed_names(self.transforms_, names, count)
         return tuple(map(str, range(1, count + 1))) if found is None else found
+
+    @property
+    def explained_feature_names(self) -> tuple[str, ...]:
+        """The names of the features that contribute to a score: the transformed ones, a category being one of them."""
+        count, names = self.features
+        first = next(iter(self.transforms_), None)
+        if not isinstance(first, Encode):
+            return self.transformed_feature_names
+        return first.by_feature_names(names or tuple(map(str, range(1, count + 1))))

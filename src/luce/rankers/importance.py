@@ -107,6 +107,7 @@ def permutation_importance(
         if not (is_integer(value) and value >= least):
             raise OptionError(f"{name} must be an integer ≥ {least}. Got {value!r}.")
     count, names = ranker.features
+    dataset, _ = ranker.check_input(dataset)
     values = _metric_of_lists(ranker, dataset, metric)
     before = values(dataset)
     weights = np.where(np.isnan(before), 0.0, 1.0 if dataset.list_weights is None else dataset.list_weights)
@@ -141,7 +142,7 @@ def _shuffled_rows(offsets: Integers, within_lists: bool, seed: list[int]) -> In
 
 def _with_shuffled(dataset: Dataset, column: int, orders: Sequence[Integers]) -> Iterator[Dataset]:
     """The dataset with the values of one feature in each of some orders."""
-    parts = {name: getattr(dataset, name) for name in ("labels", "offsets", "query_ids", "feature_names")}
+    parts = {name: getattr(dataset, name) for name in ("labels", "offsets", "query_ids", "feature_names", "categories")}
     if dataset.is_sparse:
         features = sparse.csc_array(dataset.features)
         here = slice(*features.indptr[column : column + 2])

@@ -1,13 +1,12 @@
 """The data that a ranker is given, converted to a dataset and checked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.arrays import Integers
 from luce.data import Dataset, from_arrays
 from luce.errors import DataError, OptionError
 
@@ -43,37 +42,13 @@ def as_held_out(validation: Any, kind: type, make: Callable[..., Any], parts: st
     return make(*validation)
 
 
-def one_list(X: Any) -> Integers:
-    """Query ids that put all rows into one list."""
-    n_rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
-    return np.zeros(n_rows, dtype=np.int64)
-
-
-def check_features(dataset: Dataset, count: int, known: Sequence[str] | None, ranker: str) -> None:
-    """An error unless the features are as many as a ranker knows, and where both have names, the same in this order."""
-    given = dataset.feature_names
-    words = "" if known is None or given is None or tuple(known) == given else _difference(known, given)
+def check_features(dataset: Dataset, count: int, ranker: str) -> None:
+    """An error unless the features are as many as a ranker knows."""
     if dataset.n_features != count:
-        hint = f"Of them {words}." if words else "For text files that end before the last, read with n_features=."
         raise DataError(
             f"X has {dataset.n_features} features, but {ranker} is expecting {count} features as input, as many as it "
-            f"was trained on. {hint}"
+            "was trained on. For text files that end before the last, read with n_features=."
         )
-    if words:
-        raise DataError(f"The features are not those of the training: {words}.")
-
-
-def _difference(known: Sequence[str], given: Sequence[str]) -> str:
-    """In words, how names differ from those that are known."""
-    missing, new = (sorted(set(a) - set(b)) for a, b in ((known, given), (given, known)))
-    if not missing and not new:
-        at = next(i for i, (a, b) in enumerate(zip(known, given, strict=True)) if a != b)
-        return f"they come in another order, feature {at + 1} was {known[at]!r}, now it is {given[at]!r}"
-    some = {
-        what: ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-        for what, names in (("missing", missing), ("not known", new))
-    }
-    return "; ".join(f"{what} {names}" for what, names in some.items() if names)
 
 
 def refuse_missing(features: Any) -> None:

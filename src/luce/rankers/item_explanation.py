@@ -8,6 +8,7 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers, read_only
 from luce.data import Dataset
+from luce.data.categories import Categories
 from luce.errors import OptionError
 from luce.rankers.explanation import Explainable
 from luce.rankers.ranker import Ranker
@@ -23,10 +24,10 @@ class ItemFeature(NamedTuple):
     ----------
     feature : str
         Its name; its number from 1 where it has none.
-    value : float
-        Its value; NaN where it is missing, or made from others by a transform.
-    typical : float
-        The median of its values over the items above, one of these values.
+    value : float or str
+        Its value, a text if it is a category; NaN where it is missing, or made from others by a transform.
+    typical : float or str
+        The median of its values over the items above, one of these values; of a category the most frequent one.
     gap : float
         Its contribution to the score of the item minus its mean contribution over the items above; NaN where the score
         of the ranker is not a sum of contributions.
@@ -36,8 +37,8 @@ class ItemFeature(NamedTuple):
     """
 
     feature: str
-    value: float
-    typical: float
+    value: float | str
+    typical: float | str
     gap: float
     new_score: float
     new_rank: int | None
@@ -119,21 +120,23 @@ def explain_item(ranker: Ranker, dataset: Dataset, query: Any, item: Any) -> Ite
     >>> found.rank, found.size, found.gaps()[0].feature, found.moves()[0].new_rank
     (3, 3, '1', 2)
     """
-    one = dataset.take([list_of_query(dataset, query)])
+    one, _ = ranker.check_input(dataset.take([list_of_query(dataset, query)]))
     place = _place(one, query, item)
     scores = ranker.predict(one)
     rank = int(_ranks(scores[None], place)[0])
     order = np.argsort(-scores, kind="stable")
     compared = order[: rank - 1] if rank > 1 else order[1:]
     values = one.features.toarray() if one.is_sparse else np.asarray(one.features)
-    typical = _medians(values[compared]) if len(compared) else values[place]
+    typical = _typical(values[compared], one.categories) if len(compared) else values[place]
     columns = np.flatnonzero(~((values[place] == typical) | (np.isnan(values[place]) & np.isnan(typical))))
     new_scores, new_ranks = np.full(one.n_features, scores[place]), np.full(one.n_features, rank)
     new_scores[columns], new_ranks[columns] = _changed(ranker, one, values, place, columns, typical, scores)
     names = [one.feature_name(column) for column in range(one.n_features)]
     gaps = _gaps(ranker, one, place, compared)
     missing = 0.0 if gaps else np.nan
-    own = zip(names, values[place].tolist(), typical.tolist(), new_scores.tolist(), new_ranks.tolist(), strict=True)
+    shown = [one.category_value(column, value) for column, value in enumerate(typical.tolist())]
+    given = [one.feature_value(place, column) for column in range(one.n_features)]
+    own = zip(names, given, shown, new_scores.tolist(), new_ranks.tolist(), strict=True)
     features = [ItemFeature(name, value, mid, gaps.pop(name, missing), *new) for name, value, mid, *new in own]
     features += [ItemFeature(name, np.nan, np.nan, gap, np.nan, None) for name, gap in gaps.items()]
     mean = float(scores[compared].mean()) if len(compared) else float(scores[place])
@@ -166,10 +169,15 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
-def _medians(values: Floats) -> Floats:
-    """The median of each column without its missing values, the lower one of two; NaN where all are missing."""
+def _typical(values: Floats, categories: Categories | None) -> Floats:
+    """The median of each column without its missing values, the lower one of two; of a category the most frequent
+    value; NaN where all are missing."""
     known = (~np.isnan(values)).sum(axis=0)
     found: Floats = np.sort(values, axis=0)[np.maximum(known - 1, 0) // 2, np.arange(values.shape[1])]
+    for column, texts in enumerate(categories or ()):
+        if texts is not None and known[column]:
+            codes = values[~np.isnan(values[:, column]), column].astype(np.int64)
+            found[column] = np.bincount(codes).argmax()
     return found
 
 
@@ -198,6 +206,7 @@ def _changed(
             labels=np.zeros(len(flat)),
             offsets=np.arange(len(some) + 1) * len(rows),
             feature_names=one.feature_names,
+            categories=one.categories,
         )
         found[start : start + size, rows] = ranker.predict(lists).reshape(len(some), len(rows))
     return found[:, place], _ranks(found, place)

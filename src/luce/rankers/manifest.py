@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from luce.data.categories import Categories, checked_categories
 from luce.optimizers.learning_curve import Record, checked_history
 from luce.options import is_integer, is_number
 
@@ -11,6 +12,7 @@ class FitFacts(NamedTuple):
 
     n_features: int
     feature_names: list[str] | None
+    categories: Categories | None
     max_grade: float
     history: list[Record]
     best_iteration: int
@@ -28,7 +30,8 @@ def read_fit_facts(manifest: dict[str, Any]) -> FitFacts:
         raise ValueError("max_grade must be a number")
     if not (is_integer(best) and best >= 0):
         raise ValueError("best_iteration must be an integer ≥ 0")
-    return FitFacts(count, names, float(grade), checked_history(manifest["history"]), best)
+    categories = checked_categories(manifest["features"].get("categories"), count)
+    return FitFacts(count, names, categories, float(grade), checked_history(manifest["history"]), best)
 
 
 def _are_strings(values: Any) -> bool:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats, Integers
-from luce.data import Dataset, from_arrays, group_rows
-from luce.data.transforms import fit_transforms
+from luce.data import Dataset, from_arrays
+from luce.data.alignment import aligned
+from luce.data.in_memory import to_score
+from luce.data.transforms import fit_encoded
 from luce.errors import DataError, LuceWarning
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
@@ -21,7 +23,7 @@ from luce.objectives import objective as objective_of
 from luce.options import integer, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
-from luce.rankers.inputs import as_dataset, as_held_out, finite, one_list
+from luce.rankers.inputs import as_dataset, as_held_out, finite
 from luce.rankers.ranking import ranking_table
 from luce.rankers.training_data import TrainingData
 
@@ -120,7 +122,8 @@ class Ranker(Estimator):
         Parameters
         ----------
         X : Dataset, array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            What to score, with the features of the training data.
+            What to score, with the features of the training data. Where both have names, columns are found by name,
+            others are ignored, and values of categories that were not in the training data count as missing.
         qid : array-like of shape (n_rows,), optional
             The query of each row; needed only if the score of an item depends on the rest of its list, as with
             features normalized within lists or attention over the list.
@@ -144,7 +147,7 @@ class Ranker(Estimator):
         Parameters
         ----------
         X : Dataset, array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            What to rank, with the features of the training data.
+            What to rank, with the features of the training data, as in `predict`.
         qid : array-like of shape (n_rows,), optional
             The query of each row; without `qid` and `group` all rows are one list.
         group : array-like of shape (n_lists,), optional
@@ -165,7 +168,7 @@ class Ranker(Estimator):
         [{'query': 'q', 'rank': 1, 'row': 1}, {'query': 'q', 'rank': 2, 'row': 2}]
         """
         or_none(integer(1)).check("top", top)
-        dataset, position = self.check_input(X, one_list(X) if qid is None and group is None else qid, group)
+        dataset, position = self.check_input(X, qid, group, one_list=True)
         table = ranking_table(self.predict(dataset), dataset, top)
         if position is None:
             return table
@@ -199,19 +202,23 @@ class Ranker(Estimator):
         value = self.validation_score(self.predict(dataset), dataset)
         return value if self.get_metric().higher_is_better else -value
 
-    def check_input(self, X: Any, qid: Any = None, group: Any = None) -> tuple[Dataset, Integers | None]:
-        """What is to be scored as a dataset, and the row there of each row of X; None where it is the same."""
-        check_is_fitted(self)
+    def check_input(
+        self, X: Any, qid: Any = None, group: Any = None, *, one_list: bool = False
+    ) -> tuple[Dataset, Integers | None]:
+        """What is to be scored as a dataset with the features of the training data, and the row there of each row of
+        X; None where it is the same. Without `qid` and `group` all rows are `one_list`, or have nothing in common."""
+        _, names = self.features
         if isinstance(X, Dataset):
-            self.check_features(X)
-            return X, None
-        if qid is None and group is None:
-            if self.list_context:
-                raise DataError(f"This ranker {self.list_context}: pass qid or group, or a Dataset.")
-            qid = one_list(X)
-        dataset = from_arrays(X, None, qid, group=group)
+            return self.aligned(X), None
+        if qid is None and group is None and not one_list and self.list_context:
+            raise DataError(f"This ranker {self.list_context}: pass qid or group, or a Dataset.")
+        dataset, position = to_score(X, qid, group, names, self.categories_)
+        return self.aligned(dataset), position
+
+    def aligned(self, dataset: Dataset) -> Dataset:
+        """The dataset with the features of the training data; a DataError where it lacks one of them."""
         self.check_features(dataset)
-        return dataset, None if qid is None else group_rows(qid).position
+        return aligned(dataset, getattr(self, "feature_names_in_", None), self.categories_)
 
     def prepare_training_data(self, X: Any, y: Any, qid: Any, group: Any, validation: Any) -> TrainingData:
         """What to learn from; sets the fitted attributes for its features, its highest grade and the transforms."""
@@ -234,16 +241,16 @@ class Ranker(Estimator):
                 LuceWarning,
                 stacklevel=4,
             )
+        self.categories_ = dataset.categories
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         if dataset.feature_names is not None:
             self.feature_names_in_ = np.array(dataset.feature_names, dtype=object)
-        self.transforms_ = fit_transforms(self.transforms, dataset)
+        self.transforms_ = fit_encoded(self.transforms, dataset, one_hot=self.one_hot)
         features = self.transform_features(dataset)
         if validation is None:
             return TrainingData(dataset, features, None, None)
-        held_out = as_held_out(validation, Dataset, from_arrays, "X, y, qid")
-        self.check_features(held_out)
+        held_out = self.aligned(as_held_out(validation, Dataset, from_arrays, "X, y, qid"))
         return TrainingData(dataset, features, held_out, self.transform_features(held_out))
 
     def validation_score(

@@ -12,7 +12,7 @@ from luce.arrays import Floats
 from luce.data.ragged import Dataset
 from luce.metrics import METRICS
 from luce.report.contents import Report
-from luce.report.formatting import LETTERS, count, decimal, isolated, number, plain, plus_minus, short
+from luce.report.formatting import LETTERS, count, decimal, isolated, number, plain, plus_minus, short, shown_value
 from luce.report.layout import Cell, Folded, PageTable, Pictures, Section, Text, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
@@ -25,10 +25,11 @@ FEATURES, ITEM_FEATURES, ITEMS = 10, 6, 4
 
 
 class Contribution(NamedTuple):
-    """What one feature adds to the score of an item; its value is NaN where it is missing or made from others."""
+    """What one feature adds to the score of an item; its value is NaN where it is missing or made from others, text
+    where it is a category."""
 
     feature: str
-    value: float
+    value: float | str
     contribution: float
 
 
@@ -87,15 +88,14 @@ def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, to
     """
     from luce.rankers.item_explanation import item_name
 
-    one = dataset.take([list_number])
+    one, _ = ranker.check_input(dataset.take([list_number]))
     scores, why = ranker.predict(one), ranker.explain(one).within_lists(one.offsets)
     start = dataset.rows(list_number).start
-    given = {dataset.feature_name(column): column for column in range(dataset.n_features)}
+    given = {one.feature_name(column): column for column in range(one.n_features)}
     columns = [given.get(name, -1) for name in why.names]
-    values = one.features.toarray() if one.is_sparse else one.features
     items = []
     for place, row in enumerate(np.argsort(-scores, kind="stable")[:top].tolist()):
-        known = (float(values[row, column]) if column >= 0 else np.nan for column in columns)
+        known = (one.feature_value(row, column) if column >= 0 else np.nan for column in columns)
         contributions = list(map(Contribution, why.names, known, why.contributions[row].tolist()))
         name = item_name(one, row)
         name = name if one.document_ids is not None else f"item {name}"
@@ -118,7 +118,10 @@ def _list_section(found: ExplainedList) -> Section:
     top = f"the top {len(found.items)} of " if len(found.items) < found.size else ""
     rows = [
         [plain(name, 60)]
-        + [Cell(decimal(c.contribution), "" if np.isnan(c.value) else f"at {number(c.value)}") for c in contributions]
+        + [
+            Cell(decimal(c.contribution), f"at {shown_value(c.value)}" if c.value == c.value else "")
+            for c in contributions
+        ]
         for name, contributions in found.by_feature(FEATURES)
     ]
     foot = [
@@ -238,7 +241,7 @@ def item_picture(item: ExplainedItem, reach: float) -> Picture:
     """A bar to the right for each feature that puts the item above the mean of its list, to the left for the others."""
     contributions = item.shown()
     values: Floats = np.array([each.contribution for each in contributions])
-    shown_values = ["" if np.isnan(each.value) else f" = {number(each.value)}" for each in contributions]
+    shown_values = [f" = {shown_value(each.value)}" if each.value == each.value else "" for each in contributions]
     names = [
         short(each.feature, LETTERS - len(value)) + value
         for each, value in zip(contributions, shown_values, strict=True)

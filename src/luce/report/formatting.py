@@ -35,6 +35,15 @@ def number(value: float) -> str:
     return (f"{value:,.0f}" if whole else f"{value:.4g}").replace("-", "−")
 
 
+def shown_value(given: float | str) -> str:
+    """A feature: a number, or the text of a category.
+
+    >>> shown_value(0.125), shown_value("red")
+    ('0.125', 'red')
+    """
+    return plain(given, LETTERS // 2) if isinstance(given, str) else number(given)
+
+
 def p_value(value: float) -> str:
     """A p-value, four places.
 

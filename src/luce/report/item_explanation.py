@@ -5,18 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from luce.report.formatting import (
     LETTERS,
     count,
     decimal,
     feature_words,
     isolated,
-    number,
     ordinal,
     plain,
     short,
+    shown_value,
     signed,
 )
 from luce.report.layout import Folded, PageTable, Pictures, Section, note, write_page
@@ -44,7 +42,7 @@ def item_summary(found: "ItemExplanation") -> str:
     moves = found.moves()
     if moves:
         best = moves[0]
-        changed = f"{number(best.typical)} instead of {number(best.value)}"
+        changed = f"{shown_value(best.typical)} instead of {shown_value(best.value)}"
         text += f" With {feature_words(best.feature)} at {changed}, it would be {ordinal(best.new_rank or 0)}."
     elif found.n_compared:
         text += f" No single feature moves it {'down' if found.rank == 1 else 'up'} when set to their median."
@@ -54,7 +52,7 @@ def item_summary(found: "ItemExplanation") -> str:
 def gap_table(found: "ItemExplanation", most: int | None = None) -> PageTable:
     """The features that set the item apart, what matters most first."""
     rows = [
-        [plain(each.feature), number(each.value), number(each.typical), signed(each.gap)]
+        [plain(each.feature), shown_value(each.value), shown_value(each.typical), signed(each.gap)]
         for each in found.gaps()[:most]
     ]
     title = f"Compared with {_compared(found)}"
@@ -66,8 +64,8 @@ def move_table(found: "ItemExplanation", most: int | None = None) -> PageTable:
     rows = [
         [
             plain(each.feature),
-            number(each.value),
-            number(each.typical),
+            shown_value(each.value),
+            shown_value(each.typical),
             decimal(each.new_score),
             f"{each.new_rank:,}",
         ]
@@ -107,7 +105,9 @@ def gap_picture(found: "ItemExplanation") -> Picture:
     """A bar for each feature: to the left what costs the item, to the right what helps it."""
     largest = sorted(found.gaps(), key=lambda each: -abs(each.gap))
     kept = largest if len(largest) <= SHOWN + 1 else largest[:SHOWN]
-    names = [_labelled(each.feature, "" if np.isnan(each.value) else f" = {number(each.value)}") for each in kept]
+    names = [
+        _labelled(each.feature, "" if each.value != each.value else f" = {shown_value(each.value)}") for each in kept
+    ]
     values = [each.gap for each in kept]
     if len(largest) > len(kept):
         names.append(f"{len(largest) - len(kept):,} others")
@@ -125,7 +125,7 @@ def gap_picture(found: "ItemExplanation") -> Picture:
 def move_picture(found: "ItemExplanation") -> Picture:
     """A line for each feature, from the rank of the item to the rank that it would have."""
     moves = found.moves()[:SHOWN]
-    names = [_labelled(each.feature, f" → {number(each.typical)}") for each in moves]
+    names = [_labelled(each.feature, f" → {shown_value(each.typical)}") for each in moves]
     ranks = [each.new_rank or 0 for each in moves]
 
     def draw(axes: Any) -> None:

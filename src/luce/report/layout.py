@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from luce.errors import load_package
 from luce.files import atomic_write
-from luce.report.formatting import count, decimal, number, plain
+from luce.report.formatting import count, decimal, number, plain, shown_value
 from luce.report.svg import Picture
 from luce.threads import thread_count
 
@@ -149,7 +149,8 @@ def page_of(title: str, summary: str, sections: Mapping[str, Section], contents:
         """Escaped text, with the names that `formatting.isolated` marked in elements of their own."""
         return markup.Markup(re.sub("\u2068([^\u2068\u2069]*)\u2069", r"<bdi>\1</bdi>", str(markup.escape(text))))
 
-    templates.filters.update(decimal=decimal, number=number, count=count, plain=plain, isolate=isolate)
+    templates.filters.update(decimal=decimal, number=number, shown_value=shown_value)
+    templates.filters.update(count=count, plain=plain, isolate=isolate)
     script = templates.loader.get_source(templates, "page.js")[0]
     digest = f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
     context = {"title": title, "summary": summary, "sections": sections, "contents": contents}

@@ -29,7 +29,7 @@ class Item(NamedTuple):
     length: float
     score: float
     rival_score: float
-    features: list[float]
+    features: list[float | str]
 
 
 class ShownList(NamedTuple):
@@ -87,7 +87,7 @@ def _shown(report: Report, leader: Leader, chosen: Chosen) -> ShownList:
     lengths = bar_lengths(labels, dataset.labels)
 
     def item(row: int) -> Item:
-        shown = [float(values[row, column]) for column in columns]
+        shown = [dataset.feature_value(rows.start + row, column) for column in columns]
         name, both = _document(dataset, rows.start + row), (float(scores[row]), float(versus[row]))
         return Item(int(ranks[row]), before[row], name, float(labels[row]), float(lengths[row]), *both, shown)
 

@@ -64,6 +64,7 @@ def _check(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         "list weights": dataset.list_weights is not None,
         "groups of items": dataset.item_groups is not None,
         "feature names": names,
+        "category values (their codes are written)": dataset.categories is not None,
         "lists without rows": bool(np.any(dataset.sizes == 0)),
     }
     if any(lost.values()):

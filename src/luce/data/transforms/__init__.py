@@ -11,6 +11,10 @@ from luce.data.transforms.chain import make_transform as make_transform
 from luce.data.transforms.chain import restore_transforms as restore_transforms
 from luce.data.transforms.chain import transformed_names as transformed_names
 from luce.data.transforms.chain import unfitted as unfitted
+from luce.data.transforms.encoding import Encode as Encode
+from luce.data.transforms.encoding import chain_of as chain_of
+from luce.data.transforms.encoding import encoded as encoded
+from luce.data.transforms.encoding import fit_encoded as fit_encoded
 from luce.data.transforms.feature_products import SecondOrder as SecondOrder
 from luce.data.transforms.list_scaling import ListMinMax as ListMinMax
 from luce.data.transforms.list_scaling import ListZScore as ListZScore

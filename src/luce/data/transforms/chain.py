@@ -110,7 +110,7 @@ def transformed_names(
     transforms: Sequence[Transform], names: Sequence[str] | None, n_features: int
 ) -> tuple[str, ...] | None:
     """The names of the features after all the transforms; None where they are still just numbered."""
-    result = tuple(names or map(str, range(1, n_features + 1)))
+    result = tuple(map(str, range(1, n_features + 1)) if names is None else names)
     for each in transforms:
         result = each.feature_names(result)
     return None if names is None and len(result) == n_features else result

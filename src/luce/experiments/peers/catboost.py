@@ -1,7 +1,7 @@
 """CatBoost as it is, with its objectives for ranking.
 
-It stops by its own NDCG@10, after twice early_stopping_rounds; the rounds are then chosen by our own
-metric.
+It is given the codes of categories as numbers. It stops by its own NDCG@10, after twice early_stopping_rounds; the
+rounds are then chosen by our own metric.
 """
 
 from typing import Any

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from luce.data import Dataset
-from luce.experiments.peers.peer import PeerRanker, ValidationCurve
+from luce.experiments.peers.peer import PeerRanker, ValidationCurve, categorical_columns
 from luce.rankers.trees.lightgbm_package import lightgbm
 from luce.threads import thread_count
 
@@ -24,6 +24,7 @@ class LightGBMLambdaRank(PeerRanker):
         rows = {"group": dataset.sizes[dataset.sizes > 0], "params": {"verbosity": -1}, "free_raw_data": False}
         if dataset.list_weights is not None:
             rows["weight"] = np.repeat(dataset.list_weights, dataset.sizes)
+        rows["categorical_feature"] = categorical_columns(dataset)
         data = package.Dataset(_features(dataset), dataset.labels, **rows)
         settings: dict[str, Any] = {}
         if curve is not None:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
 from luce.data import Dataset
+from luce.data.alignment import aligned
 from luce.errors import DataError, load_package
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
@@ -87,8 +88,10 @@ class PeerRanker(BaseEstimator):
         dataset = dataset.observed()
         _check(dataset, type(self).__name__, self.any_label)
         self._names = dataset.feature_names or tuple(map(str, range(1, dataset.n_features + 1)))
+        self._features = dataset.feature_names, dataset.categories
         curve = None
         if validation is not None:
+            validation = aligned(validation, *self._features)
             top = max(highest_grade(dataset), highest_grade(validation))
             curve = ValidationCurve(validation, self.metric, top, self.early_stopping_rounds, self.n_jobs)
         self._grow(dataset, curve)
@@ -100,7 +103,7 @@ class PeerRanker(BaseEstimator):
     def predict(self, dataset: Dataset) -> Floats:
         """The score of each row."""
         check_is_fitted(self, "best_iteration_")
-        return np.asarray(self._scores(dataset), dtype=np.float64)
+        return np.asarray(self._scores(aligned(dataset, *self._features)), dtype=np.float64)
 
     def importance(self) -> Importance:
         """What the library says each feature is worth."""
@@ -158,6 +161,11 @@ def _check(dataset: Dataset, peer: str, any_label: bool) -> None:
     labels = dataset.labels
     if not any_label and ((labels < 0) | (labels != np.floor(labels))).any():
         raise DataError(f"{peer} needs labels that are integers ≥ 0. Got {labels.min():g} to {labels.max():g}.")
+
+
+def categorical_columns(dataset: Dataset) -> list[int]:
+    """The numbers of the features that are categories."""
+    return [column for column, values in enumerate(dataset.categories or ()) if values is not None]
 
 
 def dense(dataset: Dataset) -> Any:

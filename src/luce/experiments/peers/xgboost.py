@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from luce.data import Dataset
-from luce.experiments.peers.peer import PeerRanker, ValidationCurve, dense
+from luce.experiments.peers.peer import PeerRanker, ValidationCurve, categorical_columns, dense
 from luce.threads import thread_count
 
 
@@ -39,7 +39,14 @@ class XGBoostNdcg(PeerRanker):
     def _matrix(self, dataset: Dataset) -> Any:
         filled = dataset.sizes > 0
         weights = None if dataset.list_weights is None else dataset.list_weights[filled]
-        lists = {"group": dataset.sizes[filled], "weight": weights, "nthread": thread_count(self.n_jobs)}
+        lists: dict[str, Any] = {
+            "group": dataset.sizes[filled],
+            "weight": weights,
+            "nthread": thread_count(self.n_jobs),
+        }
+        if coded := categorical_columns(dataset):
+            kinds = ["c" if column in coded else "q" for column in range(dataset.n_features)]
+            lists |= {"feature_types": kinds, "enable_categorical": True}
         return self._package().DMatrix(dense(dataset), np.nan_to_num(dataset.labels), **lists)
 
     def _scores(self, dataset: Dataset) -> Any:

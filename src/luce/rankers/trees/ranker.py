@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from luce.arrays import Floats
 from luce.data import Dataset
 from luce.data.fingerprint import fingerprint
-from luce.data.transforms import width_after
+from luce.data.transforms import chain_of, width_after
 from luce.errors import DataError, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
@@ -80,7 +80,7 @@ class TreeRanker(FittedTrees):
     max_features : float, default=1.0
         The share of the features that each of several bags may split by.
     categorical_feature : sequence of int or str, default=()
-        Columns with category numbers, by index from 0 or by name.
+        Columns with category numbers, by index from 0 or by name. Text in a table is a category without it.
     monotone_constraints : sequence of {-1, 0, 1}, optional
         For each feature, 1 if scores must not fall as it grows, −1 if they must not rise, 0 for no constraint.
     lightgbm_objective : {"lambdarank", "rank_xendcg"}, optional
@@ -135,6 +135,7 @@ class TreeRanker(FittedTrees):
     """
 
     kind = "trees"
+    one_hot = False
     packages = ("lightgbm",)
     iteration_name = "round"
     resumable_params = ("n_estimators", "n_jobs", "early_stopping_rounds")
@@ -288,7 +289,7 @@ class TreeRanker(FittedTrees):
         if reducer.size > 1:
             own["fingerprint"] = fingerprint(training.dataset)
         settings = self.describe(("n_jobs",)) if reducer.size > 1 else {}
-        shards = reducer.exchange_metadata(own, settings, training, self.transforms_, init_forest)
+        shards = reducer.exchange_metadata(own, settings, training, chain_of(self.transforms_), init_forest)
         self.max_grade_ = max(shard["max_grade"] for shard in shards)
         return shards
 
@@ -345,7 +346,7 @@ class TreeRanker(FittedTrees):
         grower = TreeGrower(
             training.features,
             parameters,
-            categorical=categorical_columns(self.categorical_feature, width, getattr(self, "feature_names_in_", None)),
+            categorical=categorical_columns(self, width),
             validation_features=training.validation_features,
             builtin_objective=None if self.lightgbm_objective is None else BuiltinObjective.of(dataset),
             reducer=reducer,

@@ -1,11 +1,11 @@
 """What the parameters of a tree ranker may be, and what they are called in LightGBM."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from luce.data.transforms import transformed_names
 from luce.errors import OptionError, unknown_name
 from luce.options import Choice, Option, Range, boolean, integer, is_integer, number, one_of, or_none
 from luce.rankers.resampling import BAGGING, VALIDATION_FRACTION
@@ -108,16 +108,19 @@ def _seed_names(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name, draws in drawing.items() if draws)
 
 
-def categorical_columns(wanted: Sequence[int | str], n_features: int, names: NDArray[Any] | None) -> list[int]:
-    """The numbers of columns that were given by number or by name."""
-    known = [] if names is None else names.tolist()
-    columns = []
-    for column in wanted:
+def categorical_columns(ranker: Any, n_features: int) -> list[int]:
+    """The columns that LightGBM splits by category: those that the data have as categories or the ranker names."""
+    columns = {column for column, values in enumerate(ranker.categories_ or ()) if values is not None}
+    if ranker.transforms_:  # these put numbers before categories
+        columns = {*range(n_features - len(columns), n_features)}
+    names = getattr(ranker, "feature_names_in_", None)
+    known: Any = () if names is None else transformed_names(ranker.transforms_, names, ranker.n_features_in_)
+    for column in ranker.categorical_feature:
         if isinstance(column, str):
             if column not in known:
                 raise unknown_name("feature", column, known)
             column = known.index(column)
         if not 0 <= column < n_features:
             raise OptionError(f"categorical_feature must name columns from 0 to {n_features - 1}. Got {column}.")
-        columns.append(int(column))
-    return columns
+        columns.add(int(column))
+    return sorted(columns)

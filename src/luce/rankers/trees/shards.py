@@ -70,6 +70,7 @@ class ShardReducer(Reducer):
             "the number of features": dataset.n_features,
             "the kind of features": f"{type(training.features).__name__} of {training.features.dtype}",
             "the names of features": dataset.feature_names,
+            "the categories of features": dataset.categories,
             "the presence of validation lists": training.validation is not None,
             "init_model": None if init_forest is None else zlib.crc32(init_forest.text().encode()),
         }

@@ -1,0 +1,74 @@
+"""A table as users have it, from `luce train` to `luce rank`: text, dates, flags, gaps, columns that say nothing."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import luce
+from luce.cli import app
+
+HEADER = "session,clicks,brand,price,price,fresh,day,constant,shop,title"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("mixed")
+    for seed, name in enumerate(("train.csv", "validation.csv", "test.csv")):
+        random, lines = np.random.default_rng(seed), [HEADER]
+        for row in range(240):
+            brand = random.choice(["acme", "bolt", "core", ""])
+            price, fresh = round(random.gamma(2, 20), 2), random.random() < 0.5
+            good = 2 * (brand == "bolt") - (brand == "core") + fresh - price / 50
+            clicks = int(np.clip(round(good), 0, 2))
+            shown = "NA" if random.random() < 0.1 else str(price)
+            day = np.datetime64("2024-01-01") + random.integers(0, 300)
+            shop = random.choice([10, 20, 30])
+            lines.append(f"s{row // 8},{clicks},{brand},{shown},{price},{str(fresh).lower()},{day},1,{shop},no. {row}")
+        (place / name).write_text("\n".join(lines) + "\n")
+    return place
+
+
+def call(*words):
+    result = CliRunner().invoke(app, list(map(str, words)))
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+@pytest.mark.parametrize("kind", ["linear", "trees"])
+def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
+    model, columns = tmp_path / "a.luce", ["--read", "query=session", "--read", "label=clicks"]
+    trained = ["--model", kind, "--validation", folder / "validation.csv", "--read", "categorical=shop"]
+    call("train", folder / "train.csv", "-o", model, *columns, *trained)
+    ranker = luce.load(model)
+    assert dict(zip(ranker.feature_names_in_, ranker.categories_, strict=True))["brand"] == ("acme", "bolt", "core")
+    assert ranker.feature_names_in_.tolist() == ["brand", "price", "price.1", "fresh", "day", "constant", "shop"]
+
+    frame = pd.read_csv(folder / "test.csv", parse_dates=["day"])
+    other = frame[frame.columns[::-1]].assign(note="new")
+    other.to_csv(tmp_path / "other.csv", index=False)
+    other.to_parquet(tmp_path / "other.parquet")
+    scores = ranker.predict(frame)
+    for name in ("other.csv", "other.parquet"):
+        ranked = call("rank", model, tmp_path / name, *columns[:2], "--read", "label=none").stdout
+        found = {int(row["row"]): float(row["score"]) for row in csv.DictReader(io.StringIO(ranked))}
+        np.testing.assert_allclose([found[row + 1] for row in range(len(frame))], scores, rtol=1e-6, atol=1e-6)
+        measured = json.loads(call("evaluate", model, tmp_path / name, *columns, "--json").stdout)
+        assert measured[str(model)]["metrics"]["ndcg@10"]["mean"] > 0.8
+    explained = json.loads(call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--json").stdout)
+    values = {each["feature"]: each["value"] for each in explained["items"][0]["contributions"]}
+    assert values["brand"] in ("acme", "bolt", "core", None)
+    assert values["shop"] in ("10", "20", "30")
+    call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--csv", tmp_path / "why.csv")
+    assert "brand" in (tmp_path / "why.csv").read_text()
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+def test_inspect_names_categories(folder):
+    shown = call("inspect", folder / "train.csv", "--read", "query=session", "--read", "label=clicks").stdout
+    assert "brand (3 categories), price, price.1, fresh" in shown
