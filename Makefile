@@ -14,9 +14,9 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/installed  ## synthetic data, train, evaluate, write report.html
-	$(BIN)/luce demo
+	$(BIN)/luce demo --overwrite
 
-test: $(VENV)/installed  ## the quick tier: what decides whether Luce works
+test: $(VENV)/installed  ## the quick tests
 	$(PYTEST)
 
 test-generic: $(VENV)/installed  ## the quick tier as on a processor without AVX-512
@@ -40,11 +40,10 @@ lint: $(VENV)/installed
 check: lint test  ## the linter, the type checker and the quick tier
 
 docs: $(VENV)/installed  ## the documentation as a site, site/index.html
-	$(BIN)/python docs/write_pages.py
 	$(BIN)/python -m sphinx -W --keep-going -n -q -E -d build/doctrees docs site
 	@echo "Open site/index.html"
 
-browser: $(VENV)/installed  ## Chromium for the tests of the pages, where the system has none: they are skipped without
+browser: $(VENV)/installed  ## Chromium for the tests of the pages, if the system has none; without it they are skipped
 	$(BIN)/playwright install chromium
 
 clean:

@@ -191,7 +191,7 @@ def compare_pairs(repeats: int) -> bool:
 
 
 def show_growth(repeats: int) -> None:
-    print("\n1,000 items, rankings of 10: CPU nanoseconds a row of a whole fit")
+    print("\n1,000 items, rankings of 10: CPU nanoseconds per row of a complete fit")
     for count in (25_000, 50_000, 100_000, 200_000, 400_000):
         run = luce_run(made(1_000, count, 10), 1_000, repeats)
         print(f"  {count:10,} rankings {run.seconds / count / 10 * 1e9:8.1f} ns   {run.note}", flush=True)
@@ -224,7 +224,7 @@ def main() -> None:
     parser.add_argument(
         "--full", action="store_true", help="let choix run to the end on the third shape: minutes, 3 GB"
     )
-    parser.add_argument("--repeat", type=int, default=5, help="the best of so many runs counts (default 5)")
+    parser.add_argument("--repeat", type=int, default=5, help="number of runs, of which the best counts (default 5)")
     parser.add_argument("--measure-memory", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure_memory:

@@ -29,8 +29,11 @@ KINDS = {
 COMMANDS = {
     **{f"evaluate {kind}": ("evaluate", f"{kind}.luce", "{data}") for kind in KINDS},
     "rank linear": ("rank", "linear.luce", "{data}", "-o", "ranking.csv"),
-    "convert": ("convert", "{data}", "converted.luce-data"),
-    **{f"train {kind}": ("train", "{data}", *KINDS[kind], "-o", "trained.luce") for kind in ("linear", "trees")},
+    "convert": ("convert", "{data}", "converted.luce-data", "--overwrite"),
+    **{
+        f"train {kind}": ("train", "{data}", *KINDS[kind], "-o", "trained.luce", "--overwrite")
+        for kind in ("linear", "trees")
+    },
 }
 
 

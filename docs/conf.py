@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from docutils.nodes import reference
+from generators.objective_pages import write_objective_pages
 from generators.placeholders import fill_placeholders
 
 import luce
@@ -15,7 +16,7 @@ author = "The Luce authors"
 copyright = author
 release = version = luce.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["generators", "_static"]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!luce\.).*")]  # types of other packages are not resolved
@@ -27,6 +28,9 @@ highlight_language = "text"
 smartquotes = False  # options such as --read keep their two dashes
 default_role = "code"
 toc_object_entries = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
@@ -61,6 +65,7 @@ def unlink_metrics(app, doctree):
 
 
 def setup(app):
-    """Replace the placeholders of the pages as they are read."""
+    """Write the pages of objectives, and replace the placeholders of the others as they are read."""
+    app.connect("builder-inited", lambda app: write_objective_pages(Path(app.srcdir) / "objectives"))
     app.connect("source-read", lambda app, name, source: source.__setitem__(0, fill_placeholders(source[0])))
     app.connect("doctree-read", unlink_metrics)

@@ -8,7 +8,7 @@ import numpy as np
 
 import luce
 from luce.data.synthetic import web_search
-from luce.metrics import compare
+from luce.metrics import compare_results
 from luce.report import write_report
 
 LONGEST, SESSIONS = 30, 40
@@ -74,7 +74,7 @@ page = write_report(
     command="python examples/clicks.py",
     dataset=test,
     results=results,
-    comparisons={"ndcg@5": compare(results, "ndcg@5", "raw clicks")},
+    comparisons={"ndcg@5": compare_results(results, "ndcg@5", "raw clicks")},
     scores=scores,
 )
 print(f"Report: {page}")

@@ -7,7 +7,7 @@ random from its scores; trained for relevance and fairness, it shares exposure b
 import numpy as np
 
 import luce
-from luce.report import attention, write_exposure
+from luce.report import exposure_shares, write_exposure
 
 SIZE = 10
 
@@ -26,8 +26,8 @@ def market(n_lists: int, seed: int) -> luce.Dataset:
 
 def small_sellers(ranker: luce.NeuralRanker) -> tuple[float, float]:
     """Their shares of the merit and of the exposure in the first three positions of the test lists."""
-    rows = attention(ranker.predict(test), test, cutoff=3, n_jobs=1).by_group
-    return next((row.of_merit, row.of_attention) for row in rows if row.name == "small")
+    rows = exposure_shares(ranker.predict(test), test, cutoff=3, n_jobs=1).by_group
+    return next((row.of_merit, row.sampled.of_exposure) for row in rows if row.name == "small")
 
 
 train, test = market(400, seed=1), market(400, seed=2)
@@ -55,10 +55,11 @@ for ranking in policy.sample(3, depth=5, seed=1)[0]:
     print("The first query, first five:", ", ".join(sellers[ranking]))
 
 before, after = small_sellers(rankers["relevance alone"])[1], small_sellers(rankers["fair"])[1]
+scores, metrics = rankers["fair"].predict(test), "disparity@3, parity-gap@3, merit-gap@3"
 page = write_exposure(
     "fair_marketplace.html",
-    attention(rankers["fair"].predict(test), test, cutoff=3, n_jobs=1),
-    luce.evaluate(rankers["fair"].predict(test), test, "disparity@3, parity-gap@3, merit-gap@3"),
+    exposure_shares(scores, test, cutoff=3, n_jobs=1),
+    {ranking: luce.evaluate(scores, test, metrics, ranking=ranking) for ranking in ("sampled", "sorted")},
     title="Exposure in a marketplace",
     summary=f"Small sellers have {merit:.1%} of the merit and get {after:.1%} of the exposure; {before:.1%} before.",
     command="python examples/fair_marketplace.py",

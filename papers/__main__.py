@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   python -m papers --list
   python -m papers partition-simulation --quick --report simulation.html
 
-Where the public data are not available it uses synthetic data of the same shape, and says so.
+If the public data are not available, synthetic data of the same shape are used, and a note is printed.
 """
 
 

@@ -183,7 +183,7 @@ def find(folder: Path | None, name: str, fold: int = 1) -> DatasetFiles | None:
     if folder is None:
         return None
     if not folder.is_dir():
-        raise DataError(f"There is no folder {folder}; --data must name the one that holds the public data.")
+        raise DataError(f"There is no folder {folder}; --data must be the folder of the public data.")
     for layout in dataset.layouts:
         files = DatasetFiles(dataset, layout, folder / layout.folder, fold)
         paths = [files.path(part) for part in layout.files] + [files.folder / each for each in layout.splits.values()]

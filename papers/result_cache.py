@@ -47,10 +47,12 @@ class ResultCache:
             metadata, points = {key: content[key] for key in self._metadata}, dict(content["points"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"{path} does not hold the results of a reproduction; give another file: {error!r}"
+                f"{path} does not contain the results of a reproduction; give another file: {error!r}"
             ) from error
         if metadata != self._metadata:
-            raise DataError(f"{path} holds the results of {metadata}, and this is {self._metadata}; give another file.")
+            raise DataError(
+                f"{path} contains the results of {metadata}, and this is {self._metadata}; give another file."
+            )
         return points
 
 

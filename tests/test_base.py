@@ -218,12 +218,12 @@ def test_rows_and_lists_are_each_others_inverse():
 @pytest.mark.parametrize(
     ("offsets", "text"),
     [
-        ([0, 3, 2, 4], "must not decrease. Got 3 then 2 at list 1"),
+        ([0, 3, 2, 4], "must not decrease. Got 3 then 2 at list 2"),
         ([1, 4], "from 0 to the number of rows, 4. Got 1 to 4"),
         ([0, 3], "Got 0 to 3"),
-        ([[0, 4]], "one row of integers. Got int64 of shape"),
-        ([0.0, 4.0], "one row of integers. Got float64"),
-        ([], "one row of integers"),
+        ([[0, 4]], "one-dimensional array of integers. Got int64 of shape"),
+        ([0.0, 4.0], "one-dimensional array of integers. Got float64"),
+        ([], "one-dimensional array of integers"),
     ],
 )
 def test_bad_offsets_are_refused(offsets, text):
@@ -242,7 +242,7 @@ def test_numbers_and_rows_are_checked():
         as_floats("x", [1, 2], 3)
     with pytest.raises(DataError, match=r"x must have 0 entries. Got 1"):
         as_floats("x", [1], 0)
-    with pytest.raises(DataError, match=r"x must not be NaN. Got NaN at row 1 \(2 in all\)"):
+    with pytest.raises(DataError, match=r"x must not be NaN. Got NaN at row 2 \(2 in total\)"):
         check_rows("x", [0, np.nan, np.nan])
 
 

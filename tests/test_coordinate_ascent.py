@@ -190,11 +190,11 @@ def test_sparse_features():
 
 def test_bad_input():
     features, labels, offsets = made()
-    with pytest.raises(DataError, match=r"No list .* anything for ndcg@10 to measure"):
+    with pytest.raises(DataError, match=r"ndcg@10 is undefined for every list"):
         run(features, np.zeros(len(labels)), offsets)
     with pytest.raises(DataError, match="start must have 4 entries"):
         run(features, labels, offsets, start=np.zeros(3))
     holes = features.copy()
     holes[5, 2] = np.nan
-    with pytest.raises(DataError, match="finite, none missing"):
+    with pytest.raises(DataError, match="finite features without missing values"):
         run(holes, labels, offsets)

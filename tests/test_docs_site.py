@@ -16,7 +16,7 @@ from luce.objectives import OBJECTIVES
 
 pytestmark = pytest.mark.slow
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = sorted(page.stem for page in DOCS.glob("*.md"))
+PAGES = sorted([page.stem for page in DOCS.glob("*.md")] + [f"objectives/{name}" for name in OBJECTIVES])
 LOADED = {
     "script": "src",
     "link": "href",
@@ -28,9 +28,10 @@ LOADED = {
 }
 
 TOO_WIDE = """() => [...document.querySelectorAll("article *")]
-    .filter(each => !each.closest("pre, .table-wrapper, .headerlink") && each.getBoundingClientRect().right > 391)
+    .filter(each => !each.closest("pre, .formula, .table-wrapper, .headerlink"))
+    .filter(each => each.getBoundingClientRect().right > 391)
     .map(each => each.outerHTML.slice(0, 80))"""
-"""What reaches beyond the right edge; code and tables scroll by themselves."""
+"""What reaches beyond the right edge; code, formulas and tables scroll by themselves."""
 
 
 class SitePage(HTMLParser):
@@ -54,7 +55,7 @@ class SitePage(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    for package in ("sphinx", "furo", "myst_parser"):
+    for package in ("sphinx", "furo", "myst_parser", "sphinx_copybutton"):
         pytest.importorskip(package)
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-E", "-d", str(folder / "trees")]
@@ -65,7 +66,8 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    return {page.stem: SitePage(page.read_text(encoding="utf-8")) for page in site.glob("*.html")}
+    found = {page.relative_to(site).with_suffix("").as_posix(): page for page in site.rglob("*.html")}
+    return {name: SitePage(page.read_text(encoding="utf-8")) for name, page in found.items()}
 
 
 def test_every_page_is_in_the_contents(pages):
@@ -81,10 +83,12 @@ def test_links_and_anchors_inside_the_site_hold(site, pages):
             if parts.scheme:
                 assert parts.scheme == "https" and "." in parts.netloc, f"{name}: {link}"
                 continue
-            target = (site / unquote(parts.path)).resolve() if parts.path else site / f"{name}.html"
+            page_file = site / f"{name}.html"
+            target = (page_file.parent / unquote(parts.path)).resolve() if parts.path else page_file
             assert target.exists(), f"{name}: there is no {link}"
             if parts.fragment and target.suffix == ".html":
-                assert unquote(parts.fragment) in pages[target.stem].ids, f"{name}: there is no {link}"
+                ids = pages[target.relative_to(site.resolve()).with_suffix("").as_posix()].ids
+                assert unquote(parts.fragment) in ids, f"{name}: there is no {link}"
 
 
 def test_nothing_is_loaded_from_elsewhere(site, pages):
@@ -92,13 +96,12 @@ def test_nothing_is_loaded_from_elsewhere(site, pages):
         for place in page.loaded:
             parts = urlsplit(place)
             assert not parts.scheme and not parts.netloc, f"{name} loads {place}"
-            assert (site / unquote(parts.path)).exists(), f"{name} lacks {place}"
+            assert ((site / name).parent / unquote(parts.path)).exists(), f"{name} lacks {place}"
     for sheet in site.rglob("*.css"):
         assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", sheet.read_text(encoding="utf-8")), sheet.name
 
 
 def test_every_name_has_its_place(pages):
-    assert set(OBJECTIVES) <= pages["objectives"].ids
     assert set(METRICS) | set(LABEL_METRICS) <= pages["metrics"].ids
     assert set(COMMANDS) <= pages["commands"].ids
     assert {f"luce.{name}" for name in luce._HOME} <= pages["reference"].ids
@@ -107,23 +110,34 @@ def test_every_name_has_its_place(pages):
 
 
 def test_options_keep_their_dashes(site):
-    assert "--read label=clicks --read format=csv" in (site / "commands.html").read_text(encoding="utf-8")
+    assert "--read label=clicks --read" in (site / "commands.html").read_text(encoding="utf-8")
 
 
 def test_every_objective_has_two_pictures_that_can_be_read_aloud(site, pages):
-    said = [picture["aria-label"] for picture in pages["objectives"].pictures]
+    said = [picture["aria-label"] for name in OBJECTIVES for picture in pages[f"objectives/{name}"].pictures]
     for name in OBJECTIVES:
         assert len([words for words in said if words.startswith(f"Negative gradient of {name} ")]) == 2
+        text = (site / "objectives" / f"{name}.html").read_text(encoding="utf-8")
+        assert not re.search(r'"[^"]*\bnan\b[^"]*"/>', text)
     for name, metric in METRICS.items():
         drawn = [p for p in pages["metrics"].pictures if p["aria-label"].startswith(f"{name} by the position")]
         assert len(drawn) == (0 if metric.is_stochastic else 1)
     assert all(len(words) > 20 and "nan" not in words for words in said)
-    assert not re.search(r'"[^"]*\bnan\b[^"]*"/>', (site / "objectives.html").read_text(encoding="utf-8"))
+
+
+def test_every_objective_has_a_page_with_its_formula_and_an_example(site):
+    for name, record in OBJECTIVES.items():
+        text = (site / "objectives" / f"{name}.html").read_text(encoding="utf-8")
+        titles = re.findall(r"<h2>(.*?)<", text)
+        assert titles[:2] == ["When to use it", "What it can do"] and "References" in titles
+        assert ("Options" in titles) == bool(record.option_specs)
+        assert "<math" in text and 'class="gp">' in text and 'class="go">' in text  # prompts, and output below them
+        assert ("even if their order is wrong" in text) == record.saturates
 
 
 def test_pictures_show_what_the_code_computes(pages):
     """The negative gradient at the scores shown, and the value of the metric at each position."""
-    found = spoken(pages["objectives"], "Negative gradient of listnet for each item. ")
+    found = spoken(pages["objectives/listnet"], "Negative gradient of listnet for each item. ")
     grades, scores = zip(*re.findall(r"grade (\d) at score (-?[\d.]+): ", found), strict=True)
     gradient = OBJECTIVES["listnet"].value_and_gradient(list(map(float, scores)), list(map(float, grades))).gradient
     assert [float(each) for each in re.findall(r": (-?[\d.]+\d)", found)] == (-gradient).round(2).tolist()
@@ -162,6 +176,6 @@ def test_a_browser_reads_it_from_disk(site, browser, scheme):
         assert page.evaluate(TOO_WIDE) == [], f"{name} runs out of a phone's screen"
     page.goto((site / "search.html").as_uri() + "?q=listmle")
     page.wait_for_selector("#search-results a")
-    assert "objectives.html#listmle" in page.inner_html("#search-results")
+    assert "objectives/listmle.html" in page.inner_html("#search-results")
     page.close()
     assert not amiss

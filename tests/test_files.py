@@ -29,7 +29,7 @@ def test_a_crash_while_writing_leaves_the_old_file_whole(tmp_path):
 def test_a_failed_write_says_that_the_old_file_is_untouched(tmp_path):
     path = tmp_path / "kept.txt"
     path.write_text("old")
-    untouched = r"kept\.txt was not written, what was there before is untouched: .*full"
+    untouched = r"kept\.txt was not written; the previous file, if any, is unchanged: .*full"
     with pytest.raises(DataError, match=untouched), atomic_write(path):
         raise OSError(28, "disk full")
     assert path.read_text() == "old"
@@ -168,7 +168,7 @@ def test_a_file_is_written_by_one_at_a_time(tmp_path):
     path, link = tmp_path / "model.luce", tmp_path / "link.luce"
     link.symlink_to(path)
     (tmp_path / ".model.luce.lock").write_text("1")  # left by a process that was killed
-    refused = rf"is being written by process {os.getpid()}\. Wait until it has ended, or name another"
+    refused = rf"is being written by process {os.getpid()}\. Wait until it has ended, or choose another"
     with exclusive_lock(path):
         for same in (path, link):
             with pytest.raises(DataError, match=refused), exclusive_lock(same):

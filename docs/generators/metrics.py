@@ -1,11 +1,47 @@
-"""The plot of a metric: its value for a list of ten items by the position of the only relevant one."""
+"""A section for each metric: its formula, its properties, and a plot over the position of the only relevant item."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from generators.drawing import Frame, axes, figure, path, svg, text, ticks_between
-from luce.metrics import METRICS, measure
+from generators.formulas import typeset
+from luce.metrics import METRICS, Metric, measure
+from luce.metrics.parameters import PARAMETERS
 
 LENGTH, CUTOFF = 10, 5
+
+
+def metric_sections(metrics: Mapping[str, Metric]) -> str:
+    """All metrics of a table in its order."""
+    return "\n\n".join(section(one) for one in metrics.values())
+
+
+def parameter_table() -> str:
+    """The parameters of metrics, with the metrics that read them."""
+    lines = ["| parameter | meaning |", "| --- | --- |"]
+    for name, spec in PARAMETERS.items():
+        readers = ", ".join(f"`{one.name}`" for one in METRICS.values() if name in one.options)
+        default = "" if spec.default is None else f", default {spec.default}"
+        meaning = spec.summary.replace("^", "\\^")
+        lines.append(
+            f"| `{name}` | {meaning[0].upper()}{meaning[1:]}. Values: {spec.allowed}{default}. Read by {readers}. |"
+        )
+    return "\n".join(lines)
+
+
+def section(one: Metric) -> str:
+    """The definition of a metric, a plot where it has a value of its own for one order, and its properties."""
+    facts = one.facts()
+    better = "Higher is better" if one.higher_is_better else "Lower is better"
+    cutoff = "takes a cutoff" if one.takes_cutoff else "takes no cutoff"
+    properties = [
+        f"{better}; {cutoff}; parameters: {facts['parameters']}.",
+        f"Measured on {facts['measured on']}. Lists left out: {facts['lists left out']}.",
+    ]
+    plot = metric_plot(one.name) if one.kernel is not None else ""
+    parts = [f"### {one.name}", one.summary, typeset(one.formula), plot, "\n".join(f"- {each}" for each in properties)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def metric_plot(name: str) -> str:

@@ -13,6 +13,7 @@ SECTIONS = {
     "Rankers": (
         "luce.rankers",
         "luce.rankers.importance",
+        "luce.rankers.item_explanation",
         "luce.rankers.search_space",
         "luce.options",
         "luce.rankers.trees.machines",
@@ -33,11 +34,16 @@ SECTIONS = {
 """The headings of the page and the modules whose names are under each; other modules come at the end."""
 
 BESIDE = {
-    "Data": ("luce.data.synthetic.web_search", "luce.data.synthetic.tagged_documents"),
+    "Data": (
+        "luce.data.leakage.suspicious_features",
+        "luce.data.synthetic.web_search",
+        "luce.data.synthetic.tagged_documents",
+    ),
     "Objectives": ("luce.objectives.Objective", "luce.objectives.Evaluation", "luce.objectives.Draw"),
-    "Metrics": ("luce.metrics.compare",),
+    "Metrics": tuple(f"luce.metrics.{name}" for name in ("Comparison", "Comparisons", "compare_results")),
     "Report pages": tuple(
-        f"luce.report.{name}" for name in ("write_report", "Report", "attention", "write_exposure", "write_aggregation")
+        f"luce.report.{name}"
+        for name in ("write_report", "Report", "exposure_shares", "write_exposure", "write_aggregation")
     ),
 }
 """Public names that are not in `luce` itself, by heading."""

@@ -162,7 +162,7 @@ def _cost_claims(costs: Costs, grid: SimulationGrid) -> list[Claim]:
     first, last = grid.cost_items[0], grid.cost_items[-1]
     claims.append(
         Claim.from_checks(
-            "The overhead of PL-Partition over PL-LB is amortised as N grows, and little is left at N = 100,000 "
+            "The overhead of PL-Partition over PL-LB is amortized as N grows, and little is left at N = 100,000 "
             f"(here: at most {SIMILAR:g} times).",
             [over[last] < over[first], *(over[n] <= SIMILAR for n in large)],
             f"Seconds of PL-Partition over those of PL-LB: {ratios}.",

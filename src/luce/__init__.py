@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from luce.experiments.tuning import tune as tune
     from luce.metrics import METRICS as METRICS
     from luce.metrics import Results as Results
+    from luce.metrics import compare as compare
     from luce.metrics import evaluate as evaluate
     from luce.objectives import OBJECTIVES as OBJECTIVES
     from luce.objectives import objective as objective
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from luce.rankers import load as load
     from luce.rankers import preset as preset
     from luce.rankers.importance import permutation_importance as permutation_importance
+    from luce.rankers.item_explanation import explain_item as explain_item
     from luce.rankers.search_space import search_space as search_space
     from luce.rankers.trees.machines import Machines as Machines
 
@@ -64,7 +66,7 @@ _HOMES = {
     "luce.experiments.tuning": ("tune",),
     "luce.experiments.comparison": ("compare_rankers",),
     "luce.experiments.peers": ("peer",),
-    "luce.metrics": ("METRICS", "Results", "evaluate"),
+    "luce.metrics": ("METRICS", "Results", "compare", "evaluate"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
     "luce.options": ("Choice", "Range"),
@@ -81,6 +83,7 @@ _HOMES = {
         "preset",
     ),
     "luce.rankers.importance": ("permutation_importance",),
+    "luce.rankers.item_explanation": ("explain_item",),
     "luce.rankers.search_space": ("search_space",),
     "luce.rankers.trees.machines": ("Machines",),
 }

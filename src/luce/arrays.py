@@ -20,14 +20,16 @@ def check_offsets(offsets: ArrayLike, n_rows: int) -> Integers:
     """
     given = np.asarray(offsets)
     if given.ndim != 1 or given.size == 0 or not np.issubdtype(given.dtype, np.integer):
-        raise DataError(f"offsets must be one row of integers. Got {given.dtype} of shape {given.shape}.")
+        raise DataError(
+            f"offsets must be a one-dimensional array of integers. Got {given.dtype} of shape {given.shape}."
+        )
     result = np.ascontiguousarray(given, dtype=np.int64)
     if result[0] != 0 or result[-1] != n_rows:
         raise DataError(f"offsets must run from 0 to the number of rows, {n_rows}. Got {result[0]} to {result[-1]}.")
     decreases = np.flatnonzero(result[1:] < result[:-1])
     if decreases.size:
         at = int(decreases[0])
-        raise DataError(f"offsets must not decrease. Got {result[at]} then {result[at + 1]} at list {at}.")
+        raise DataError(f"offsets must not decrease. Got {result[at]} then {result[at + 1]} at list {at + 1}.")
     return result
 
 
@@ -36,7 +38,7 @@ def check_rows(name: str, values: ArrayLike, n_rows: int | None = None) -> Float
     result = as_floats(name, values, n_rows)
     bad = np.flatnonzero(np.isnan(result))
     if bad.size:
-        raise DataError(f"{name} must not be NaN. Got NaN at row {bad[0]} ({bad.size} in all).")
+        raise DataError(f"{name} must not be NaN. Got NaN at row {bad[0] + 1} ({bad.size} in total).")
     return result
 
 

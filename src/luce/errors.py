@@ -1,9 +1,13 @@
 """The exceptions and warnings of Luce, and the errors of unknown names and missing packages."""
 
 import difflib
+import functools
 import importlib
-from collections.abc import Iterable
+import inspect
+import re
+from collections.abc import Callable, Iterable
 from types import ModuleType
+from typing import Any
 
 
 class LuceError(Exception):
@@ -34,17 +38,106 @@ class LuceWarning(UserWarning):
     """Something that is allowed but probably not intended."""
 
 
-def unknown_name(kind: str, given: str, known: Iterable[str]) -> OptionError:
-    """The error for a name that is not in a table, with the nearest names that are.
+_ROUNDS = "n_estimators", "epochs", "max_iter"
+_PENALTY = "reg_lambda", "weight_decay"
+OTHER_LIBRARIES = {
+    **dict.fromkeys((*_ROUNDS, "iterations", "n_epochs", "n_iter", "num_boost_round", "num_iterations"), _ROUNDS),
+    **dict.fromkeys((*_PENALTY, "alpha", "C", "l2", "l2_leaf_reg", "lambda_l2"), _PENALTY),
+    **dict.fromkeys(("eta", "lr"), ("learning_rate",)),
+    **dict.fromkeys(("early_stopping", "early_stopping_round", "patience"), ("early_stopping_rounds",)),
+    **dict.fromkeys(("max_leaf_nodes", "max_leaves"), ("num_leaves",)),
+    **dict.fromkeys(("min_data_in_leaf", "min_samples_leaf"), ("min_child_samples",)),
+    **dict.fromkeys(("bagging_fraction", "row_subsample"), ("subsample",)),
+    **dict.fromkeys(("feature_fraction", "rsm"), ("colsample_bytree",)),
+    **dict.fromkeys(("eval_at", "eval_metric", "scoring"), ("metric",)),
+    **dict.fromkeys(("cat_features", "categorical_features"), ("categorical_feature",)),
+    **dict.fromkeys(("lambdamart", "rank:map", "rank:ndcg"), ("lambdarank",)),
+    **dict.fromkeys(("pairlogit", "pairwise_logistic_loss", "rank:pairwise"), ("ranknet",)),
+    **dict.fromkeys(("mse", "pointwise_rmse", "queryrmse"), ("squared-label",)),
+    **dict.fromkeys(("querysoftmax", "softmax_loss"), ("softmax",)),
+    "list_mle_loss": ("listmle",),
+    "ordinal": ("mcrank",),
+    "p": ("precision",),
+    "recip_rank": ("mrr",),
+    **dict.fromkeys(("eval_group", "eval_qid", "eval_set"), ("validation",)),
+    "sep": ("delimiter",),
+    **dict.fromkeys(("usecols", "columns"), ("features",)),
+    **dict.fromkeys(("drop", "ignore"), ("exclude",)),
+    **dict.fromkeys(("group", "group_id", "qid"), ("query",)),
+    **dict.fromkeys(("target", "y"), ("label",)),
+    "sample_weight": ("weight",),
+}
+"""Names that users know from other libraries, and those that may be meant here: the ones that apply are suggested."""
+
+
+def unknown_name(kind: str, given: str, known: Iterable[str], others: Iterable[str] = ()) -> OptionError:
+    """The error for a name that is not in a table, with the nearest names that are, or those of `others`.
 
     >>> raise unknown_name("metric", "ndgc", ["ndcg", "dcg", "err"])
     Traceback (most recent call last):
     luce.errors.OptionError: There is no metric 'ndgc'. Did you mean 'ndcg'? Known: dcg, err, ndcg.
     """
     names = sorted(known)
-    nearest = [repr(name) for name in difflib.get_close_matches(given, names, n=3)]
-    guess = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
+    guess = did_you_mean(nearest_names(given, [*names, *others]))
     return OptionError(f"There is no {kind} {given!r}.{guess} Known: {', '.join(names)}.")
+
+
+def nearest_names(given: str, known: Iterable[str]) -> list[str]:
+    """Those of the known names that were probably meant: the same letters, another library's name, or a few typos.
+
+    >>> known = ["listmle", "lambdarank", "max_iter", "ndcg@10"]
+    >>> [nearest_names(given, known) for given in ("ListMLE", "rank:ndcg", "n_estimators", "ndcg_at_10", "max_itr")]
+    [['listmle'], ['lambdarank'], ['max_iter'], ['ndcg@10'], ['max_iter']]
+    """
+    names = {name.lower(): name for name in known}
+    same = [name for name in names.values() if words_of(name) and "".join(words_of(name)) == "".join(words_of(given))]
+    elsewhere = OTHER_LIBRARIES.get(given) or OTHER_LIBRARIES.get(given.lower(), ())
+    foreign = [names[name] for name in elsewhere if name in names]
+    return same or foreign or [names[name] for name in difflib.get_close_matches(given.lower(), names, n=3)]
+
+
+def suggest_keywords(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method itself, whose TypeError for an unknown keyword names the one that was probably meant.
+
+    >>> class Model:
+    ...     @suggest_keywords
+    ...     def fit(self, X, validation=None): ...
+    >>> Model().fit([], eval_set=[])
+    Traceback (most recent call last):
+    TypeError: Model.fit() got an unexpected keyword argument 'eval_set'. Did you mean 'validation'?
+    """
+    known = [name for name in inspect.signature(method).parameters if name != "self"]
+
+    @functools.wraps(method)
+    def checked(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        for given in keywords:
+            if given not in known:
+                name = f"{type(self).__name__}.{method.__name__}()"
+                guess = did_you_mean(nearest_names(given, known))
+                raise TypeError(f"{name} got an unexpected keyword argument {given!r}.{guess}")
+        return method(self, *arguments, **keywords)
+
+    return checked
+
+
+def did_you_mean(names: Iterable[str]) -> str:
+    """The question whether one of these names was meant, after a space; nothing where there are none.
+
+    >>> did_you_mean(["ndcg", "dcg"])
+    " Did you mean 'ndcg' or 'dcg'?"
+    """
+    quoted = [repr(name) for name in names]
+    return f" Did you mean {' or '.join(quoted)}?" if quoted else ""
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, in lower case: split at punctuation and where the case changes; @ is the word "at".
+
+    >>> words_of("queryID"), words_of("click_count"), words_of("ndcg@10")
+    (['query', 'id'], ['click', 'count'], ['ndcg', 'at', '10'])
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name.replace("@", " at "))
+    return [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
 
 
 def load_package(module: str, extra: str) -> ModuleType:

@@ -49,7 +49,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
                 os.chmod(partial, target.stat().st_mode & 0o777)
             os.replace(partial, target)
     except OSError as error:
-        raise DataError(f"{given} was not written, what was there before is untouched: {error}.") from error
+        raise DataError(f"{given} was not written; the previous file, if any, is unchanged: {error}.") from error
     finally:
         partial.unlink(missing_ok=True)
 
@@ -73,7 +73,9 @@ def exclusive_lock(path: str | os.PathLike[str]) -> Iterator[None]:
     file = _locked(name)
     if file is None:
         process = name.read_text() or "unknown"
-        raise DataError(f"{path} is being written by process {process}. Wait until it has ended, or name another file.")
+        raise DataError(
+            f"{path} is being written by process {process}. Wait until it has ended, or choose another file."
+        )
     with file:
         file.truncate(0)
         file.write(str(os.getpid()).encode())
@@ -112,16 +114,18 @@ def is_stream(path: Path) -> bool:
 def check_target(path: Path) -> None:
     """An error where no file can be written at this path, for a check before the work."""
     if path.is_dir():
-        raise DataError(f"{path} is a directory; give the name of a file to write.")
+        raise DataError(f"{path} is a directory; give a file name.")
     if is_stream(path):
         if not os.access(path, os.W_OK):
-            raise DataError(f"{path} cannot be written: you may not write to this device or pipe. Name another.")
+            raise DataError(f"{path} cannot be written: no permission to write to this device or pipe. Choose another.")
         return
     folder = _linked(path).parent
     if not folder.is_dir():
         raise DataError(f"{path} cannot be written: there is no directory {folder}.")
     if not os.access(folder, os.W_OK):
-        raise DataError(f"{path} cannot be written: you may not write to {folder.resolve()}. Name another folder.")
+        raise DataError(
+            f"{path} cannot be written: no permission to write to {folder.resolve()}. Choose another folder."
+        )
 
 
 def _linked(path: Path) -> Path:

@@ -19,7 +19,7 @@ class Range:
     Parameters
     ----------
     low, high : int or float
-        The ends; where both are integers, only integers are tried.
+        The bounds; if both are integers, only integers are tried.
     log : bool, default=False
         Sample the logarithm uniformly: each doubling is as likely as the next.
 

@@ -107,7 +107,7 @@ def test_ties_link_only_where_a_model_learns_from_them():
 
 def test_connectivity_in_words():
     assert str(Rankings.from_orderings([["a", "b"], ["b", "a"]]).connectivity()) == (
-        "Connected: a chain of wins leads from each of 2 items to each other."
+        "Connected: a chain of wins leads from every item to every other (2 items)."
     )
     rankings = Rankings.from_orderings(
         [["a", "b", "c"], ["c", "b"], ["e", "f"], ["c", "d"]], names=[*"abcdef", "g"], weights=[1, 1, 1, 1]
@@ -115,7 +115,7 @@ def test_connectivity_in_words():
     found = rankings.connectivity()
     assert repr(found) == "Connectivity(7 items, 6 components)"
     lines = str(found).splitlines()
-    assert lines[0] == "Not connected: 7 items in 6 components with no way back between them. Best first:"
+    assert lines[0] == "Not connected: 7 items in 6 components without chains of wins in both directions. Best first:"
     assert sorted(lines[1:6]) == ["  a", "  b, c", "  d", "  e", "  f"]
     assert [line for line in lines[1:6] if line not in ("  e", "  f")] == ["  a", "  b, c", "  d"]
     assert lines[6:] == [
@@ -131,7 +131,7 @@ def test_the_words_show_the_largest_parts_and_count_the_rest():
     lines = str(strict).splitlines()
     assert lines[1:7] == ["  a", "  b", "  c", "  d", "  g, h, i, j", "  … 2 more, none larger"]
     many = Rankings.from_top([["a"]], among=list("abcdefgh")).connectivity()
-    assert "Never win: b, c, d, e, f, … (7 in all)" in str(many)
+    assert "Never win: b, c, d, e, f, … (7 in total)" in str(many)
     five = Rankings.from_top([["a"]], among=list("abcdef")).connectivity()
     assert str(five).splitlines()[-1] == "Never win: b, c, d, e, f"
 
@@ -183,7 +183,7 @@ def test_items_in_no_edge_cannot_be_placed():
         ([("x", "a"), *zip("abcde", "badec", strict=True)], "These do: a > b > a. Items in cycles: a, b, c, d, e."),
         (zip("abccd", "bcbda", strict=True), "These do: b > c > b. Items in cycles: a, b, c, d."),
         ([("a", "b", "c")], r"An edge must be a pair \(better, worse\). Got \('a', 'b', 'c'\)"),
-        ([("a", "b"), ("b", None)], "Edge 1 has none"),
+        ([("a", "b"), ("b", None)], "Edge 2 has a missing value"),
         ([], "Got none"),
     ],
 )
@@ -196,5 +196,5 @@ def test_long_cycles_are_cut_and_strange_items_told():
     ring = [(n, (n + 1) % 30) for n in range(30)]
     with pytest.raises(DataError, match=r"0 > 1 > .* > 11 > … \(30 items\)\.$"):
         ordered_partition(ring)
-    with pytest.raises(DataError, match="Edge 1 has 'c', which is not one of the 2 known items"):
+    with pytest.raises(DataError, match="Edge 2 has 'c', which is not one of the 2 names"):
         ordered_partition([("a", "b"), ("b", "c")], items=["a", "b"])

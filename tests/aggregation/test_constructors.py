@@ -58,15 +58,15 @@ def test_ranks_without_names_are_numbered():
 @pytest.mark.parametrize(
     ("ranks", "names", "words"),
     [
-        ([[1, 2], [1, -2]], "ab", "Ranking 1 has -2 for 'b'"),
-        ([[1, np.inf]], "ab", "Ranking 0 has inf for 'b'"),
-        ([[1, 2]], "abc", "one entry a column of the ranks, 2. Got 3"),
+        ([[1, 2], [1, -2]], "ab", "Ranking 2 has -2 for 'b'"),
+        ([[1, np.inf]], "ab", "Ranking 1 has inf for 'b'"),
+        ([[1, 2]], "abc", "one entry per column of the ranks, 2. Got 3"),
         ([[1, 2]], "aa", "Got 'a' twice"),
         ([1, 2], "ab", r"Got shape \(2,\)"),
         ([["x", "y"]], "ab", "must be a table of numbers"),
         (pd.DataFrame({"a": ["x"]}), None, "Column 'a' must be numbers"),
         ([[0, 0]], "ab", "All 1 have fewer"),
-        (np.empty((0, 3)), None, "Got no ranking at all"),
+        (np.empty((0, 3)), None, "Got no rankings"),
     ],
 )
 def test_bad_ranks(ranks, names, words):
@@ -122,14 +122,14 @@ def test_bad_tables(changed, words):
 
 def test_bad_cells():
     bad = pa.table({"ranking": [1, 1], "item": ["a", None], "place": [1, 2]})
-    with pytest.raises(DataError, match="Row 1 has none"):
+    with pytest.raises(DataError, match="Row 2 has a missing value"):
         Rankings.from_table(bad)
-    with pytest.raises(DataError, match="infinite at row 1"):
+    with pytest.raises(DataError, match="infinite at row 2"):
         Rankings.from_table(pa.table({"ranking": [1, 1], "item": ["a", "b"], "place": [1, np.inf]}))
     twice = pa.Table.from_arrays([pa.array([1])] * 4, names=["ranking", "item", "place", "place"])
     with pytest.raises(DataError, match="more than one column named 'place'"):
         Rankings.from_table(twice)
-    with pytest.raises(DataError, match="Got no ranking at all"):
+    with pytest.raises(DataError, match="Got no rankings"):
         Rankings.from_table(bad.slice(0, 0))
 
 
@@ -167,14 +167,14 @@ def test_outcomes_of_true_and_false():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((["a", "b"], ["b", "b"]), "Ranking 1 has 'b' twice"),
-        ((["a", "b"], ["b"]), "as many rows. Got 2 and 1"),
-        ((["a", None], ["b", "a"]), "Pair 1 has none"),
-        ((["a", "b"], ["b", None]), "Pair 1 has none"),
-        ((["a"], ["b"], [2]), "outcome must be one of 1, 0.5, 0 .* Pair 0 has 2"),
-        ((["a", "b"], ["b", "a"], [1, None]), "Pair 1 has None"),
-        ((["a"], ["b"], [1, 0]), "one entry a pair, 1. Got 2"),
-        (([], []), "Got no ranking at all"),
+        ((["a", "b"], ["b", "b"]), "Ranking 2 has 'b' twice"),
+        ((["a", "b"], ["b"]), "the same number of rows. Got 2 and 1"),
+        ((["a", None], ["b", "a"]), "Pair 2 has a missing value"),
+        ((["a", "b"], ["b", None]), "Pair 2 has a missing value"),
+        ((["a"], ["b"], [2]), "outcome must be one of 1, 0.5, 0 .* Pair 1 has 2"),
+        ((["a", "b"], ["b", "a"], [1, None]), "Pair 2 has None"),
+        ((["a"], ["b"], [1, 0]), "one entry per pair, 1. Got 2"),
+        (([], []), "Got no rankings"),
         ((np.array([1, 2]), pa.array(["a", "b"])), "all integers or all strings"),
     ],
 )
@@ -184,7 +184,7 @@ def test_bad_pairs(arguments, words):
 
 
 def test_results_are_won_tied_and_lost():
-    with pytest.raises(OptionError, match="results must be three"):
+    with pytest.raises(OptionError, match="results must have three entries"):
         Rankings.from_pairs(["a"], ["b"], [1], results=("left", "right"))
     with pytest.raises(OptionError, match="Got 'x' twice"):
         Rankings.from_pairs(["a"], ["b"], ["x"], results=("x", "x", "y"))
@@ -215,14 +215,14 @@ def test_the_top_of_sets_of_their_own(share):
 @pytest.mark.parametrize(
     ("orderings", "among", "words"),
     [
-        ([["b"], ["e"]], list("abcd"), "Ranking 1 has 'e', which is not one of the 4 known items"),
-        ([["a"], ["a", "a"]], list("abcd"), "Ranking 1 has 'a' twice"),
-        ([["b"], ["d"]], [list("abc"), list("abc")], "Ranking 1 names 'd', which is not in its set"),
-        ([["b"], ["a", "a"]], [list("abc"), list("abc")], "Ranking 1 has 'a' twice"),
-        ([["b"], ["b"]], [list("abc"), list("abb")], "Ranking 1 has 'b' twice"),
+        ([["b"], ["e"]], list("abcd"), "Ranking 2 has 'e', which is not one of the 4 names"),
+        ([["a"], ["a", "a"]], list("abcd"), "Ranking 2 has 'a' twice"),
+        ([["b"], ["d"]], [list("abc"), list("abc")], "Ranking 2 contains 'd', which is not in its set"),
+        ([["b"], ["a", "a"]], [list("abc"), list("abc")], "Ranking 2 has 'a' twice"),
+        ([["b"], ["b"]], [list("abc"), list("abb")], "Ranking 2 has 'b' twice"),
         ([["b"]], list("abca"), "Got 4 items, 3 of them different"),
         ([["b"]], "abc", "among must be a list of items"),
-        ([["b"]], [["a", "b"], ["b", "c"]], "for each of 1 rankings. Got 2"),
+        ([["b"]], [["a", "b"], ["b", "c"]], "for each of the 1 rankings. Got 2"),
     ],
 )
 def test_bad_tops(orderings, among, words):
@@ -232,7 +232,7 @@ def test_bad_tops(orderings, among, words):
 
 def test_an_item_of_another_shared_set_is_told():
     one, two = list("abc"), list("cd")
-    with pytest.raises(DataError, match="Ranking 3 names 'a', which is not in the set"):
+    with pytest.raises(DataError, match="Ranking 4 contains 'a', which is not in the set"):
         Rankings.from_top([["b"], ["d"], ["b"], ["a"]], [one, two, one, two])
     with pytest.raises(DataError, match="'d' is not"):
         Rankings.from_top([["a"]], ["a", "d"], names="abc")
@@ -254,7 +254,7 @@ def test_choices():
     assert written(Rankings.from_choices(pl.Series(["b"]), [pl.Series(["b", "a"]).to_list()])) == ["b>a"]
     with pytest.warns(LuceWarning, match="left out: 1 of 2"):
         assert written(Rankings.from_choices(["b", "a"], [["b"], ["a", "c"]])) == ["a>c"]
-    with pytest.raises(DataError, match="Ranking 1 has 'd', which is not one of the 2 known items"):
+    with pytest.raises(DataError, match="Ranking 2 has 'd', which is not one of the 2 names"):
         Rankings.from_choices(pd.Series(["a", "d"], index=[5, 6]), ["a", "b"])
-    with pytest.raises(DataError, match="Ranking 1 names 4, which is not in its set"):
+    with pytest.raises(DataError, match="Ranking 2 contains 4, which is not in its set"):
         Rankings.from_choices([4, 4], sets)

@@ -216,7 +216,7 @@ def test_many_items_need_no_matrix(monkeypatch):
             assert model.contrast(3, 4) == pytest.approx(contrast, rel=1e-4)
             assert model.rank_intervals().shape == (60, 2)
             np.testing.assert_array_equal(model.quasi_standard_errors().errors, model.standard_errors())
-            with pytest.raises(OptionError, match="one at a time"):
+            with pytest.raises(OptionError, match="one pair at a time"):
                 model.standard_errors(reference=0)
 
 
@@ -232,7 +232,7 @@ def test_more_probes_come_nearer(monkeypatch):
 
 def test_a_matrix_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(covariance, "LARGEST_MATRIX", 5)
-    with pytest.raises(OptionError, match=r"A covariance matrix is made for up to 5 items\. Got 6"):
+    with pytest.raises(OptionError, match=r"A covariance matrix is computed for up to 5 items\. Got 6"):
         PlackettLuce().fit(strict()[0]).covariance()
 
 

@@ -129,11 +129,13 @@ def test_adherence_gives_weight_to_those_who_agree():
 def test_values_that_run_to_infinity_are_refused_or_told():
     separated = Rankings.from_orderings([[0, 1, 2], [0, 2, 1], [0, 1], [1, 2], [2, 1]], n_items=3)
     features = np.array([[5.0, 0.3], [0, 0.1], [0, 0.8]])
-    with pytest.raises(DataError, match="set no finite value for 'feature 1': a larger one always fits better"):
+    with pytest.raises(
+        DataError, match="do not determine a finite value of 'feature 1': a larger one always fits better"
+    ):
         PlackettLuce(features=features).fit(separated)
     assert abs(PlackettLuce(features=features, prior=NormalPrior(0, 1)).fit(separated).coefficients_["feature 1"]) < 100
     games = Rankings.from_orderings([["red", "blue"], ["red", "green"], ["blue", "green"], ["green", "blue"]])
-    with pytest.raises(DataError, match="set no finite value for"):
+    with pytest.raises(DataError, match="do not determine a finite value of"):
         PlackettLuce(teams={"red": ["ann"], "blue": ["bob", "cy"], "green": ["bob"]}).fit(games)
     always = [["a", "b"], ["b", "a"], ["b", "c"], ["c", "b"], ["c", "a"], [["a", "b", "c"]], [["a", "b", "c"]]]
     with pytest.warns(LuceWarning, match="tie3 has no finite estimate"):
@@ -212,7 +214,7 @@ def test_weights_of_other_objectives_are_repetitions(objective):
 
 
 def test_objectives_without_a_loss_for_free_scores():
-    for objective, message in (("lambdarank", "gradient but no loss"), ("mcrank", "one score a grade")):
+    for objective, message in (("lambdarank", "gradient but no loss"), ("mcrank", "one score per grade")):
         with pytest.raises(OptionError, match=message):
             ItemScores(objective).fit([["a", "b"]])
     with pytest.raises(OptionError, match="prior must be None, 'auto' or"):

@@ -276,7 +276,7 @@ def test_a_normal_prior_has_a_mean_and_a_spread_for_each_item():
         ({"ties": "both"}, "ties must be one of 'exact', 'davidson', 'rao-kupper', None. Got 'both'"),
         ({"prior": 3}, "prior must be None, luce.aggregation.NormalPrior"),
         ({"adherence": 2.0}, "adherence must be None, True or luce.aggregation.GammaPrior"),
-        ({"teams": {}, "features": {}}, "give one of the two"),
+        ({"teams": {}, "features": {}}, "cannot be combined"),
         ({"teams": [1]}, "teams must map"),
         ({"tol": 0}, "tol must be above 0 and max_iter at least 1"),
     ],
@@ -287,9 +287,9 @@ def test_settings_that_cannot_be(settings, message):
 
 
 def test_ties_where_none_are_taken():
-    with pytest.raises(DataError, match=r"ties=None takes no ties, but ranking 2 has one \(2 in all\)"):
+    with pytest.raises(DataError, match=r"ties=None does not allow ties, but ranking 3 has one \(2 in total\)"):
         PlackettLuce(None).fit(fruit())
-    with pytest.raises(DataError, match=r"takes comparisons of two items\. Ranking 1 has 4"):
+    with pytest.raises(DataError, match=r"needs comparisons of two items\. Ranking 2 has 4"):
         PlackettLuce("rao-kupper").fit(fruit())
 
 
@@ -304,7 +304,7 @@ def test_a_fit_that_fails_leaves_the_last_one_whole():
     model = PlackettLuce(features=np.arange(3.0)[:, None])
     model.fit(Rankings.from_orderings([[0, 1, 2], [2, 1, 0]], n_items=3))
     before = model.convergence_, model.log_worths_.copy(), model.rankings_
-    with pytest.raises(DataError, match="set no finite value"):
+    with pytest.raises(DataError, match="do not determine a finite value"):
         model.fit(Rankings.from_orderings([[2, 1, 0], [2, 0]], n_items=3))
     assert model.convergence_ is before[0]
     assert model.rankings_ is before[2]

@@ -88,12 +88,12 @@ def test_a_tie_that_was_added_at_the_end_is_an_open_end(tmp_path):
         ("soi", ["1: {2,3}"], {}, "line 12: it has a tie"),
         ("soi", ["1: 2,5"], {}, "line 12: there is no alternative 5"),
         ("soi", ["1: 2,0"], {}, "line 12: there is no alternative 0"),
-        ("soi", ["1: 2,3,2"], {}, "line 12: alternative 2 comes twice"),
-        ("toi", ["1: 2,{3,2}"], {}, "line 12: alternative 2 comes twice"),
+        ("soi", ["1: 2,3,2"], {}, "line 12: alternative 2 occurs twice"),
+        ("toi", ["1: 2,{3,2}"], {}, "line 12: alternative 2 occurs twice"),
         ("soi", ["0: 2,3"], {}, "line 12: it has 0 votes"),
         ("soi", ["1: 2,3", "4: 2,3"], {}, "line 13: the same order as in line 12"),
         ("cat", ["1: {1},{2}"], {}, "must be one of soc, soi, toc, toi. Got 'cat'"),
-        ("soi", [], {}, "Got no ranking at all"),
+        ("soi", [], {}, "Got no rankings"),
     ],
 )
 def test_a_header_that_lies_and_orders_that_are_none(tmp_path, kind, lines, lies, words):
@@ -176,7 +176,7 @@ def test_files_that_are_none(tmp_path, monkeypatch):
         Rankings.read_preflib(path)
     monkeypatch.setattr(preflib, "LONGEST_LINE", 20)
     path.write_text("# A: b\n# TITLE: " + "x" * 30)
-    with pytest.raises(DataError, match="line 2: it has not ended after 20 bytes"):
+    with pytest.raises(DataError, match="line 2: the line is longer than 20 bytes"):
         Rankings.read_preflib(path)
 
 

@@ -42,7 +42,7 @@ def test_codes_as_choix_has_them():
     array = np.array([[3, 1], [0, 2]], dtype=np.int16)
     assert Rankings.from_orderings(array, n_items=4).items.tolist() == [3, 1, 0, 2]
     assert Rankings.from_orderings(array).names == (3, 1, 0, 2)
-    with pytest.raises(DataError, match=r"must be 0 … 2. Ranking 1 has 3"):
+    with pytest.raises(DataError, match=r"must be 0 … 2. Ranking 2 has 3"):
         Rankings.from_orderings(data, n_items=3)
     with pytest.raises(DataError, match="must be integers"):
         Rankings.from_orderings([[0.5, 1.0]], n_items=3)
@@ -64,17 +64,17 @@ def test_names_are_of_any_kind_and_may_hold_more_items():
 @pytest.mark.parametrize(
     ("orderings", "words"),
     [
-        ([["a", "b"], ["b", "c", "b"]], "Ranking 1 has 'b' twice"),
-        ([["a"], ["b", "c"], ["b", ["c", "b"]]], "Ranking 2 has 'b' twice"),
-        ([], "Got no ranking at all"),
+        ([["a", "b"], ["b", "c", "b"]], "Ranking 2 has 'b' twice"),
+        ([["a"], ["b", "c"], ["b", ["c", "b"]]], "Ranking 3 has 'b' twice"),
+        ([], "Got no rankings"),
         ([["a"], []], "All 2 have fewer"),
-        (["ab"], "Ranking 0 is 'ab'"),
-        ([["a", "b"], 3], "Ranking 1 is 3"),
-        ([["a", "b"], {"a", "b"}], "Ranking 1 is {"),
-        ([["a", "b"], ["a", [], "c"]], "Ranking 1 has an empty one"),
-        ([["a", ["b", "c"]], ["a", ["b", ["d"]]]], r"Ranking 1 has \['d'\] inside a tie"),
-        ([["a", "b"], ["a", None]], "Ranking 1 has none"),
-        ([["a", "b"], ["a", float("nan")]], "Ranking 1 has none"),
+        (["ab"], "Ranking 1 is 'ab'"),
+        ([["a", "b"], 3], "Ranking 2 is 3"),
+        ([["a", "b"], {"a", "b"}], "Ranking 2 is {"),
+        ([["a", "b"], ["a", [], "c"]], "Ranking 2 has an empty one"),
+        ([["a", ["b", "c"]], ["a", ["b", ["d"]]]], r"Ranking 2 has \['d'\] inside a tie"),
+        ([["a", "b"], ["a", None]], "Ranking 2 has a missing value"),
+        ([["a", "b"], ["a", float("nan")]], "Ranking 2 has a missing value"),
         ([["a", {}]], "must be hashable"),
     ],
 )
@@ -84,7 +84,7 @@ def test_bad_orderings_are_told_by_ranking_and_item(orderings, words):
 
 
 def test_names_are_checked():
-    with pytest.raises(DataError, match=r"Ranking 1 has 'd', which is not one of the 3 known items: 'a', 'b', 'c'"):
+    with pytest.raises(DataError, match=r"Ranking 2 has 'd', which is not one of the 3 names: 'a', 'b', 'c'"):
         Rankings.from_orderings([["a", "b"], ["a", "d"]], names="abc")
     with pytest.raises(DataError, match="Got 'b' twice"):
         Rankings.from_orderings([["a", "b"]], names=["a", "b", "c", "b"])
@@ -104,9 +104,9 @@ def test_rankings_of_one_item_are_left_out_with_their_weight_and_ranker():
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([1, -2], "Got -2.0 for ranking 1"),
+        ([1, -2], "Got -2.0 for ranking 2"),
         ([np.nan, 1], "must not be NaN"),
-        ([np.inf, 1], "Got inf for ranking 0"),
+        ([np.inf, 1], "Got inf for ranking 1"),
         ([1], "must have 2 entries"),
         (["x", "y"], "must be numbers"),
     ],
@@ -117,11 +117,11 @@ def test_bad_weights(weights, words):
 
 
 def test_bad_rankers():
-    with pytest.raises(DataError, match=r"rankers must have 2 entries, one a ranking. Got 1"):
+    with pytest.raises(DataError, match=r"rankers must have 2 entries, one per ranking. Got 1"):
         Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["eve"])
-    with pytest.raises(DataError, match="rankers must all be there"):
+    with pytest.raises(DataError, match="rankers must not be missing"):
         Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["eve", None])
-    with pytest.raises(DataError, match="numbers of the 1 ranker names"):
+    with pytest.raises(DataError, match="indices of the 1 ranker names"):
         Rankings([0, 1], [0, 1], [0, 2], rankers=[1], ranker_names=["eve"])
 
 
@@ -131,25 +131,25 @@ FIELDS = {"items": [0, 1, 2, 1], "places": [0, 1, 1, 0], "offsets": [0, 3, 4], "
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"items": [0, 1, 3, 1], "names": "abc"}, "Ranking 0 has 3"),
-        ({"items": [0, -1, 2, 1]}, "Ranking 0 has -1"),
-        ({"items": [0.0, 1, 2, 1]}, "items must be one row of integers"),
-        ({"items": [0, 2, 2, 1]}, "Ranking 0 has 2 twice"),
-        ({"places": [1, 1, 2, 0]}, "Ranking 0 has .* wrong at 0"),
-        ({"places": [-1, 0, 0, 0]}, "Ranking 0 has .* wrong at 0"),
-        ({"places": [0, 2, 2, 0]}, "Ranking 0 has .* wrong at 1"),
-        ({"places": [0, 1, 0, 0]}, "Ranking 0 has .* wrong at 2"),
+        ({"items": [0, 1, 3, 1], "names": "abc"}, "Ranking 1 has 3"),
+        ({"items": [0, -1, 2, 1]}, "Ranking 1 has -1"),
+        ({"items": [0.0, 1, 2, 1]}, "items must be a one-dimensional array of integers"),
+        ({"items": [0, 2, 2, 1]}, "Ranking 1 has 2 twice"),
+        ({"places": [1, 1, 2, 0]}, "Ranking 1 has .* wrong at 0"),
+        ({"places": [-1, 0, 0, 0]}, "Ranking 1 has .* wrong at 0"),
+        ({"places": [0, 2, 2, 0]}, "Ranking 1 has .* wrong at 1"),
+        ({"places": [0, 1, 0, 0]}, "Ranking 1 has .* wrong at 2"),
         ({"places": [0, 1, 1]}, "places must have 4 entries"),
-        ({"pool": [-1, 1]}, "one of 1 pools"),
-        ({"pool": [-1, -1]}, "Ranking 1 has 1 alone"),
+        ({"pool": [-1, 1]}, "one of the 1 pools"),
+        ({"pool": [-1, -1]}, "Ranking 2 has 1 alone"),
         ({"pool": [-1]}, "pool must have 2 entries"),
         ({"pools": [[1, 0]]}, "Pool 0 does not"),
         ({"pools": [[0, 3]]}, "Pool 0 does not"),
-        ({"pools": [[0, 2]]}, "Ranking 1 names 1, which is not in the set"),
-        ({"open_end": [False, True]}, "Ranking 1 has both"),
+        ({"pools": [[0, 2]]}, "Ranking 2 contains 1, which is not in the set"),
+        ({"open_end": [False, True]}, "Ranking 2 has both"),
         ({"open_end": [True]}, "open_end must have 2 entries"),
-        ({"places": [0, 0, 0, 0], "open_end": [True, False]}, "An open end must have a level above it. Ranking 0"),
-        ({"offsets": [0, 0, 4]}, "Ranking 0 has none"),
+        ({"places": [0, 0, 0, 0], "open_end": [True, False]}, "An open end must have a level above it. Ranking 1"),
+        ({"offsets": [0, 0, 4]}, "Ranking 1 has none"),
         ({"offsets": [0, 3]}, "offsets must run from 0"),
     ],
 )
@@ -217,7 +217,7 @@ def test_told_in_words():
         names="abcdefghijk",
     )
     assert str(rankings) == (
-        "2 rankings of 11 items, 5 to 11 each, ties in 1, open ends in 1, weights 3.5 in all\n"
+        "2 rankings of 11 items, 5 to 11 each, ties in 1, open ends in 1, weights 3.5 in total\n"
         "  a = b > c > {d, e}   ×2.5\n"
         "  a > b > c > d > e … (11 items)"
     )

@@ -91,10 +91,16 @@ def test_preflib_by_its_ending(tmp_path):
     ("name", "text", "options", "words"),
     [
         ("a.txt", "x", {}, "end in .soc"),
-        ("a.csv", "x,y\n1,2\n", {}, r"columns of a.csv \(x, y\) do not say.*long .*, pairs .*, orders .* or ranks "),
+        (
+            "a.csv",
+            "x,y\n1,2\n",
+            {},
+            r"format of a.csv cannot be inferred from its columns \(x, y\).*long .*, pairs .*, orders .* or "
+            r"ranks ",
+        ),
         ("a.csv", "x,y\n1,2\n", {"format": "order"}, "Did you mean 'orders'"),
         ("a.csv", "x,y\n1,2\n", {"format": "pairs", "left": "xx", "right": "y"}, "no column 'xx'"),
-        ("a.csv", "x,y\n1,b\n", {"format": "ranks"}, "must be numbers"),
+        ("a.csv", "x,y\n1,b\n", {"format": "ranks"}, "must be numeric"),
         ("a.parquet", "x", {}, "cannot be read as Parquet"),
         ("a.csv", f"ranking,item,place\n1,a,1\n1,b,{2**62}\n", {}, "'place' must be numbers up to 2⁵³ in size"),
         (

@@ -42,7 +42,7 @@ def test_table_csv_and_page(votes, tmp_path):
         assert f"{model.log_worths_[at]:.4f}" in text
     page = (tmp_path / "aggregation.html").read_text()
     assert page.startswith("<!") and page.count("<svg") == 2
-    assert "tea has the highest worth of 3 items in 4 rankings" in page
+    assert "tea has the highest estimated worth of 3 items in 4 rankings" in page
     assert "prior none" in text
 
 
@@ -52,7 +52,7 @@ def test_a_prior_where_it_must_be(tmp_path, monkeypatch):
     (tmp_path / "pairs.csv").write_text("winner,loser\n" + "".join(f"{winner},{loser}\n" for winner, loser in pairs))
     found = call("pairs.csv")
     assert "Never win: c" in found.output
-    assert "0.5 wins and losses against a hypothetical one" in found.output
+    assert "0.5 wins and losses against a hypothetical item" in found.output
     facts = json.loads(CliRunner().invoke(app, ["aggregate", "pairs.csv", "--json"]).stdout)
     expected = PlackettLuce(prior=PseudoRankings(0.5)).fit(Rankings.from_pairs(*zip(*pairs, strict=True)))
     assert facts["items"][-1]["item"] == "c"
@@ -109,7 +109,7 @@ def test_without_the_packages_of_pages_the_table_is_printed(votes, tmp_path, mon
     monkeypatch.setitem(sys.modules, "jinja2", None)
     result = call("votes.csv", "--format", "orders")
     assert "tea" in result.stdout
-    assert "The page was not written." in result.stderr and "pip install 'luce[report]'" in result.stderr
+    assert "The report was not written." in result.stderr and "pip install 'luce[report]'" in result.stderr
     assert not (tmp_path / "aggregation.html").exists()
 
 

@@ -65,7 +65,7 @@ def test_inspect(folder):
     assert facts["list_lengths"]["most"] == data.sizes.max()
     assert sum(facts["labels"].values()) == data.n_rows
     best = [data.labels[data.rows(q)].max() for q in range(data.n_lists)]
-    assert facts["lists_with_nothing_relevant"] == sum(value <= 0 for value in best)
+    assert facts["lists_without_relevant_items"] == sum(value <= 0 for value in best)
     assert f"{data.n_rows:,}" in call("inspect", folder / "train.txt")
 
 
@@ -74,7 +74,7 @@ def test_inspect_counts_what_is_missing(tmp_path):
     facts = json.loads(call("inspect", tmp_path / "a.txt", "--json", "--read", "sparse=false"))
     assert facts["missing_feature_values"] == 2
     assert facts["labels_not_observed"] == 1
-    assert facts["lists_with_nothing_relevant"] == 1
+    assert facts["lists_without_relevant_items"] == 1
 
 
 @pytest.mark.parametrize("ending", ["luce-data", "csv", "parquet", "arrow", "txt.gz"])
@@ -121,7 +121,8 @@ def test_train_reads_validation_for_the_features_of_the_training(folder, tmp_pat
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "run"])
 def test_rank_to_a_file(folder, tmp_path, kind):
-    expected = luce.load(folder / "model.luce").rank(luce.read(folder / "test.txt"), top=2).to_pylist()
+    ranking = luce.load(folder / "model.luce").rank(luce.read(folder / "test.txt"), top=2).to_pylist()
+    expected = [{**each, "row": each["row"] + 1} for each in ranking]
     out = tmp_path / f"ranking.{kind}"
     call("rank", folder / "model.luce", folder / "test.txt", "--top", 2, "-o", out)
     if kind == "parquet":
@@ -195,7 +196,7 @@ def test_train_takes_presets_and_kinds(folder, tmp_path):
         assert not (tmp_path / f"{kind}.luce.checkpoint").exists()
     assert ranker.get_params()["hidden_layer_sizes"] == [8]
     said = call("train", folder / "train.txt", "--preset", "linear-pmop-fd", "--objective", "listmle", fails=True)
-    assert "--preset linear-pmop-fd does not go with --objective" in said
+    assert "--preset linear-pmop-fd sets the model and the objective and cannot be combined with --objective" in said
 
 
 def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):
@@ -247,11 +248,11 @@ def test_demo_ends_with_a_report(tmp_path):
         (["train", "nothing.txt", "--objective", "listmel"], "Did you mean 'listmle'"),
         (["train", "nothing.txt", "--model", "lineal"], "Did you mean 'linear'"),
         (["train", "nothing.txt", "--set", "early_stoping_rounds=1"], "Did you mean 'early_stopping_rounds'"),
-        (["train", "nothing.txt", "--option", "depth"], "takes KEY=VALUE"),
+        (["train", "nothing.txt", "--option", "depth"], "must be KEY=VALUE"),
         (["rank", "nothing.luce", "nothing.txt"], "There is no model file nothing.luce"),
         (["rank", "nothing.luce", "nothing.txt", "--format", "cvs"], "Did you mean 'csv'"),
         (["evaluate", "nothing.luce"], "needs a model or a run file"),
-        (["inspect", "nothing.xyz"], "means no format"),
+        (["inspect", "nothing.xyz"], "unknown extension"),
         (["metrics", "ndgc"], "Did you mean 'ndcg'"),
         (["objectives", "lisnet"], "Did you mean 'listnet'"),
         (["inspect", "."], "is a directory"),
@@ -299,7 +300,7 @@ def test_columns_are_named_as_they_are_spelt_and_rank_wants_no_labels(tmp_path):
     text = "\n".join([head.replace("2024,", ""), *(f"{row[:2]}{row[4:]}" for row in rows), ""])
     (tmp_path / "new.csv").write_text(text)
     ranked = call("rank", tmp_path / "m.luce", tmp_path / "new.csv", "--read", "query=id", "--top", "1")
-    assert [line.split(",")[-1] for line in ranked.splitlines()[1:]] == ["0", "3"]
+    assert [line.split(",")[-1] for line in ranked.splitlines()[1:]] == ["1", "4"]
     assert "--read label=NAME" in call("evaluate", tmp_path / "m.luce", tmp_path / "new.csv", *columns, fails=True)
 
 
@@ -314,10 +315,11 @@ def test_what_cannot_be_written_is_told_before_the_work_and_data_stay(folder, tm
         ["evaluate", model, data, "--report"],
         ["explain", model, data, "--csv"],
         ["exposure", model, data, "--csv"],
+        ["tradeoff", data, "--steps", 2, "--set", "epochs=1", "--csv"],
         ["aggregate", data, "--csv"],
         ["convert", data],
     ):
-        assert "is the name of the data" in call(*words, data, fails=True)
+        assert "would overwrite the data" in call(*words, data, fails=True)
         assert "there is no directory" in call(*words, tmp_path / "none" / "x", fails=True)
     assert data.read_bytes() == before and not list(tmp_path.iterdir())
 
@@ -328,7 +330,7 @@ def test_a_folder_that_is_not_ours_is_told(folder, tmp_path, monkeypatch, capsys
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
     for words in (["train", folder / "train.txt"], ["convert", folder / "train.txt"]):
         word = ["-o"] if words[0] == "train" else []
-        assert f"you may not write to {tmp_path}" in call(*words, *word, tmp_path / "a.txt", fails=True)
+        assert f"no permission to write to {tmp_path}" in call(*words, *word, tmp_path / "a.txt", fails=True)
 
     def full(*_, **__):
         raise OSError(28, "No space left on device", "somewhere")

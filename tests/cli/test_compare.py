@@ -81,19 +81,19 @@ def test_a_file_is_cut_and_parts_take_turns(made, tmp_path):
     of_files = found_in(*sorted(folder.glob("*.txt")), "--objectives", "listnet", "--folds", 3)
     assert of_folder["results"] == of_files["results"]
     assert of_folder["results"]["linear listnet"]["n_lists"] == 60
-    assert "DATA is already split into 3" in call(folder, "--folds", 5, status=1)
+    assert "DATA is already split: omit it" in call(folder, "--folds", 5, status=1)
 
 
 def test_what_is_there_is_not_written_over_and_results_are_no_data(made, tmp_path, monkeypatch):
     luce.write(luce.read(made / "train.txt"), tmp_path / "judged.parquet")
     before = (tmp_path / "judged.parquet").read_bytes()
     words = ["--objectives", "listnet", "--folds", 3]
-    assert "holds no results of a comparison" in call("judged.parquet", "--report", "judged.html", *words, status=1)
+    assert "is not the results of a comparison" in call("judged.parquet", "--report", "judged.html", *words, status=1)
     assert (tmp_path / "judged.parquet").read_bytes() == before
     monkeypatch.chdir(laid(tmp_path / "parts", made, S1="train", S2="vali", S3="test"))
     assert found_in(".", *words)["results"] == found_in(".", *words)["results"]
     result = call("S1.txt", "--folds", 2, "--objectives", "listnet", "--report", "a[b].html", *QUICK)
-    assert "there are no validation lists" in result.stderr
+    assert "Two folds leave no lists for validation" in result.stderr
     assert "Report: a[b].html\nResults: a[b].parquet\nCached fits: a[b].cache" in result.stderr
 
 
@@ -112,25 +112,25 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
     found = found_in(folder, *words)
     assert (found["folds"], found["results"]["linear listmle"]["n_lists"]) == (2, 40)
     result = call(made / "train.txt", "--test", made / "test.txt", *words, *QUICK)
-    assert "a fifth of the training lists is held out" in result.stderr
-    assert "one split, 20 lists" in result.stdout
+    assert "a fifth of its lists is held out" in result.stderr
+    assert "one test set, 20 lists" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["{made}/train.txt", "--validation", "{made}/vali.txt"], "--validation needs --test"),
-        (["{made}", "--test", "{made}/test.txt"], "DATA is the one file"),
-        (["{made}", "--folds", "3"], "DATA is already split into 1"),
+        (["{made}", "--test", "{made}/test.txt"], "DATA must be a single file"),
+        (["{made}", "--folds", "3"], "DATA is already split: omit it"),
         (["{made}/train.txt", "--models", "linear,nural"], "Did you mean 'neural'"),
-        (["{made}/train.txt", "--models", "labels"], "learns from"),
+        (["{made}/train.txt", "--models", "labels"], "is trained on tagged rows"),
         (["{made}/train.txt", "--presets", "l-listml"], "Did you mean 'l-listmle'"),
         (["{made}/train.txt", "--peers", "xgbost"], "Did you mean 'xgboost'"),
         (["{made}/train.txt", "--models", "neural", "--set", "epohcs=2"], "Did you mean 'epochs'"),
         (["{made}/train.txt", "--objectives", "listnet,listnet"], "each once"),
         (["{made}/train.txt", "--objectives", "listmle(depth=0)"], "must be an integer ≥ 1"),
-        (["{made}/train.txt", "--objectives", "listmle(depth=3"], "takes names separated by commas"),
-        (["{made}/train.txt", "--baseline", "listmle"], "must be one of the rows: linear c-kl"),
+        (["{made}/train.txt", "--objectives", "listmle(depth=3"], "must be names separated by commas"),
+        (["{made}/train.txt", "--baseline", "listmle"], "must be one of the methods: linear c-kl"),
         (["{made}/train.txt", "--results", "a.csv"], ".parquet or .json"),
         (["{made}/train.txt", "--report", "no/where.html"], "there is no directory no"),
         (
@@ -138,9 +138,9 @@ def test_given_splits_are_taken_as_they_are(made, tmp_path):
             "xendcg: n_estimators must be an integer",
         ),
         (["{made}/train.txt", "--peers", "lightgbm-xendcg", "--set", "metric=ndgc"], "Did you mean 'ndcg'"),
-        (["{made}/train.txt", "--report", "{made}/train.txt"], "is the name of the data"),
-        (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "is the name of the data"),
-        (["{made}/train.txt", "--report", "a.json", "--results", "a.json"], "another file to write"),
+        (["{made}/train.txt", "--report", "{made}/train.txt"], "would overwrite the data"),
+        (["{made}/train.txt", "--test", "{made}/test.txt", "--report", "{made}/test.txt"], "would overwrite the data"),
+        (["{made}/train.txt", "--report", "a.json", "--results", "a.json"], "another output"),
     ],
 )
 def test_errors_come_before_the_work(words, said, made, tmp_path):
@@ -192,7 +192,7 @@ def test_with_no_methods_named_there_is_something_to_see(made, monkeypatch):
     result = call(made, "--set", "max_iter=3", *QUICK)
     assert "pip install 'luce[trees]'" in result.stderr
     assert "trees pl-partition" not in result.stdout
-    assert "catboost is left out" in RUN.invoke(app, ["compare", str(made), "--peers", "installed"]).stderr
+    assert "catboost is not installed" in RUN.invoke(app, ["compare", str(made), "--peers", "installed"]).stderr
 
 
 def test_the_table_marks_the_best_whichever_way_is_better(made, tmp_path):
@@ -211,7 +211,14 @@ def test_the_table_marks_the_best_whichever_way_is_better(made, tmp_path):
     spread = found["spread_over_seeds"]["linear listmle"]["ndcg@5"]
     assert spread > 0 and f"{spread:.4f}" in result.stdout
     assert "Report: comparison.html" in result.stderr and "comparison.parquet" in result.stderr
-    assert "has the best ndcg@5" in Path("comparison.html").read_text()
+    assert "has the highest mean ndcg@5, " in Path("comparison.html").read_text()
+
+
+def compared(metric, name, mean, baseline_mean, p):
+    difference = mean - baseline_mean
+    return Comparison(
+        metric, name, "a", mean, baseline_mean, difference, difference, difference, 0.95, 5, 4, 9, p, p, p, p
+    )
 
 
 def test_a_difference_that_is_no_chance_has_an_arrow(capsys):
@@ -226,21 +233,18 @@ def test_a_difference_that_is_no_chance_has_an_arrow(capsys):
     }
     p_values = {"b": 0.01, "c": 0.04, "d": 0.2}
     tests = {
-        metric: [
-            Comparison(name, "a", means[name][place] - means["a"][place], 9, p / 9, p / 9, p, p)
-            for name, p in p_values.items()
-        ]
+        metric: [compared(metric, name, means[name][place], means["a"][place], p) for name, p in p_values.items()]
         for place, metric in enumerate(("ndcg@5", "arp"))
     }
     costs = dict.fromkeys(means, Cost(2.0, 0.001, 5e7))
     found = {"results": results, "tests": tests, "costs": costs, "seeds": (0,), "n_folds": 1, "spreads": {}}
-    print_comparison(SimpleNamespace(**found, failures={"e": "why"}), "title")
+    print_comparison(SimpleNamespace(**found, failures={"e": "why"}), "title", {})
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     interval, took = "0.1000–0.9000", ["2.0", "s", "1", "ms", "50", "MB"]
     assert rows[2:] == [
         ["a", "0.5000", interval, "9.0000", *took],
-        ["b", "▲*0.7000", interval, "▼*7.0000", *took],
-        ["c", "▼0.4000", interval, "▲9.5000", *took],
+        ["b", "▲*0.7000", interval, "▲*7.0000", *took],
+        ["c", "▼0.4000", interval, "▼9.5000", *took],
         ["d", "0.6000", interval, "8.0000", *took],
         ["e", "failed"],
     ]
@@ -281,7 +285,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(made, tmp_path):
     assert run.returncode == 130
     done = len(list(cache.iterdir()))
     assert 3 <= done < 240
-    assert f"of 240 fits are done and cached in {cache.name}. Run the same command to resume." in said
+    assert f"of 240 fits are finished and cached in {cache.name}. Run the same command to resume." in said
     assert not (tmp_path / "comparison.html").exists()
     short = call(tmp_path / "many.txt", "--folds", 3, "--threads", 1, "--objectives", "listmle", "--one-process")
     assert "linear listmle" in short.stdout

@@ -32,8 +32,8 @@ def test_two_models_on_one_page(folder, tmp_path):
     models = [folder / "listmle.luce", folder / "listnet.luce"]
     call("evaluate", *models, folder / "test.txt", "--metrics", "ndcg@5", "--report", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "reaches the best ndcg@5" in page and "listnet.luce" in page
-    for name in ("results", "depth", "differences", "lists", "calibration", "attention"):
+    assert "has the highest mean ndcg@5" in page and "Compared with" in page and "Evaluated on 30 lists." in page
+    for name in ("results", "depth", "differences", "lists", "calibration", "exposure"):
         assert f'<section id="{name}">' in page
 
 
@@ -44,7 +44,7 @@ def test_one_run_gets_a_page_and_two_are_refused(folder, tmp_path):
     runs = [tmp_path / "listmle.run", tmp_path / "listnet.run"]
     page = tmp_path / "page.html"
     call("evaluate", runs[0], tmp_path / "test.qrels", "--report", page)
-    assert "reaches ndcg@1" in page.read_text(encoding="utf-8")
+    assert "has a mean ndcg@10" in page.read_text(encoding="utf-8")
     page.unlink()
     result = call("evaluate", *runs, tmp_path / "test.qrels", "--report", page, code=1)
-    assert "another order of rows" in str(result.exception) and not page.exists()
+    assert "in the same row order" in str(result.exception) and not page.exists()

@@ -60,20 +60,20 @@ def test_worth_of_the_features(place, tmp_path, kind):
         }
     else:
         assert "gain" not in text and "gain" not in found["features"][0]
-    assert f"when {lost.names[lost.order[0]]} is shuffled" in page
+    assert re.search(f"when (feature )?(<bdi>)?{lost.names[lost.order[0]]}(</bdi>)? is shuffled", page)
 
 
 @pytest.mark.parametrize("kind", ["trees", "linear"])
 def test_what_put_the_items_of_a_list_there(place, tmp_path, kind):
-    words = [place / f"{kind}.luce", place / "test.parquet", "--list", 17, "--top", 3]
+    words = [place / f"{kind}.luce", place / "test.parquet", "--query", 18, "--top", 3]
     text = call(*words, "--csv", "list.csv", "--report", "why.html")
     found = json.loads(call(*words, "--json"))
     ranker, data = luce.load(place / f"{kind}.luce"), luce.read(place / "test.parquet")
     rows = data.rows(17)
     scores = ranker.predict(data)[rows]
     order = np.argsort(-scores, kind="stable")[:3]
-    assert (found["number"], found["size"]) == (17, len(scores)) and found["mean"] == pytest.approx(scores.mean())
-    assert [item["row"] for item in found["items"]] == (rows.start + order).tolist()
+    assert (found["query"], found["size"]) == ("18", len(scores)) and found["mean"] == pytest.approx(scores.mean())
+    assert [item["row"] for item in found["items"]] == (rows.start + order + 1).tolist()
     why = ranker.explain(data).contributions[rows]
     for item, row in zip(found["items"], order, strict=True):
         assert item["score"] == pytest.approx(scores[row]) and item["label"] == data.labels[rows][row]
@@ -81,36 +81,56 @@ def test_what_put_the_items_of_a_list_there(place, tmp_path, kind):
         assert [each["contribution"] for each in item["contributions"]] == pytest.approx(
             (why - why.mean(axis=0))[row].tolist()
         )
-        assert item["document"] in text and f"{scores[row]:.4f}".replace("-", "−") in text
+        assert item["document"] in text and f"{scores[row]:.4f}" in text
     with open("list.csv") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == 3 * 8 and float(lines[8]["contribution"]) == pytest.approx(
         found["items"][1]["contributions"][0]["contribution"]
     )
     assert (tmp_path / "why.html").read_text().count("<svg") == 3
+    first = found["items"][0]
+    assert f"Item {first['document']} is ranked first of the {len(scores)} items of query 18, mostly" in text
+
+
+@pytest.mark.parametrize("kind", ["trees", "linear", "neural"])
+def test_why_an_item_is_ranked_there(place, tmp_path, kind):
+    ranker, data = luce.load(place / f"{kind}.luce"), luce.read(place / "test.parquet")
     query = data.query_ids[17].as_py()
-    words[2:4] = ["--query", query]
-    assert json.loads(call(*words, "--json")) == found
+    last = ranker.rank(data.take([17])).to_pylist()[-1]
+    words = [place / f"{kind}.luce", place / "test.parquet", "--query", query, "--item", last["document"]]
+    text = call(*words, "--csv", "item.csv", "--report", "why.html", "--top", 2)
+    facts = json.loads(call(*words, "--json"))
+    expected = luce.explain_item(ranker, data, query, last["document"])
+    assert (facts["item"], facts["rank"], facts["size"]) == (last["document"], last["rank"], last["rank"])
+    assert [each["new_rank"] for each in facts["features"]] == [each.new_rank for each in expected.features]
+    assert re.search(rf"Item {last['document']} is ranked {last['rank']}\w\w of the {last['rank']} items of", text)
+    moves, page = expected.moves(), (tmp_path / "why.html").read_text()
+    assert f"it would be {moves[0].new_rank}" in text and f"it would be {moves[0].new_rank}" in page
+    assert ("Difference in contribution" in text) == (kind != "neural") == ("What costs it" in page)
+    assert page.count("<svg") == (1 if kind == "neural" else 2)
+    with open("item.csv") as file:
+        assert [int(row["new_rank"]) for row in csv.DictReader(file)] == [each.new_rank for each in expected.features]
 
 
 def test_a_list_of_one_item(place, tmp_path):
     data = luce.read(place / "test.parquet")
     luce.write(data.take([0])._rows(np.array([0]), np.array([0, 1]), np.array([0])), "one.parquet")
-    call(place / "linear.luce", "one.parquet", "--list", 0)
-    assert "no feature sets it apart" in (tmp_path / "explain.html").read_text()
+    query = data.query_ids[0].as_py()
+    call(place / "linear.luce", "one.parquet", "--query", query)
+    assert "no feature distinguishes it from the others" in (tmp_path / "explain.html").read_text()
+    item = data.document_ids[0].as_py()
+    assert f"{item} is ranked 1st of the 1 item of" in call(
+        place / "linear.luce", "one.parquet", "--query", query, "--item", item
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["trees.luce", "--list", 30], "There is no list 30 in .*test.parquet: its lists are 0 to 29"),
-        (["trees.luce", "--list", -1], "its lists are 0 to 29"),
-        (["trees.luce", "--query", "q"], "There is no query 'q' in .*Its 30 queries begin: 1, 2, 3, 4, 5"),
-        (["trees.luce", "--query", "1", "--list", 1], "give one of them"),
-        (
-            ["neural.luce", "--list", 3],
-            "A neural model cannot be explained .* linear models can. Without --list",
-        ),
+        (["trees.luce", "--query", "q"], "There is no query 'q' among the 30: 1, 2, 3, 4, 5, …"),
+        (["trees.luce", "--query", "1", "--item", "x"], "There is no item 'x' among the .* of query 1: 1-1, 1-2"),
+        (["trees.luce", "--item", "x"], "--item x needs --query"),
+        (["neural.luce", "--query", 3], "scores of a neural model are not sums .* Add --item"),
         (["labels.luce"], "ranks the labels of rows"),
         (["linear.luce", "--metric", "ndgc"], "There is no metric 'ndgc'"),
     ],

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 import luce
 from luce.cli import app
 from luce.cli.rankers import make_ranker
-from luce.cli.tradeoff import _points, formula_of
+from luce.cli.tradeoff import _finding, _points, formula_of
 from luce.metrics.exposure import exposures_of, merits_of
-from luce.report.exposure import attention
+from luce.report.exposure_shares import exposure_shares
+from luce.report.formatting import decimal
 
 
 def call(*words, fails=False):
@@ -48,35 +49,40 @@ def inside(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_exposure_shows_shares_of_attention_and_merit(place, tmp_path):
+def test_exposure_shows_shares_of_exposure_and_merit(place, tmp_path):
     words = ["exposure", place / "model.luce", place / "market.parquet", "--places", 3]
     text = call(*words, "--csv", "shares.csv")
     found = json.loads(call(*words, "--json"))
     data = made()
     scores = luce.load(place / "model.luce").predict(data)
-    exposures, merits = exposures_of(scores, data.labels, data.offsets, 3), merits_of(data.labels)
-    totals = [np.add.reduceat(each, data.offsets[:-1]) for each in (merits, exposures)]
-    kept = totals[0] > 0
+    merits = merits_of(data.labels)
+    exposures = {name: exposures_of(scores, data.labels, data.offsets, 3, name) for name in ("sampled", "sorted")}
+    totals = {name: np.add.reduceat(each, data.offsets[:-1]) for name, each in exposures.items()}
+    kept = np.add.reduceat(merits, data.offsets[:-1]) > 0
     assert found["lists"] == kept.sum()
     of = {"grade": data.labels, "group": np.array(data.item_groups.to_pylist())}
-    for row in found["attention"]:
-        here = of[row["by"]] == (float(row["name"]) if row["by"] == "grade" else row["name"])
-        for key, values, total in zip(("of_merit", "of_attention"), (merits, exposures), totals, strict=True):
+    for row in found["shares"]:
+        here, ranking = of[row["by"]] == (float(row["name"]) if row["by"] == "grade" else row["name"]), row["ranking"]
+        pairs = (merits, np.add.reduceat(merits, data.offsets[:-1])), (exposures[ranking], totals[ranking])
+        for key, (values, total) in zip(("of_merit", "of_exposure"), pairs, strict=True):
             shares = np.add.reduceat(values * here, data.offsets[:-1])[kept] / total[kept]
             assert row[key] == pytest.approx(shares.mean(), rel=1e-9)
         assert row["error"] == pytest.approx(shares.std(ddof=1) / np.sqrt(len(shares)), rel=1e-9)
         assert row["items"] == np.count_nonzero(here & np.repeat(kept, 8))
     for by in ("grade", "group"):
-        rows = [row for row in found["attention"] if row["by"] == by]
-        assert sum(row["of_attention"] for row in rows) == pytest.approx(1)
-        assert sum(row["of_items"] for row in rows) == pytest.approx(1)
+        for ranking in exposures:
+            rows = [row for row in found["shares"] if row["by"] == by and row["ranking"] == ranking]
+            assert sum(row["of_exposure"] for row in rows) == pytest.approx(1)
+            assert sum(row["of_items"] for row in rows) == pytest.approx(1)
     assert set(found["metrics"]) == {"disparity@3", "parity-gap@3", "merit-gap@3"}
+    expected = luce.evaluate(scores, data, "disparity@3", ranking="sorted").means["disparity@3"]
+    assert found["sorted_metrics"]["disparity@3"]["mean"] == pytest.approx(expected, rel=1e-9)
     with open("shares.csv") as file:
-        assert [row["name"] for row in csv.DictReader(file)] == [row["name"] for row in found["attention"]]
-    assert "north" in text and "disparity@3" in text
+        assert [row["name"] for row in csv.DictReader(file)] == [row["name"] for row in found["shares"]]
+    assert "north" in text and "disparity@3" in text and "Impact ratio" in text
     page = (tmp_path / "exposure.html").read_text()
     assert page.count("<svg") == 2 and "&lt;south&gt;" in page and "<south>" not in page
-    assert "of the attention" in page and "http" not in page.split("Versions")[0].replace("http-equiv", "")
+    assert "of the exposure" in page and "http" not in page.split("Versions")[0].replace("http-equiv", "")
 
 
 def test_one_list_has_no_error(place):
@@ -96,29 +102,30 @@ def test_many_grades_are_binned_and_small_groups_put_together():
     rng = np.random.default_rng(0)
     labels, groups = rng.random(600), rng.integers(0, 40, 600)
     data = luce.Dataset(np.zeros((600, 1)), labels, np.arange(61) * 10, item_groups=groups)
-    found = attention(rng.normal(size=600), data)
+    found = exposure_shares(rng.normal(size=600), data)
     assert len(found.by_grade) == 5 and sum(row.items for row in found.by_grade) == 600
     assert len(found.by_group) == 21 and found.by_group[-1].name == "20 others"
-    assert sum(row.of_attention for row in found.by_group) == pytest.approx(1)
+    assert sum(row.sampled.of_exposure for row in found.by_group) == pytest.approx(1)
 
 
 def test_list_weights_count(place):
     data = made(3, n_lists=4)
     weights, scores = np.array([1.0, 0, 3, 0.5]), np.random.default_rng(0).normal(size=data.n_rows)
     weighted = luce.Dataset(data.features, data.labels, data.offsets, list_weights=weights)
-    alone = [attention(scores[data.rows(q)], data.take([q])).by_grade for q in range(4)]
-    shares = [sum(row.of_attention for row in rows if row.name == "0") for rows in alone]
-    found = attention(scores, weighted).by_grade[0].of_attention
+    alone = [exposure_shares(scores[data.rows(q)], data.take([q])).by_grade for q in range(4)]
+    shares = [sum(row.sampled.of_exposure for row in rows if row.name == "0") for rows in alone]
+    found = exposure_shares(scores, weighted).by_grade[0].sampled.of_exposure
     assert found == pytest.approx(np.average(shares, weights=weights), rel=1e-9)
     one = luce.Dataset(data.features, data.labels, data.offsets, list_weights=np.array([0.0, 2, 0, 0]))
-    assert np.isnan(attention(scores, one).by_grade[0].error), "one list tells nothing of others"
+    assert np.isnan(exposure_shares(scores, one).by_grade[0].sampled.error), "one list tells nothing of others"
 
 
 def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
     words = ["tradeoff", place / "market.parquet", "--steps", 4, "--relevance", "ndcg@4", "--fairness", "parity-gap@4"]
     words += ["--set", "epochs=2", "--set", "learning-rate=0.03", "--set", "hidden_layer_sizes=8", "--threads", 1]
     found = json.loads(call(*words, "--json", "--csv", "frontier.csv"))
-    points = found["points"]
+    *points, by_score = found["points"]
+    assert {point["ranking"] for point in points} == {"sampled"} and by_score["ranking"] == "sorted"
     assert [point["mix"] for point in points] == pytest.approx([0, 1 / 3, 2 / 3, 1])
     assert points[0]["objective"] == "1*ndcg@4" and points[3]["objective"] == f"-{1 / found['unit']:.6g}*parity-gap@4"
     for name in ("relevance", "unfairness"):
@@ -128,9 +135,11 @@ def test_tradeoff_goes_down_along_the_mix(place, tmp_path):
         noise = np.hypot(points[0][f"{name}_error"], points[-1][f"{name}_error"])
         assert points[-1][name] < points[0][name] - 4 * noise
     with open("frontier.csv") as file:
-        assert [float(row["relevance"]) for row in csv.DictReader(file)] == [point["relevance"] for point in points]
+        assert [float(row["relevance"]) for row in csv.DictReader(file)] == [
+            point["relevance"] for point in found["points"]
+        ]
     page = (tmp_path / "tradeoff.html").read_text()
-    assert page.count("<svg") == 1 and "The cost of fairness" in page and points[1]["objective"] in page
+    assert page.count("<svg") == 1 and "Relevance and fairness" in page and points[1]["objective"] in page
     assert "validation_fraction=None" in page, "no list is held out to be scored by relevance alone"
 
 
@@ -145,7 +154,7 @@ def test_tradeoff_of_a_linear_ranker_and_several_seeds(place, monkeypatch):
     monkeypatch.setattr(sys.modules["luce.cli.tradeoff"], "make_ranker", recorded)
     words = ["tradeoff", place / "plain.txt", "--steps", 2, "--model", "linear", "--seeds", 2, "--threads", 1]
     text = call(*words, "--set", "max-iter=10", "--report", "page.html")
-    assert "84 lists trained on, 36 held out" in text and "disparity@10 lower is better" in text
+    assert "84 training lists, 36 held out" in text and "disparity@10 lower is fairer" in text
     assert seeds == [0, 1, 0, 1]
 
 
@@ -162,12 +171,12 @@ def test_the_formula_of_a_mix():
             r"merit-gap@10 needs the group of each item.*--read item_group=seller",
         ),
         (["plain.txt", "--fairness", "disprity"], "no term of a utility 'disprity'. Did you mean 'disparity'"),
-        (["plain.txt", "--fairness", "ndcg"], "There is no measure of fairness 'ndcg'"),
-        (["plain.txt", "--relevance", "arp"], "--relevance must be dcg, ndcg, precision or recall"),
+        (["plain.txt", "--fairness", "ndcg"], "There is no fairness metric 'ndcg'"),
+        (["plain.txt", "--relevance", "arp"], "--relevance must be dcg, ndcg, rbp, precision or recall"),
         (["plain.txt", "--relevance", "err"], "err is not linear"),
-        (["plain.txt", "--model", "forest"], "There is no model of a tradeoff 'forest'"),
+        (["plain.txt", "--model", "forest"], "There is no kind of ranker 'forest'"),
         (["plain.txt", "--set", "epoch=3"], "Did you mean 'epochs'"),
-        (["nothing.txt"], "There is no merit in the training lists"),
+        (["nothing.txt"], "The training lists have no merit"),
     ],
 )
 def test_tradeoff_refuses_with_reasons(place, words, error):
@@ -178,16 +187,57 @@ def test_tradeoff_refuses_with_reasons(place, words, error):
 def test_exposure_refuses_with_reasons(place):
     luce.write(luce.Dataset(np.ones((4, 4)), [0] * 4, [0, 4]), place / "nothing.txt")
     found = call("exposure", place / "model.luce", place / "nothing.txt", fails=True)
-    assert "no merit to hold attention against" in found
+    assert "no merit to compare exposure with" in found
     found = call("exposure", place / "model.luce", place / "market.parquet", "--read", "item_group=shop", fails=True)
     assert "no column 'shop' for item_group=" in found
 
 
 def test_errors_of_tradeoff_points_add_up_to_the_error_of_their_difference():
-    lists = np.random.default_rng(0).normal(size=(2, 2, 9))  # mixes, relevance and unfairness, lists
-    points = _points([0.0, 1.0], ["a", "b"], [tuple(each) for each in lists])
+    lists = np.random.default_rng(0).normal(size=(3, 2, 9))  # two mixes and the sorted ranking, both metrics, lists
+    *points, by_score = _points([0.0, 1.0, 0.0], ["a", "b", "a"], [tuple(each) for each in lists])
     expected = (lists[1, 0] - lists[0, 0]).std(ddof=1) / np.sqrt(9)
     assert np.hypot(*(point.relevance_error for point in points)) == pytest.approx(expected)
+    assert (by_score.relevance, by_score.ranking) == (pytest.approx(lists[2, 0].mean()), "sorted")
+    expected = (lists[2, 0] - lists[:2, 0].mean(axis=0)).std(ddof=1) / np.sqrt(9)
+    assert by_score.relevance_error == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ((0.1, 0.1), ": more relevant and less fair."),
+        ((-0.1, -0.1), ": less relevant and fairer."),
+        ((0.01, -0.01), ": about as relevant and about as fair."),
+    ],
+)
+def test_the_page_says_how_sorting_compares_with_sampling(changes, words):
+    rng = np.random.default_rng(0)
+    sampled = rng.normal(size=(2, 30))
+    in_order = sampled + np.array(changes)[:, None] + 0.1 * rng.normal(size=(2, 30))
+    sampled[:, 3] = np.nan
+    *points, by_score = _points([0.0, 1.0, 0.0], ["a", "b", "a"], [sampled, sampled, in_order])
+    found = _finding(points, by_score, sampled, in_order, ("ndcg@5", "disparity@5"))
+    assert found.endswith(words), "the lists differ by far more than sorting and sampling do"
+    assert f"gives disparity@5 {decimal(by_score.unfairness)} and ndcg@5 {decimal(by_score.relevance)}" in found
+
+
+def test_the_sorted_point_is_the_order_of_the_scores_trained_for_relevance(place, monkeypatch):
+    rankers = []
+
+    def recorded(*arguments):
+        rankers.append(make_ranker(*arguments))
+        return rankers[-1]
+
+    monkeypatch.setattr(sys.modules["luce.cli.tradeoff"], "make_ranker", recorded)
+    words = ["tradeoff", place / "market.parquet", "--steps", 2, "--model", "linear", "--set", "max-iter=3"]
+    words += ["--relevance", "ndcg@3", "--fairness", "merit-gap@3", "--threads", 1, "--json", "--csv", "f.csv"]
+    by_score = json.loads(call(*words))["points"][-1]
+    held_out = luce.split(luce.read(place / "market.parquet"), (0.7, 0.3), 0)[1]
+    scores = rankers[0].predict(held_out)
+    expected = luce.evaluate(scores, held_out, "ndcg@3, merit-gap@3", ranking="sorted").means
+    assert by_score["relevance"] == pytest.approx(expected["ndcg@3"], rel=1e-9)
+    assert by_score["unfairness"] == pytest.approx(expected["merit-gap@3"], rel=1e-9)
+    assert by_score["mix"] == 0 and by_score["objective"] == "1*ndcg@3"
 
 
 def test_merit_follows_the_gain(place, monkeypatch):
@@ -196,5 +246,5 @@ def test_merit_follows_the_gain(place, monkeypatch):
     data = made()
     totals = np.add.reduceat(data.labels, data.offsets[:-1])
     shares = np.add.reduceat(2.0 * (data.labels == 2), data.offsets[:-1])[totals > 0] / totals[totals > 0]
-    rows = {row["name"]: row for row in json.loads(call(*words))["attention"]}
+    rows = {row["name"]: row for row in json.loads(call(*words))["shares"]}
     assert rows["2"]["of_merit"] == pytest.approx(shares.mean())

@@ -40,9 +40,9 @@ def test_rankings_are_those_of_the_policy(folder):
     queries = data.query_ids.to_pylist()
     for row in rows:
         q = queries.index(int(row["query"]))
-        found[q, int(row["sample"]) - 1, int(row["rank"]) - 1] = int(row["row"]) - data.offsets[q]
-        assert float(row["score"]) == policy.scores[int(row["row"])]
-        assert row["document"] == data.document_ids[int(row["row"])].as_py()
+        found[q, int(row["sample"]) - 1, int(row["rank"]) - 1] = int(row["row"]) - 1 - data.offsets[q]
+        assert float(row["score"]) == policy.scores[int(row["row"]) - 1]
+        assert row["document"] == data.document_ids[int(row["row"]) - 1].as_py()
     np.testing.assert_array_equal(found, rankings)
 
 
@@ -51,13 +51,13 @@ def test_rankings_to_a_file_in_full(folder, tmp_path):
     table = pyarrow.parquet.read_table(tmp_path / "drawn.parquet")
     n_rows = luce.read(folder / "test.txt").n_rows
     assert table.num_rows == 2 * n_rows
-    assert sorted(table["row"].to_pylist()) == sorted(2 * list(range(n_rows)))
+    assert sorted(table["row"].to_pylist()) == sorted(2 * list(range(1, n_rows + 1)))
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--temperature", 0.5], "give their number with --sample"),
+        (["--temperature", 0.5], "add --sample"),
         (["--sample", 2, "--format", "run"], "one ranking per query"),
         (["--sample", 2, "-o", "drawn.run"], "one ranking per query"),
         (["--sample", 2, "--temperature", 0], "temperature of a policy must be a number > 0. Got 0.0"),

@@ -46,7 +46,7 @@ def test_the_choice_is_told_and_fitted(folder, more):
     assert all(0 < each["mean"] < 1 and each["error"] > 0 and not each["note"] for each in found["candidates"])
     for each in found["candidates"]:
         assert f"{each['name']}: ndcg@10 {each['mean']:.4f}, standard error {each['error']:.4f}" in result.stderr
-    assert f"Chosen: {found['reason']}." in result.stderr
+    assert f"Selected: {found['reason']}." in result.stderr
     assert auto.CANDIDATES[found["model"]].command in result.stderr
     kinds = {"linear": "linear", "trees": "trees", "bagged trees": "trees", "linear and trees": "ensemble"}
     ranker = luce.load("m.luce")
@@ -57,22 +57,22 @@ def test_the_choice_is_told_and_fitted(folder, more):
 
 def test_without_time_it_is_linear(folder):
     result = call("train", "train.txt", "-o", "m.luce", "--budget", 0)
-    assert "linear: not tried: the 0 s are over" in result.stderr
+    assert "linear: not tried: the budget of 0 s is used up" in result.stderr
     assert luce.load("m.luce").kind == "linear"
 
 
 @pytest.mark.parametrize("words", [["--objective", "listnet"], ["--set", "max_iter=3"]], ids=lambda words: words[0])
 def test_what_names_the_training_keeps_it_linear(folder, words):
     result = call("train", "train.txt", "-o", "m.luce", *words)
-    assert "Chosen" not in result.stderr
+    assert "Selected" not in result.stderr
     assert luce.load("m.luce").kind == "linear"
 
 
 def test_what_does_not_go_with_a_choice(folder):
     for words, said in (
-        (["--model", "auto", "--objective", "listnet"], "chooses the ranker by itself: --objective needs"),
-        (["--model", "auto", "--set", "max_iter=3"], "--set needs the name of a model"),
-        (["--model", "auto", "--rank", "0"], "--rank needs the name of a model"),
+        (["--model", "auto", "--objective", "listnet"], "chooses the ranker itself. Name a model to use --objective."),
+        (["--model", "auto", "--set", "max_iter=3"], "Name a model to use --set."),
+        (["--model", "auto", "--rank", "0"], "Name a model to use --rank."),
         (["--resume"], "--resume needs the --model of the interrupted training"),
         (["--rank", "0"], "needs both --machines"),
         (["--init-model", "m.luce"], "needs --model trees"),
@@ -108,7 +108,7 @@ def test_commands_take_the_file_of_an_ensemble(folder, monkeypatch):
     assert "m.luce: 2 members, best 2, ndcg@10" in summary.stderr
     assert "ndcg@10" in call("evaluate", "m.luce", "test.txt").stdout
     assert call("rank", "m.luce", "test.txt", "--top", 1).stdout.count("\n") == 31
-    why = json.loads(call("explain", "m.luce", "test.txt", "--list", 3, "--threads", 1, "--json").stdout)
+    why = json.loads(call("explain", "m.luce", "test.txt", "--query", 4, "--threads", 1, "--json").stdout)
     for item in why["items"]:
         added = sum(each["contribution"] for each in item["contributions"])
         assert item["score"] == pytest.approx(why["mean"] + added, abs=1e-6)

@@ -43,9 +43,9 @@ def test_the_best_model_a_page_and_figures(place):
     assert ranker.n_estimators == found["best"]["n_estimators"] == round(np.mean(best["best_iterations"]))
     assert ranker.num_leaves == best["params"]["num_leaves"] and ranker.objective.options["tol"] == 1e-8
     page = (place / "tuning.html").read_text()
-    assert f"number {best['number']} has the best ndcg@5: {best['value']:.4f}" in re.sub(r"\s+", " ", page)
+    assert f"Trial {best['number']} of 6 has the best ndcg@5, {best['value']:.4f}" in re.sub(r"\s+", " ", page)
     assert page.count("<svg") == 1 + bool(found["importance"]) + len(best["params"])
-    assert "min_child_samples" in page and "To repeat it" in page
+    assert "min_child_samples" in page and "Reproduce" in page
     assert "http" not in page.split("Versions")[0].replace("http-equiv", "")
 
 
@@ -57,7 +57,7 @@ def test_the_same_command_goes_on(place):
     assert "Resuming with the trials in model.luce.study" in found.stderr
     assert len(json.loads(found.stdout)["trials"]) == 3
     error = call("judged.txt", *QUICK, "--trials", 3, "-o", "model.luce", "--seed", 1, code=1)
-    assert "model.luce.study holds another study: its random_state was 0, now it is 1." in error
+    assert "model.luce.study is another study: its random_state was 0, now it is 1." in error
 
 
 def test_validation_lists_and_another_model(place):
@@ -67,7 +67,7 @@ def test_validation_lists_and_another_model(place):
     assert set(found["best"]["params"]) == {"reg_lambda", "depth"}
     best = luce.load("best.luce")
     assert best.score(luce.read("vali.txt")) == pytest.approx(found["best"]["value"], abs=1e-12)
-    assert "stopped by the validation data" in (place / "tuning.html").read_text()
+    assert "early stopping on the validation data" in (place / "tuning.html").read_text()
 
 
 def test_tagged_rows():
@@ -101,8 +101,9 @@ def test_an_interrupt_writes_the_best_model_so_far(place, monkeypatch, capsys):
     words = ["judged.txt", "--model", "linear", "--folds", 2, "--trials", 5, "--threads", 1]
     assert "Interrupted after 1 trial." in interrupted(*words) and luce.load("best.luce").n_features_in_ == 5
     told.extend([None] * 4)
-    assert "Of 5 trials" in call(*words).stderr
+    assert "of 5 has the best" in call(*words).stderr
     (place / "best.luce.study").unlink()
+    (place / "best.luce").unlink()
     told[:] = [None] * 3
     assert "before there was a model" in interrupted(*words)
 
@@ -137,7 +138,7 @@ def test_the_words_of_a_range():
     "word", ["leaves", "num_leaves=4", "num_leaves=4:", "num_leaves=4:8:square", "num_leaves=4:8:log:2", "=4:8"]
 )
 def test_other_words_are_refused(word):
-    assert "--vary takes KEY=LOW:HIGH" in call("judged.txt", "--vary", word, code=1)
+    assert "--vary must be KEY=LOW:HIGH" in call("judged.txt", "--vary", word, code=1)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +151,8 @@ def test_other_words_are_refused(word):
         (["--metric", "ndgc"], "Did you mean 'ndcg'"),
         (["-o", "nowhere/best.luce"], "there is no directory nowhere"),
         (["-o", "."], "is a directory"),
-        (["-o", "judged.txt"], "judged.txt is the name of the data"),
-        (["--report", "best.luce"], "best.luce is the name of the data, or of another file to write"),
+        (["-o", "judged.txt"], "judged.txt would overwrite the data"),
+        (["--report", "best.luce"], "best.luce would overwrite the data or another output"),
     ],
 )
 def test_errors_say_what_to_do(words, error):

@@ -62,7 +62,10 @@ def test_parts_and_sums_keep_them():
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        (["x", None, "y", None], r"item_groups must be given for every row\. Missing at row 1 \(2 in all\).*'unknown'"),
+        (
+            ["x", None, "y", None],
+            r"item_groups must be given for every row\. Missing at row 2 \(2 in total\).*'unknown'",
+        ),
         (["x"], "item_groups must have 4 entries. Got 1"),
         (["x", 1, 2, 3], "item_groups must be all integers or all strings"),
     ],
@@ -82,6 +85,6 @@ def test_a_group_that_is_missing_in_a_file_is_named_by_its_row(tmp_path, ending)
 
         parquet.write_table(pa.table({**TABLE, "seller": ["s", None, "t", "t"]}), path)
     with pytest.raises(
-        DataError, match=r"column 'seller' must name the group of every row.*row 1.*1 in all.*'unknown'"
+        DataError, match=r"column 'seller' must name the group of every row.*row 2 .*1 in total.*'unknown'"
     ):
         read(path, item_group="seller")

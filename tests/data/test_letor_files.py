@@ -47,7 +47,7 @@ def test_compressed(file, ending):
 def test_compressed_and_cut_short_at_every_byte(file, ending):
     packed = PACKED[ending](TEXT)
     for length in range(1, len(packed)):
-        with pytest.raises(DataError, match=r"is cut short, damaged or no .* data"):
+        with pytest.raises(DataError, match=r"is truncated, damaged or not .* data"):
             read_letor(file(packed[:length], "data.txt" + ending))
 
 
@@ -67,7 +67,7 @@ def test_compressed_and_damaged_at_every_byte(file, ending):
 
 @pytest.mark.parametrize("ending", PACKED)
 def test_text_with_the_name_of_a_compressed_file(file, ending):
-    with pytest.raises(DataError, match=r"is cut short, damaged or no"):
+    with pytest.raises(DataError, match=r"is truncated, damaged or not"):
         read_letor(file(TEXT, "data.txt" + ending))
 
 
@@ -93,7 +93,7 @@ def test_no_file_and_a_directory(tmp_path):
         read_letor(tmp_path / "nothing.txt")
     with pytest.raises(DataError, match="is a directory"):
         read_letor(tmp_path)
-    with pytest.raises(DataError, match="cannot be the name of a file"):
+    with pytest.raises(DataError, match="is not a valid file name"):
         read_letor(str(tmp_path / "a\0b"))
 
 
@@ -122,7 +122,7 @@ def test_lines_have_a_limit(file, monkeypatch):
     monkeypatch.setattr(streams, "LONGEST_LINE", 5000)
     short, long = (b"1 qid:1 1:1 #" + b"x" * length + b"\n" for length in (4900, 20_000))
     assert read_letor(file(short)).n_rows == 1
-    with pytest.raises(DataError, match="has a line that has not ended after 5,000 bytes"):
+    with pytest.raises(DataError, match="has a line longer than 5,000 bytes"):
         read_letor(file(TEXT + long))
 
 
@@ -154,7 +154,7 @@ def test_list_sizes_beside_the_file(file):
 @pytest.mark.parametrize(
     ("sizes", "expected"),
     [
-        ("1\n1\n", "must add up to the 3 rows of .*They make 2"),
+        ("1\n1\n", "must add up to the 3 rows of .*Their sum is 2"),
         ("1\n-1\n3\n", "line 2: expected the size of a list, at least 0. Got '-1'"),
         ("1\nx\n", "line 2: expected the size of a list"),
         ("1_0\n", "line 1: expected the size"),
@@ -205,5 +205,5 @@ def test_converting_takes_less_memory_than_the_features(tmp_path, sparse):
 
 
 def test_a_temporary_folder_that_is_not_there(file, tmp_path):
-    with pytest.raises(DataError, match=r"There is no room for .* bytes in .*nowhere"):
+    with pytest.raises(DataError, match=r"There is not enough space for .* bytes in .*nowhere"):
         read_letor(file(TEXT), temp_folder=tmp_path / "nowhere")

@@ -66,13 +66,13 @@ def test_the_same_data_gives_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
-        ({"query_ids": ["a b", "c"]}, "query_ids that LETOR text can hold have no blanks.*Got 'a b' at 0"),
-        ({"query_ids": ["a", ""]}, "Got '' at 1"),
-        ({"query_ids": ["a", "b#c"]}, "Got 'b#c' at 1"),
+        ({"query_ids": ["a b", "c"]}, "query_ids in LETOR text must have no blanks.*Got 'a b' at 1"),
+        ({"query_ids": ["a", ""]}, "Got '' at 2"),
+        ({"query_ids": ["a", "b#c"]}, "Got 'b#c' at 2"),
         ({"query_ids": ["a", "a"]}, "Lists with the same query id"),
         ({"query_ids": ["a", None]}, "query_ids must not be missing"),
-        ({"document_ids": ["a\n", "b", "c"]}, "document_ids that LETOR text can hold"),
-        ({"document_ids": ["a", "b\0", "c"]}, "at 1"),
+        ({"document_ids": ["a\n", "b", "c"]}, "document_ids in LETOR text must have"),
+        ({"document_ids": ["a", "b\0", "c"]}, "at 2"),
     ],
 )
 def test_ids_that_cannot_be_written(tmp_path, ids, expected):
@@ -97,7 +97,7 @@ def test_ids_that_cannot_be_written(tmp_path, ids, expected):
 def test_what_is_left_out_is_said(tmp_path, extra, what):
     offsets = [0, 2, 2, 3] if not extra else [0, 1, 2, 3]
     data = Dataset([[1], [2], [3]], [1, 2, 2], offsets, **extra)
-    with pytest.warns(LuceWarning, match=f"no place for {what}: left out of .* A .luce-data file keeps everything"):
+    with pytest.warns(LuceWarning, match=f"cannot store {what}: left out of .* A .luce-data file stores everything"):
         write_letor(data, tmp_path / "data.txt")
     assert read_letor(tmp_path / "data.txt").n_rows == 3
 

@@ -100,9 +100,9 @@ def test_fractions_that_make_no_whole_are_refused(fractions):
 
 
 def test_more_parts_than_lists_are_refused():
-    with pytest.raises(DataError, match=r"5 parts need at least as many lists. Got 4"):
+    with pytest.raises(DataError, match=r"5 parts need at least 5 lists. Got 4"):
         parts(numbered(4), 5)
-    with pytest.raises(DataError, match=r"2 parts need at least as many lists. Got 1"):
+    with pytest.raises(DataError, match=r"2 parts need at least 2 lists. Got 1"):
         split(numbered(1))
     with pytest.raises(OptionError, match=r"k must be at least 2 parts. Got 1"):
         parts(numbered(4), 1)

@@ -91,17 +91,17 @@ def test_columns_named_by_number_are_numbered_features():
         (
             {"query": [1, None], "label": [1, 2]},
             {},
-            r"query column 'query' must be given.*missing at row 1 \(1 in all\)",
+            r"query column 'query' must be given.*missing at row 2 \(1 in total\)",
         ),
         ({"query": [1.5], "label": [1]}, {}, "query column 'query' must be integers or strings. Got double"),
         ({"query": [1, 1], "label": [1, 2], "list_weight": [1, 2]}, {}, "'list_weight' must be the same.*Query 1 has"),
         (
             {"query": [2, 1], "label": [0, 1], "x": [0.0, np.inf]},
             {},
-            "column 'x' must be finite. It is infinite at row 1",
+            "column 'x' must be finite. It is infinite at row 2",
         ),
-        ({"query": [2], "label": [0], "x": [1e300]}, {}, "column 'x' must be finite. It is infinite at row 0"),
-        ({"query": [2, 2], "label": [0, -np.inf]}, {}, "column 'label' must be finite. It is infinite at row 1"),
+        ({"query": [2], "label": [0], "x": [1e300]}, {}, "column 'x' must be finite. It is infinite at row 1"),
+        ({"query": [2, 2], "label": [0, -np.inf]}, {}, "column 'label' must be finite. It is infinite at row 2"),
     ],
 )
 def test_a_column_that_does_not_fit_is_named(columns, options, text):
@@ -219,7 +219,7 @@ def test_labels_may_be_missing_or_in_a_column():
         ({"y": pl.Series(["a", "b", "c", "d"])}, "y must be numbers"),
         ({"qid": [1, 2, "a", 3]}, "qid must be all integers or all strings"),
         ({"qid": [[1], [2], [3], [4]]}, "qid must be integers or strings. Got list"),
-        ({"qid": np.ones((4, 1))}, r"qid must be one-dimensional, one id a row. Got shape \(4, 1\)"),
+        ({"qid": np.ones((4, 1))}, r"qid must be one-dimensional, one id per row. Got shape \(4, 1\)"),
         ({"qid": 7}, "qid must be one-dimensional"),
     ],
 )
@@ -266,13 +266,13 @@ def test_list_sizes_group_rows(kind):
     [
         ([1, 2], "group must sum to the 4 rows of X. Its sum is 3"),
         ([4, 1], "group must sum to the 4 rows of X. Its sum is 5"),
-        ([4, 0], "group must be positive, the size of each list. Got 0 at list 1"),
-        ([5, -1], "must be positive, the size of each list. Got -1 at list 1"),
+        ([4, 0], "group must be positive, the size of each list. Got 0 for list 2"),
+        ([5, -1], "must be positive, the size of each list. Got -1 for list 2"),
         ([2**63 - 1, 2**63 - 1, 6], "group must sum to the 4 rows of X"),
-        ([2.0, 2.0], "group must be one row of integers. Got float64 of shape"),
-        ([[2, 2]], "group must be one row of integers"),
-        ([True] * 4, "group must be one row of integers. Got bool"),
-        ([], "group must be one row of integers"),
+        ([2.0, 2.0], "group must be a one-dimensional array of integers. Got float64 of shape"),
+        ([[2, 2]], "group must be a one-dimensional array of integers"),
+        ([True] * 4, "group must be a one-dimensional array of integers. Got bool"),
+        ([], "group must be a one-dimensional array of integers"),
     ],
 )
 def test_list_sizes_that_do_not_fit_are_refused(group, text):

@@ -116,7 +116,9 @@ def test_sparse_features_are_filled_and_scaled_in_place():
     assert scaled.nnz == stored.nnz
     fives = Dataset(sparse.csr_array([[5.0], [5.0]]), [0, 1], [0, 2])
     assert applied(Standardize().fit(fives), fives).toarray().ravel().tolist() == [5, 5]
-    with pytest.raises(DataError, match=r"list-minmax needs dense features: it moves zeros. Got sparse ones"):
+    with pytest.raises(
+        DataError, match=r"list-minmax needs dense features, because it changes zeros. Got sparse features"
+    ):
         applied(ListMinMax(), data)
 
 
@@ -254,7 +256,7 @@ def test_several_transforms_are_restored_in_their_order():
     again = restore_transforms([each.state()[0] for each in chain], arrays)
     expected = apply_transforms(chain, data.features, data.offsets)
     assert np.array_equal(apply_transforms(again, data.features, data.offsets), expected)
-    with pytest.raises(DataError, match=r"A stored transform is not known here: .*'melt'"):
+    with pytest.raises(DataError, match=r"Unknown stored transform: .*'melt'"):
         restore_transforms([{"transform": "melt"}], {})
     with pytest.raises(DataError, match=r"A stored fill transform is incomplete: .*colour"):
         restore_transforms([{"transform": "fill", "colour": 1}], {})
@@ -267,9 +269,9 @@ def test_names_and_options_are_checked():
     assert repr(make_transform("fill").fit(ragged())) == "Fill(constant=None)"
     with pytest.raises(OptionError, match=r"no transform 'standardise'. Did you mean 'standardize'"):
         fit_transforms(["standardise"], ragged())
-    with pytest.raises(OptionError, match="fill has no option 'value'; it takes constant"):
+    with pytest.raises(OptionError, match=r"fill has no option 'value'\. Its options: constant"):
         make_transform("fill", value=1)
-    with pytest.raises(OptionError, match="list-minmax has no option 'low'; it takes none"):
+    with pytest.raises(OptionError, match=r"list-minmax has no option 'low'\. Its options: none"):
         make_transform("list-minmax", low=1)
     with pytest.raises(OptionError, match=r"'constant' option of fill must be a finite number. Got nan"):
         make_transform("fill", constant=np.nan)

@@ -43,7 +43,7 @@ def test_a_run_meets_its_judgments(judged, tmp_path):
     path.write_text(
         "2 Q0 é 1 3.5 t\n9 Q0 u 1 1 t\n1 Q0 new 1 9 t\n1 Q0 da 2 8 t\n1 Q0 x 3 -1e3 t\n8 Q0 u 1 1 t\n9 Q0 v 2 0 t\n"
     )
-    with pytest.warns(LuceWarning, match=r"a\.run: queries that nobody judged are left out: 2"):
+    with pytest.warns(LuceWarning, match=r"a\.run: 2 queries without judgments are left out"):
         scores, data = read_run(path, judged)
     assert data.query_ids.equals(judged.query_ids)
     lists = [data.document_ids[data.rows(q)].to_pylist() for q in range(3)]
@@ -137,7 +137,7 @@ def test_a_run_that_does_not_fit_is_refused(judged, tmp_path):
     with pytest.raises(DataError, match=r"none of its queries was judged. It has 01, the judgments 1"):
         read_run(path, judged)
     path.write_text("1 Q0 a 1 2 t\n")
-    with pytest.raises(DataError, match="the judged dataset has none"):
+    with pytest.raises(DataError, match="the judged dataset has no document ids"):
         read_run(path, Dataset([[1]], [1], [0, 1]))
     with pytest.raises(DataError, match="two judged lists have the same one"):
         read_run(path, Dataset([[1], [1]], [1, 0], [0, 1, 2], [1, 1], ["a", "b"]))
@@ -157,10 +157,10 @@ def test_a_run_that_cannot_be_written_is_refused(judged, tmp_path):
         ({"scores": np.full(5, np.nan)}, DataError, "scores must not be NaN"),
         ({"scores": np.full(5, np.inf)}, DataError, r"Got \+inf"),
         ({"scores": np.zeros(4)}, DataError, r"scores must have 5 entries. Got 4"),
-        ({"tag": "two words"}, OptionError, r"tag must be one word. Got 'two words'"),
+        ({"tag": "two words"}, OptionError, r"tag must be one word without spaces. Got 'two words'"),
         ({"tag": ""}, OptionError, "tag must be one word"),
         ({"top": 0}, OptionError, r"top must be at least 1. Got 0"),
-        ({"dataset": Dataset(np.zeros((5, 1)), scores, [0, 5])}, DataError, "has no document ids"),
+        ({"dataset": Dataset(np.zeros((5, 1)), scores, [0, 5])}, DataError, "needs document ids"),
         (
             {"dataset": Dataset(np.zeros((5, 1)), scores, [0, 5], document_ids=["a", "b", "", "c", "d"])},
             DataError,

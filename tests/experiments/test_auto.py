@@ -61,9 +61,9 @@ def candidates(monkeypatch, noises, clock=None, seconds=(1, 2, 2, 6)):
 @pytest.mark.parametrize(
     ("noises", "chosen", "words"),
     [
-        ((0.0, 0.0, 0.0, 0.0), "linear", "linear is best"),
-        ((9.0, 0.0, 0.0, 0.0), "trees", "nothing simpler is within one standard error"),
-        ((9.0, 9.0, 9.0, 0.0), "linear and trees", "linear and trees is best"),
+        ((0.0, 0.0, 0.0, 0.0), "linear", "linear has the best mean"),
+        ((9.0, 0.0, 0.0, 0.0), "trees", "no simpler candidate is within one standard error"),
+        ((9.0, 9.0, 9.0, 0.0), "linear and trees", "linear and trees has the best mean"),
     ],
 )
 def test_the_simplest_within_one_standard_error_of_the_best(data, monkeypatch, noises, chosen, words):
@@ -119,15 +119,15 @@ def test_candidates_that_do_not_fit_into_the_budget(data, monkeypatch, clock):
     assert not any(each.note for each in found.candidates)
     found = choose_ranker(data, budget=20)
     assert [bool(each.note) for each in found.candidates] == [False, False, True, True]
-    assert found.candidates[2].note == "not tried: it would take about 12 s, and 11 s of 20 s are left"
-    assert found.candidates[3].note == "not tried: it would take about 18 s, and 11 s of 20 s are left"
+    assert found.candidates[2].note == "not tried: it would take about 12 s, and 11 s of the 20 s are left"
+    assert found.candidates[3].note == "not tried: it would take about 18 s, and 11 s of the 20 s are left"
     assert found.name == "trees"
     found = choose_ranker(data, budget=6)
-    assert found.candidates[1].note == "stopped: not done in 6 s"
-    assert found.candidates[2].note == "not tried: the 6 s are over"
-    assert found.name == "linear" and found.reason == "linear is the only one that was completed"
+    assert found.candidates[1].note == "stopped: the budget of 6 s is used up"
+    assert found.candidates[2].note == "not tried: the budget of 6 s is used up"
+    assert found.name == "linear" and found.reason == "linear is the only candidate that was completed"
     found = choose_ranker(data, budget=0)
-    assert found.name == "linear" and found.reason == "linear is the simplest (not tried: the 0 s are over)"
+    assert found.name == "linear" and found.reason == "linear is the simplest (not tried: the budget of 0 s is used up)"
 
 
 def test_the_first_use_does_not_count(data, monkeypatch, clock):
@@ -159,9 +159,9 @@ def test_a_candidate_that_fails_is_left_out(data, monkeypatch):
 
 def test_lists_that_tell_nothing(data):
     found = choose_ranker(data.take(np.arange(5)))
-    assert found.name == "linear" and "6 lists are needed for 3 folds, and here are 5" in found.reason
+    assert found.name == "linear" and "6 lists are needed for 3 folds, and there are 5" in found.reason
     nothing = luce.Dataset(data.features, np.zeros(data.n_rows), data.offsets)
-    with pytest.raises(DataError, match=r"No list has anything for ndcg@10"):
+    with pytest.raises(DataError, match=r"ndcg@10 is undefined for every list"):
         choose_ranker(nothing)
     with pytest.raises(OptionError, match="budget must be"):
         choose_ranker(data, budget=-1)

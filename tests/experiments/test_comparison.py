@@ -20,7 +20,7 @@ from luce.errors import DataError, LuceWarning, OptionError
 from luce.experiments import workers
 from luce.experiments.comparison import compare_rankers, seconds_left
 from luce.experiments.cost import forget_peak, peak_bytes, present_bytes
-from luce.metrics import compare
+from luce.metrics import compare_results
 from luce.rankers.storage import open_model, save_model
 
 METRICS = "ndcg@5,arp"
@@ -68,7 +68,7 @@ def test_the_figures_are_those_of_fits_by_hand(data, rankers):
         results[name] = luce.evaluate(scores, judged, METRICS, random_state=7)
         assert found.results[name].means == results[name].means
         assert found.results[name].intervals == results[name].intervals
-    assert found.tests == {metric: compare(results, metric, "b") for metric in ("ndcg@5", "arp")}
+    assert found.tests == {metric: compare_results(results, metric, "b") for metric in ("ndcg@5", "arp")}
     first = clone(rankers["a"]).set_params(random_state=7).fit(turns[0].train, validation=turns[0].validation)
     assert found.histories["a"] == first.history_
     np.testing.assert_array_equal(found.importances["a"].values, np.abs(first.coef_))
@@ -82,11 +82,34 @@ def test_folds_may_be_given_and_lists_keep_their_names(data, rankers):
     np.testing.assert_array_equal(found.scores["a"], own)
     assert found.results["a"].query_ids.equals(test.query_ids)
     assert found.test_data.document_ids == test.document_ids
-    with pytest.raises(DataError, match="at least one fold"):
+    with pytest.raises(DataError, match="At least one fold"):
         compare_rankers(rankers, [])
     for wrong in ([train, test], [(train, test)], [(train, validation, None)]):
-        with pytest.raises(DataError, match="A fold is"):
+        with pytest.raises(DataError, match="A fold must be"):
             compare_rankers(rankers, wrong)
+
+
+def test_scores_that_are_there_already_are_one_more_row(data, rankers, fits):
+    folds = list(rotations(parts(data, 3, 0)))
+    labels = np.concatenate([fold.test.labels for fold in folds])
+    found = compare_rankers(rankers, folds, METRICS, seeds=2, scores={"mine": labels})
+    assert list(found.results) == ["mine", "a", "b"]
+    assert found.results["mine"].means["ndcg@5"] == 1
+    assert [test.baseline for test in found.tests["ndcg@5"]] == ["mine", "mine"]
+    assert np.isnan(found.costs["mine"]).all() and found.spreads["mine"]["ndcg@5"] == 0
+    own = found.table.to_pandas().query("method == 'mine'")
+    assert len(own) == 2 * 30 * 2 and own["fit_seconds"].isna().all()
+    fits.clear()
+    for wrong, error, said in (
+        ({"scores": {"mine": labels[1:]}}, DataError, "The scores of mine must have 331 entries"),
+        ({"scores": {"mine": np.where(labels == 0, np.nan, 1)}}, DataError, "Got nan at row"),
+        ({"scores": {"a": labels}}, OptionError, "Got 'a' as both"),
+        ({"scores": {"mine": labels}, "data": data}, OptionError, "give data as folds"),
+        ({"scores": {"mine": labels}, "baseline": "yours"}, OptionError, "must be one of mine, a, b"),
+    ):
+        with pytest.raises(error, match=said):
+            compare_rankers(**{"rankers": rankers, "data": folds, "metrics": METRICS, **wrong})
+    assert not fits
 
 
 def test_values_of_a_list_are_averaged_over_seeds(data, rankers):
@@ -190,16 +213,16 @@ def test_a_failure_is_that_of_one_row(data, rankers, fits):
     assert list(found.results) == ["a", "b"]
     assert "missing" in found.failures["bad"]
     assert found.tests["ndcg@5"][0].baseline == "a"
-    with pytest.raises(DataError, match=r"No ranker could be fitted. bad: .*missing"):
+    with pytest.raises(DataError, match=r"Every ranker failed. bad: .*missing"):
         compare_rankers({"bad": bad}, holes, METRICS, folds=3)
     for wrong, said in (
-        ({"rankers": {}}, "at least one ranker"),
+        ({"rankers": {}}, "with at least one"),
         ({"seeds": 0}, "seeds must be an integer ≥ 1"),
-        ({"baseline": "c"}, "baseline must be one of the rankers: a, b"),
-        ({"rankers": {"x": luce.LabelRanker()}}, "x learns from"),
-        ({"rankers": {"x": "listmle"}}, "x must be a ranker or a peer"),
-        ({"rankers": {"x": luce.PlackettLuce()}}, "x must be a ranker or a peer"),
-        ({"rankers": [luce.LinearRanker()]}, "at least one ranker to compare, by its name"),
+        ({"baseline": "c"}, "baseline must be one of a, b"),
+        ({"rankers": {"x": luce.LabelRanker()}}, "x is trained on tagged rows"),
+        ({"rankers": {"x": "listmle"}}, "x must be a ranker such as"),
+        ({"rankers": {"x": luce.PlackettLuce()}}, "x must be a ranker such as"),
+        ({"rankers": [luce.LinearRanker()]}, "must map names to rankers"),
         ({"rankers": {"x": luce.LinearRanker(reg_lambda=-1)}}, "x: reg_lambda must be a number ≥ 0"),
         ({"folds": 2.5}, "folds must be an integer ≥ 2"),
         ({"metrics": "ndgc"}, "Did you mean 'ndcg'"),
@@ -220,10 +243,10 @@ def test_metrics_may_come_one_by_one(data, rankers):
 def test_a_list_is_tested_once_and_unseen(data, rankers, fits):
     one, two, three = parts(data, 3, 0)
     for turns in ([(one, two, three), (two, one, three)], [(one, two, one)], [(one, two, two)], rotations([one, one])):
-        with pytest.raises(DataError, match="must be tested once, by rankers that have not seen it"):
+        with pytest.raises(DataError, match="must be tested once, by rankers that were not trained on it"):
             compare_rankers(rankers, turns, METRICS)
     nothing = Dataset(three.features, np.zeros(three.n_rows), three.offsets)
-    with pytest.raises(DataError, match="No test list has anything for ndcg@5 to measure"):
+    with pytest.raises(DataError, match="ndcg@5 is undefined for every test list"):
         compare_rankers(rankers, [(one, two, nothing)], METRICS)
     assert not fits
 
@@ -247,7 +270,7 @@ def test_copies_of_the_data_go_with_the_last_that_uses_them(data, rankers, tmp_p
     assert (list(found.results), list(inside[0].results)) == (["a"], ["b"])
     assert len(list(tmp_path.glob("*.fit"))) == len(list(tmp_path.iterdir())) == 6
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match=r"cannot be cached in .*file"):
+    with pytest.raises(DataError, match=r"cache folder .*file cannot be created"):
         compare_rankers(rankers, data, folds=3, cache_dir=tmp_path / "file")
 
 
@@ -288,7 +311,7 @@ def test_processes_of_their_own_give_the_same_and_a_killed_one_is_reported(data,
 
 def test_a_process_that_ends_without_a_message_is_reported(data, rankers, monkeypatch):
     monkeypatch.setattr(workers, "_child", itertools.chain)  # takes the arguments and does nothing
-    with pytest.raises(DataError, match="a: Its process ended too early, with status 0"):
+    with pytest.raises(DataError, match="a: Its process ended prematurely with status 0"):
         compare_rankers({"a": rankers["a"]}, data, METRICS, folds=3, isolate=True)
 
 

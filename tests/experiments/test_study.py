@@ -76,7 +76,7 @@ def test_a_study_of_something_else_is_refused(tmp_path, ranker, data, more, name
     path = tmp_path / "one.study"
     tune(linear(), LISTS, trials=1, folds=2, storage=path)
     before = path.read_bytes()
-    with pytest.raises(luce.DataError, match=f"one.study holds another study: its {name} was"):
+    with pytest.raises(luce.DataError, match=f"one.study is another study: its {name} was"):
         tune(ranker, data, trials=2, storage=path, **{"folds": 2, **more})
     assert path.read_bytes() == before
 
@@ -93,13 +93,13 @@ def test_files_that_hold_no_study_are_refused(tmp_path):
         study = optuna.create_study(storage=f"sqlite:///{tmp_path / file}", study_name=name, direction="maximize")
         study.tell(study.ask(), 1.0)
     foreign = "an Optuna study that Luce did not write"
-    errors = {"words": "complete study", "other": "database of something else", "own": foreign, "named": foreign}
+    errors = {"words": "complete study", "other": "another kind of database", "own": foreign, "named": foreign}
     for name, error in errors.items():
         before = (tmp_path / name).read_bytes()
         with pytest.raises(luce.DataError, match=error):
             tune(linear(), LISTS, trials=1, storage=tmp_path / name)
         assert (tmp_path / name).read_bytes() == before
-    with pytest.raises(luce.DataError, match="a file in a folder that exists"):
+    with pytest.raises(luce.DataError, match="a file in an existing folder"):
         tune(linear(), LISTS, trials=1, storage=tmp_path / "nowhere" / "study")
 
 
@@ -124,7 +124,7 @@ def test_a_study_that_was_changed_is_refused(tmp_path, statement):
     path = tmp_path / "one.study"
     tune(linear(), LISTS, trials=1, folds=2, storage=path)
     edit(path, statement)
-    with pytest.raises(luce.DataError, match=r"one.study does not hold a complete study: .*Name another file"):
+    with pytest.raises(luce.DataError, match=r"one.study is not a complete study: .*Choose another file"):
         tune(linear(), LISTS, trials=1, folds=2, storage=path)
 
 
@@ -133,7 +133,7 @@ def test_a_damaged_study_is_refused(tmp_path, damage):
     path = tmp_path / "one.study"
     tune(linear(), LISTS, trials=1, folds=2, storage=path)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(luce.DataError, match=r"one.study does not hold a complete study"):
+    with pytest.raises(luce.DataError, match=r"one.study is not a complete study"):
         tune(linear(), LISTS, trials=2, folds=2, storage=path)
 
 

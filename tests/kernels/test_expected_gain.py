@@ -250,13 +250,13 @@ def test_threads_and_batches_change_nothing(samples):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"scores": np.array([0.0, np.nan, 1])}, "scores must be numbers.*row 1"),
+        ({"scores": np.array([0.0, np.nan, 1])}, "scores must be numbers.*row 2"),
         ({"gains": np.array([0.0, np.nan, 1])}, "gains must not be NaN"),
         ({"gains": np.zeros(2)}, "gains must have 3"),
         ({"discounts": np.array([np.nan])}, "discounts must not be NaN"),
-        ({"rankings": np.zeros((2, 1, 2))}, r"rankings must be \(1 lists, samples, places\)"),
-        ({"rankings": np.zeros((1, 1, 1))}, "must have 2 places"),
-        ({"rankings": np.array([[[0, 1], [2, 2]]])}, r"list 0 must hold different items.*Got \[2, 2\]"),
+        ({"rankings": np.zeros((2, 1, 2))}, r"rankings must be \(1 lists, samples, ranks\)"),
+        ({"rankings": np.zeros((1, 1, 1))}, "must have 2 ranks"),
+        ({"rankings": np.array([[[0, 1], [2, 2]]])}, r"list 1 must be different items.*Got \[2, 2\]"),
         ({"rankings": np.array([[[0, -1]]])}, "different items"),
         ({"rankings": np.array([[[0, 3]]])}, "different items"),
         ({"rankings": np.array([[[0, 1]]]), "scores": np.array([0.0, -np.inf, 1])}, "above −inf"),

@@ -91,7 +91,7 @@ def test_nothing_to_place_and_nothing_seen():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(DataError, match=r"scores must be numbers, or −inf.*Got nan at row 1"):
+    with pytest.raises(DataError, match=r"scores must be numbers, or −inf.*Got nan at row 2"):
         exposure(np.array([0.0, np.nan]), np.array([0, 2]), DCG_3)
     with pytest.raises(DataError, match="discounts must be finite"):
         exposure(np.zeros(2), np.array([0, 2]), np.array([1.0, np.inf]))

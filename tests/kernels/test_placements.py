@@ -223,14 +223,14 @@ def test_log_probabilities_of_what_cannot_be():
 
 @pytest.mark.parametrize("bad", [[0, 0, 1], [0, -1, 1], [3, -1, -1], [-2, -1, -1], [0, 1, 0]])
 def test_rankings_that_are_none_are_named(bad):
-    with pytest.raises(DataError, match=r"list 1 must hold different items, .* 0 to 2, .* Got") as caught:
+    with pytest.raises(DataError, match=r"list 2 must contain different items, .* 0 to 2, .* Got") as caught:
         log_probabilities(np.zeros(6), np.array([0, 3, 6]), [[[0, 1, 2]], [bad]])
     assert str(bad) in str(caught.value)
 
 
 @pytest.mark.parametrize("bad", [np.zeros((2, 3), int), np.zeros((1, 1, 3), int), np.zeros((2, 1, 3))])
 def test_rankings_of_another_shape_are_named(bad):
-    with pytest.raises(DataError, match=r"must be integers \(2 lists, samples, places\). Got"):
+    with pytest.raises(DataError, match=r"must be integers \(2 lists, samples, ranks\). Got"):
         log_probabilities(np.zeros(6), np.array([0, 3, 6]), bad)
 
 
@@ -238,11 +238,11 @@ def test_rankings_of_another_shape_are_named(bad):
 def test_scores_that_are_no_chances_are_refused(bad):
     scores, offsets = np.array([0.0, bad]), np.array([0, 2])
     for work in (placement_probabilities, entropies):
-        with pytest.raises(DataError, match="row 1"):
+        with pytest.raises(DataError, match="row 2"):
             work(scores, offsets)
-    with pytest.raises(DataError, match="row 1"):
+    with pytest.raises(DataError, match="row 2"):
         exposures(scores, offsets, np.ones(1))
-    with pytest.raises(DataError, match="row 1"):
+    with pytest.raises(DataError, match="row 2"):
         log_probabilities(scores, offsets, [[[0, 1]]])
 
 

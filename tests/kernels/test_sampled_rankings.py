@@ -118,7 +118,7 @@ def test_nothing_to_draw():
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_scores_that_are_no_chances_are_refused(bad):
     for work in (lambda s, o: sample_rankings(s, o, samples=1), gumbel_scores):
-        with pytest.raises(DataError, match=rf"never placed. Got {bad} at row 1"):
+        with pytest.raises(DataError, match=rf"never placed. Got {bad} at row 2"):
             work(np.array([0.0, bad]), np.array([0, 2]))
 
 

@@ -151,5 +151,5 @@ def test_too_long_a_list_for_the_exact_sum():
     offsets = np.array([0, 1, 1203])
     assert geometric_choice(Lists(np.zeros(1203), labels, offsets)).loss[1] == pytest.approx(500 * np.log(2))
     labels[599] = 0
-    with pytest.raises(DataError, match=r"at most 500 observed items.*List 1 has 501\. Use pmop-gibbs"):
+    with pytest.raises(DataError, match=r"at most 500 observed items.*List 2 has 501\. Use pmop-gibbs"):
         geometric_choice(Lists(np.zeros(1203), labels, offsets))

@@ -151,7 +151,7 @@ def test_bad_settings(settings, text):
 
 
 def test_bad_scores_and_labels():
-    with pytest.raises(DataError, match=r"scores must not be NaN\. Got NaN at row 1"):
+    with pytest.raises(DataError, match=r"scores must not be NaN\. Got NaN at row 2"):
         evaluate([1, np.nan, 1, 1, 1, 1, 1], dataset())
     with pytest.raises(DataError, match=r"scores must have 7 entries\. Got 2"):
         evaluate([1, 2], dataset())
@@ -165,6 +165,39 @@ def test_table_has_a_row_per_list():
     assert table.column_names == ["query", "ndcg", "mrr"]
     assert table["query"].to_pylist() == ["a", "b", "c"]
     np.testing.assert_array_equal(table["mrr"].to_numpy(), [0.5, np.nan, 1])
+
+
+def lowest_relevant(scores, labels):
+    """The score of the lowest relevant item."""
+    return scores[labels > 0].min() if (labels > 0).any() else math.nan
+
+
+def test_a_function_is_a_metric_of_lists():
+    labels = np.array(LABELS, dtype=float)
+    labels[0] = np.nan
+    results = evaluate(SCORES, dataset(labels), ["mrr", lowest_relevant], n_bootstrap=50)
+    np.testing.assert_array_equal(results.values["lowest_relevant"], [1, np.nan, 1])
+    assert results.skipped["lowest_relevant"] == 1 and results.intervals["lowest_relevant"] == (1, 1)
+    assert list(results.means) == ["mrr", "lowest_relevant"]
+    assert evaluate(SCORES, dataset(), lowest_relevant).means == {"lowest_relevant": 1}
+    sizes = []
+    evaluate(SCORES, dataset(labels), lambda scores, labels: sizes.append((len(scores), len(labels))) or 0)
+    assert sizes == [(2, 2), (2, 2), (2, 2)]
+
+
+def test_functions_that_are_no_metrics():
+    with pytest.raises(OptionError, match=r"The metric <lambda> must return a number, or NaN\. Got None for list 1"):
+        evaluate(SCORES, dataset(), lambda scores, labels: None)
+    with pytest.raises(OptionError, match=r"Two metrics are called '<lambda>'\. Give the functions different names"):
+        evaluate(SCORES, dataset(), [lambda scores, labels: 0.0, lambda scores, labels: 1.0])
+
+
+def test_err_of_two_scales():
+    results = evaluate(SCORES, dataset(), "err, err(max_grade=5)")
+    assert results.max_grade == 3 and results.means["err"] > results.means["err(max_grade=5)"]
+    assert evaluate(SCORES, dataset(), "err(max_grade=5)").max_grade is None
+    with pytest.raises(DataError, match="A label of 3 is above max_grade 2"):
+        evaluate(SCORES, dataset(), "err(max_grade=2)")
 
 
 def test_summary_is_json():

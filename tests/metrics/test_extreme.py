@@ -116,9 +116,9 @@ def test_what_is_refused():
     for wrong, words in (
         (ranking[:5], "60 rows"),
         (ranking * 1.0, "label numbers"),
-        (ranking[:, :2], "has 2 places; the metrics look at 3"),
+        (ranking[:, :2], "has 2 labels per row; the metrics need 3"),
         (ranking + 20, "from 0 to 22"),
-        (np.zeros_like(ranking), "once a row"),
+        (np.zeros_like(ranking), "a label twice in a row"),
     ):
         with pytest.raises(DataError, match=words):
             measure_labels(wrong, data, "precision@3")

@@ -1,6 +1,6 @@
 """Fairness of exposure: slopes, exact values, no bias from noise, and the laws that other metrics keep too."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from luce.data import Dataset
 from luce.errors import DataError, OptionError
 from luce.kernels.exposure import reference
 from luce.metrics import METRICS, evaluate, measure, metric
-from luce.metrics.exposure import draw_exposures, exposures_of, merits_of, without_noise
+from luce.metrics.exposure import RANKINGS, draw_exposures, exposures_of, merits_of, sorted_exposures, without_noise
 from luce.metrics.gains import discounts
 from luce.metrics.places import places_of
 from luce.randomness import Draw
@@ -146,18 +146,19 @@ def assert_same(found, expected):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-def test_neither_order_of_rows_nor_neighbours_nor_threads_matter():
+@pytest.mark.parametrize("ranking", RANKINGS)
+def test_neither_order_of_rows_nor_neighbours_nor_threads_matter(ranking):
     scores, labels, groups, offsets = lists_of()
-    usual, rng = everything(scores, labels, groups, offsets, n_jobs=1), np.random.default_rng(0)
+    usual, rng = everything(scores, labels, groups, offsets, ranking=ranking, n_jobs=1), np.random.default_rng(0)
     order = np.concatenate([a + rng.permutation(b - a) for a, b in pairwise(offsets)])
-    assert_same(everything(scores[order], labels[order], groups[order], offsets), usual)
-    assert_same(everything(scores, labels, 2 - groups, offsets, n_jobs=3), usual)
+    assert_same(everything(scores[order], labels[order], groups[order], offsets, ranking=ranking), usual)
+    assert_same(everything(scores, labels, 2 - groups, offsets, ranking=ranking, n_jobs=3), usual)
     for q, (a, b) in enumerate(pairwise(offsets)):
-        alone = everything(scores[a:b], labels[a:b], groups[a:b], [0, b - a])
+        alone = everything(scores[a:b], labels[a:b], groups[a:b], [0, b - a], ranking=ranking)
         assert_same(alone, {name: values[q : q + 1] for name, values in usual.items()})
     kept = ~np.isnan(labels)
     fewer = np.concatenate([[0], np.cumsum(kept)])[offsets]
-    assert_same(everything(scores[kept], labels[kept], groups[kept], fewer), usual)
+    assert_same(everything(scores[kept], labels[kept], groups[kept], fewer, ranking=ranking), usual)
     assert all(np.isfinite(values).any() and np.isnan(values).any() for values in usual.values())
 
 
@@ -200,7 +201,7 @@ def test_evaluate_knows_the_groups_of_a_dataset():
 
 
 def test_what_cannot_be():
-    with pytest.raises(OptionError, match="disparity@3 is no sum over the places of one order"):
+    with pytest.raises(OptionError, match="disparity@3 is not a sum over the ranks of one order"):
         places_of(metric("disparity@3"), np.array([0.0, 1]), np.array([0, 2]))
     with pytest.raises(DataError, match="merit of the label 600 squared is beyond float64"):
         measure([0.0, 1], [600, 0], [0, 2], "disparity")
@@ -211,3 +212,43 @@ def test_what_cannot_be():
 def test_exposure_is_not_averaged_across_lists():
     found = exposures_of(np.zeros(5), np.ones(5), np.array([0, 2, 5]), cutoff=1)
     np.testing.assert_allclose(found, [1 / 2] * 2 + [1 / 3] * 3)
+
+
+def mean_over_orders(scores, weights):
+    """Exposures by enumeration: the mean over all orders in which no item stands before one of a higher score."""
+    live = np.flatnonzero(scores > -np.inf)
+    orders = [order for order in permutations(live) if all(scores[a] >= scores[b] for a, b in pairwise(order))]
+    exposures = np.zeros(len(scores))
+    for order in orders:
+        exposures[list(order)] += np.pad(weights, (0, len(scores)))[: len(order)] / len(orders)
+    return exposures
+
+
+def test_sorted_exposures_are_means_over_the_orders_of_ties():
+    scores, _, _, offsets = lists_of(5, n_lists=40, most=6)
+    for weights in (discounts(6), discounts(2), discounts(9), np.ones(3)):
+        found = sorted_exposures(scores, offsets, weights)
+        for a, b in pairwise(offsets):
+            np.testing.assert_allclose(found[a:b], mean_over_orders(scores[a:b], weights), rtol=1e-12)
+
+
+@EVERY
+def test_metrics_of_the_sorted_ranking_are_exact(name):
+    scores, labels, groups, offsets = lists_of(6, most=6)
+    found = measure(scores, labels, offsets, f"{name}@3", item_groups=groups, ranking="sorted")[f"{name}@3"]
+    assert np.isfinite(found).sum() > 5
+    for q in np.flatnonzero(np.isfinite(found)):
+        rows = np.arange(offsets[q], offsets[q + 1])[~np.isnan(labels[offsets[q] : offsets[q + 1]])]
+        exposures = mean_over_orders(scores[rows], discounts(3))
+        ends = np.array([0, len(rows)])
+        expected = FAIRNESS[name].exposure_function(exposures, merits_of(labels[rows]), groups[rows], ends)[0][0]
+        assert found[q] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_cold_policy_ranks_as_sorting_does():
+    rng = np.random.default_rng(7)
+    scores, labels, offsets = 1e4 * rng.permutation(30), rng.integers(0, 3, 30).astype(float), np.array([0, 12, 30])
+    sampled, in_order = (exposures_of(scores, labels, offsets, 5, ranking) for ranking in RANKINGS)
+    np.testing.assert_allclose(sampled, in_order, rtol=1e-12)
+    with pytest.raises(OptionError, match=r"There is no ranking 'ordered'.*sampled, sorted"):
+        measure(scores, labels, offsets, "disparity", ranking="ordered")

@@ -8,7 +8,7 @@ from scipy import stats
 
 from luce.data.ragged import Dataset
 from luce.errors import DataError, OptionError
-from luce.metrics import compare, evaluate, holm, paired_t_test, randomization_test
+from luce.metrics import compare_results, evaluate, holm, paired_t_test, randomization_test
 
 
 def pair(n, shift=0.3, seed=0):
@@ -99,7 +99,7 @@ def rankers(weights=None, n_lists=60):
 
 def test_rankers_against_the_baseline():
     results = rankers()
-    weak, strong = compare(results, "ndcg")
+    weak, strong = compare_results(results, "ndcg")
     assert (weak.name, strong.name, weak.baseline, strong.n_lists) == ("weak", "strong", "none", 59)
     assert strong.difference == pytest.approx(results["strong"].means["ndcg"] - results["none"].means["ndcg"])
     values = [results[name].values["ndcg"] for name in ("none", "weak", "strong")]
@@ -110,27 +110,40 @@ def test_rankers_against_the_baseline():
         [weak.randomization, strong.randomization]
     ).tolist()
     assert strong.t_test < 0.001 < weak.t_test
-    back = compare(results, "mrr", baseline="strong")
+    back = compare_results(results, "mrr", baseline="strong")
     assert [row.name for row in back] == ["none", "weak"] and back[0].difference < 0
+
+
+def test_the_interval_and_the_wins_are_those_of_the_differences():
+    results = rankers()
+    _, strong = compare_results(results, "mrr")
+    change = (results["strong"].values["mrr"] - results["none"].values["mrr"])[1:]
+    assert (strong.wins, strong.losses) == ((change > 1e-9).sum(), (change < -1e-9).sum())
+    draws = np.random.default_rng(5).integers(len(change), size=(4000, len(change)))
+    assert (strong.low, strong.high) == pytest.approx(np.quantile(change[draws].mean(axis=1), [0.025, 0.975]), abs=0.02)
+    assert strong.mean - strong.baseline_mean == pytest.approx(strong.difference)
+    assert np.isnan(compare_results(results, "mrr", n_bootstrap=0)[0].low)
 
 
 def test_comparison_is_weighted_as_the_means_are():
     weights = np.random.default_rng(0).integers(0, 3, 60).astype(float)
     results = rankers(weights)
-    weak, _ = compare(results, "ndcg")
+    weak, strong = compare_results(results, "ndcg")
+    assert strong.low < strong.difference < strong.high
+    assert strong.mean == pytest.approx(results["strong"].means["ndcg"])
     assert weak.difference == pytest.approx(results["weak"].means["ndcg"] - results["none"].means["ndcg"])
     assert weak.n_lists == np.count_nonzero(weights[1:])
 
 
 def test_comparisons_that_cannot_be_made():
     results = rankers()
-    with pytest.raises(OptionError, match=r"needs a baseline and one more ranker\. Got none"):
-        compare({"none": results["none"]}, "ndcg")
+    with pytest.raises(OptionError, match=r"needs a baseline and at least one other ranker. Got none"):
+        compare_results({"none": results["none"]}, "ndcg")
     with pytest.raises(OptionError, match=r"There is no ranker 'week'\. Did you mean 'weak'"):
-        compare(results, "ndcg", baseline="week")
-    with pytest.raises(OptionError, match=r"hold no 'ndcg@10'\. They hold ndcg, mrr"):
-        compare(results, "ndcg@10")
+        compare_results(results, "ndcg", baseline="week")
+    with pytest.raises(OptionError, match=r"do not contain 'ndcg@10'\. They contain ndcg, mrr"):
+        compare_results(results, "ndcg@10")
     with pytest.raises(DataError, match="same lists"):
-        compare({**results, "other": rankers(n_lists=50)["weak"]}, "ndcg")
+        compare_results({**results, "other": rankers(n_lists=50)["weak"]}, "ndcg")
     with pytest.raises(OptionError, match=r"n_permutations must be an integer ≥ 1\. Got 0"):
         randomization_test([1, 2], [0, 1], n_permutations=0)

@@ -6,8 +6,10 @@ import math
 import numpy as np
 import pytest
 
+from luce.errors import OptionError
 from luce.metrics import METRICS as EVERY
 from luce.metrics import measure
+from luce.metrics.parameters import PARAMETERS
 from luce.metrics.reference import average_over_orders
 from luce.threads import SMALL
 
@@ -53,7 +55,7 @@ def test_every_metric_has_a_twin_and_says_what_it_is():
         assert all(each is None for each in code) if metric.is_stochastic else all(each is not None for each in code)
         assert metric.name == name == name.lower()
         assert metric.summary.endswith(".") and metric.formula and metric.empty_when
-        assert set(metric.options) <= {"gain", "max_grade"}
+        assert set(metric.options) <= set(PARAMETERS)
 
 
 @pytest.mark.parametrize("gain", GAINS)
@@ -84,6 +86,28 @@ def test_options_of_the_record_are_those_that_change_the_value(name):
     higher = measure(scores, labels, offsets, name, max_grade=5)[name]
     assert np.array_equal(usual, linear, equal_nan=True) == ("gain" not in METRICS[name].options)
     assert np.array_equal(usual, higher, equal_nan=True) == ("max_grade" not in METRICS[name].options)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize(("parameter", "value"), [("gain", "linear"), ("max_grade", 5), ("p", 0.5)])
+def test_a_parameter_in_the_name_is_that_of_this_metric(name, parameter, value):
+    scores, labels, offsets = random_lists(3, 50)
+    full = f"{name}({parameter}={value})"
+    if parameter not in METRICS[name].options:
+        with pytest.raises(OptionError, match=f"{name} has no parameters|no parameter of {name} '{parameter}'"):
+            measure(scores, labels, offsets, full)
+        return
+    found = measure(scores, labels, offsets, [name, full], max_grade=4)
+    assert not np.array_equal(found[name], found[full], equal_nan=True)
+    if parameter != "p":
+        expected = measure(scores, labels, offsets, name, **({"max_grade": 4} | {parameter: value}))[name]
+        np.testing.assert_array_equal(found[full], expected)
+
+
+def test_rank_biased_precision_by_hand():
+    scores, labels, offsets = [4.0, 3, 2, 1], [1, 0, 2, 1], [0, 4]
+    assert measure(scores, labels, offsets, "rbp")["rbp"] == pytest.approx(0.2 * (1 + 0.8**2 + 0.8**3))
+    assert measure(scores, labels, offsets, "rbp(p=0.5)@3")["rbp(p=0.5)@3"] == pytest.approx(0.5 * (1 + 0.5**2))
 
 
 def test_row_order_does_not_matter():

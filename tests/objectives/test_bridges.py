@@ -69,8 +69,8 @@ def test_reductions_and_weights():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"mask": torch.zeros(2, 2, dtype=torch.bool)}, "no item in row 0"),
-        ({"mask": torch.ones(2, 3, dtype=torch.bool)}, "shape of a boolean mask"),
+        ({"mask": torch.zeros(2, 2, dtype=torch.bool)}, "no item in row 1"),
+        ({"mask": torch.ones(2, 3, dtype=torch.bool)}, "shape as its boolean mask"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "offsets": torch.tensor([0, 2])}, "not both"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "reduction": "max"}, "reduction must be"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "list_weights": torch.tensor([-1.0, 1.0])}, "list_weights"),
@@ -130,7 +130,7 @@ def test_weights_of_trees(data):
     np.testing.assert_allclose(weighted[0], rows * plain[0])
     np.testing.assert_allclose(weighted[1], np.maximum(rows * plain[1], 1e-12))
     items = np.random.default_rng(2).uniform(0, 1, data.n_rows)
-    with pytest.raises(LuceError, match="takes no item weights"):
+    with pytest.raises(LuceError, match="does not support item weights"):
         luce.lightgbm_objective("pl-partition")(data.labels, scores, items, data.sizes)
     given = luce.lightgbm_objective("listnet")(data.labels, scores, items, data.sizes)
     expected = objective("listnet").value_and_gradient(scores, data.labels, data.offsets, item_weights=items)
@@ -165,9 +165,9 @@ def test_log_probabilities():
     assert sum(np.exp(luce.log_prob(scores, y, model="listmle", depth=2)) for y in top) == pytest.approx(
         [1.0], abs=1e-12
     )
-    with pytest.raises(LuceError, match="List 0 has equal labels"):
+    with pytest.raises(LuceError, match="List 1 has equal labels"):
         luce.log_prob(scores, [1, 1, 0, 2], model="listmle")
-    with pytest.raises(LuceError, match="ranknet gives no probability"):
+    with pytest.raises(LuceError, match="ranknet does not define a probability"):
         luce.log_prob(scores, [1, 1, 0, 2], model="ranknet")
 
 

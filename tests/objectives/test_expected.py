@@ -154,7 +154,7 @@ def test_stochastic_lambdaloss_is_the_mean_over_noise():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"metric": "err"}, r"must be dcg, ndcg, precision or recall.*Got 'err'"),
+        ({"metric": "err"}, r"must be dcg, ndcg, rbp, precision or recall.*Got 'err'"),
         ({"metric": "arp@3"}, "'metric' option"),
         ({"metric": []}, "'metric' option"),
         ({"metric": [1.0, np.inf]}, "'metric' option"),
@@ -180,3 +180,10 @@ def test_item_weights_stay_with_their_items():
     goal = objective("pl-rank-2", metric="dcg@3", gain="linear", samples=2)
     found = goal.value_and_gradient([3e4, 2e4, 1e4], [1.0, 0, 2], item_weights=[5.0, 7, 11])
     assert found.loss[0] == pytest.approx(-(5 * 1 + 11 * 2 / np.log2(4)))
+
+
+def test_parameters_of_a_metric_are_those_of_its_name():
+    labels, offsets = np.array([3.0, 1.0, 0.0, 2.0, 0.0]), np.array([0, 3, 5])
+    named, given = (linear_gains(labels, offsets, *each) for each in [("ndcg(gain=linear)@2",), ("ndcg@2", "linear")])
+    np.testing.assert_array_equal(named[0], given[0])
+    np.testing.assert_allclose(linear_gains(labels, offsets, "rbp(p=0.5)")[1], [0.5, 0.25, 0.125])

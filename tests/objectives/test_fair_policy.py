@@ -173,7 +173,7 @@ def test_bad_data_are_named():
     with pytest.raises(DataError, match="item_groups must have 2 entries"):
         goal.value_and_gradient([1.0, 0], [1, 0], item_groups=[1])
     broken = objective("fair-policy", utility={lambda e, m, g: (np.nan, e): 1.0})
-    with pytest.raises(OptionError, match=r"function .* must give a finite value"):
+    with pytest.raises(OptionError, match=r"function .* must return a finite value"):
         broken.value_and_gradient([1.0, 0], [1, 0])
 
 

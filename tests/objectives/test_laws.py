@@ -9,7 +9,7 @@ from luce.errors import DataError, LuceError, NumericalError, OptionError
 from luce.lists import Lists
 from luce.objectives import OBJECTIVES, Draw, objective
 
-from .made import DRAW, evaluate, ragged, shaped, suitable, without_ties
+from .made import DRAW, GRADES, evaluate, ragged, shaped, suitable, without_ties
 
 EVERY = pytest.mark.parametrize("name", OBJECTIVES)
 SMOOTH = pytest.mark.parametrize("name", [name for name in OBJECTIVES if not OBJECTIVES[name].gradient_only])
@@ -38,7 +38,7 @@ def test_checked_lists_are_evaluated_at_new_scores(name):
     ):
         np.testing.assert_array_equal(values, expected)
     scores[3] = np.nan
-    with pytest.raises(NumericalError, match=r"scores must be finite\. Got .* at row 3"):
+    with pytest.raises(NumericalError, match=r"scores must be finite\. Got .* at row 4"):
         chosen.evaluate(lists._replace(scores=scores))
 
 
@@ -49,7 +49,7 @@ def test_checked_lists_are_evaluated_at_new_scores(name):
 def test_the_message_for_data_without_signal_names_what_is_missing(name, lacking):
     message = objective(name).no_signal_message("data")
     assert message.startswith(f"No list of 'data' has {lacking}")
-    assert message.endswith(f"so there is nothing for {name} to learn from.")
+    assert message.endswith(f"so {name} has nothing to learn from.")
 
 
 @SMOOTH
@@ -139,6 +139,17 @@ def test_extreme_scores_give_finite_numbers_or_an_error(name, scale):
 
 SQUARES = ["squared-gain", "squared-label", "c-squared", "rankregress"]
 OVERFLOW = {1e20: [], 1e150: [], 1e300: SQUARES, 1e-310: ["rankcosine", "cosine", "c-cosine"]}
+
+
+@EVERY
+def test_losses_that_saturate_are_bounded_and_lose_their_gradient(name):
+    """At scores far apart and in the wrong order, where other losses still say which way to go."""
+    record, labels = OBJECTIVES[name], np.array([3.0, 2.0, 1.0, 0.0, 0.0])
+    wrong = np.arange(5.0)[:, None] * np.arange(GRADES) if record.one_output_per_grade else np.arange(5.0)
+    near, far = (evaluate(name, wrong * scale, labels) for scale in (1e4, 1e8))
+    is_bounded = abs(far.loss[0]) < 2 * abs(near.loss[0]) + 1
+    vanishes = np.abs(far.gradient).max() < 1e-6
+    assert is_bounded == vanishes == record.saturates
 
 
 LINEAR = ["listmle", "pl-partition", "pl-lb", "pl-topk", "pmop-fd", "pmop-exact", "listnet", "ranknet", "ranksvm"]
@@ -236,7 +247,7 @@ def test_item_weights_of_one_are_no_weights(name):
 @pytest.mark.parametrize("name", [name for name in OBJECTIVES if not OBJECTIVES[name].item_weights])
 def test_item_weights_are_refused_with_a_reason(name):
     scores, labels, offsets = ragged(name)
-    with pytest.raises(OptionError, match=f"{name} takes no item weights: .+"):
+    with pytest.raises(OptionError, match=f"{name} does not support item weights: .+"):
         evaluate(name, scores, labels, offsets, item_weights=np.ones(len(scores)))
 
 
@@ -260,7 +271,7 @@ def test_the_draw_names_the_randomness(name):
 def test_records_speak_for_themselves(name):
     record = OBJECTIVES[name]
     assert record.name == name
-    assert record.summary.endswith(".")
+    assert record.summary.endswith(".") and record.use_when.startswith("Use it ") and record.use_when.endswith(".")
     assert record.family and record.formula and record.paper and record.cost
     for option, spec in record.option_specs.items():
         assert spec.accepts(spec.default) and spec.summary
@@ -275,9 +286,9 @@ def test_records_speak_for_themselves(name):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"scores": np.nan}, "scores must .*row 1"),
-        ({"scores": -np.inf}, "scores must be finite.*row 1"),
-        ({"labels": [0, np.inf, 1]}, "labels must be finite.*row 1"),
+        ({"scores": np.nan}, "scores must .*row 2"),
+        ({"scores": -np.inf}, "scores must be finite.*row 2"),
+        ({"labels": [0, np.inf, 1]}, "labels must be finite.*row 2"),
         ({"labels": [0, 1]}, "labels must have 3"),
         ({"offsets": [0, 2]}, "offsets must run from 0"),
         ({"offsets": [0, 2, 1, 3]}, "offsets must not decrease"),

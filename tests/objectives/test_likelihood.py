@@ -69,13 +69,13 @@ def test_the_partition_is_the_sum_over_the_orders_of_the_top():
 
 
 def test_a_tie_at_the_top_is_named():
-    with pytest.raises(DataError, match="list 1 has equal labels there"):
+    with pytest.raises(DataError, match="list 2 has equal labels there"):
         objective("pl-topk").value_and_gradient(np.zeros(5), [1, 0, 2, 2, 0], [0, 2, 5])
 
 
 def test_a_tie_across_the_depth_has_no_single_order():
     np.testing.assert_allclose(log_prob(np.zeros(3), [2, 1, 1], model="listmle", depth=1), -np.log(3))
-    with pytest.raises(DataError, match="List 0 has equal labels"):
+    with pytest.raises(DataError, match="List 1 has equal labels"):
         log_prob(np.zeros(3), [2, 2, 1], model="listmle", depth=1)
 
 

@@ -71,5 +71,5 @@ def test_bad_options_and_too_long_lists_are_named():
         objective("pmop-gibbs", steps=0)
     with pytest.raises(OptionError, match="'direction' option of pmop-fd must be 'forward' or 'backward'"):
         objective("pmop-fd", direction="up")
-    with pytest.raises(DataError, match=r"List 0 has 501\. Use pmop-gibbs"):
+    with pytest.raises(DataError, match=r"List 1 has 501\. Use pmop-gibbs"):
         objective("pmop-exact").value_and_gradient(np.zeros(501), np.zeros(501))

@@ -54,7 +54,7 @@ def test_regressions():
     with pytest.raises(DataError, match=r"loss .* of squared-gain is beyond float64 .* labels from 0 to 600"):
         loss("squared-gain", labels=[600.0, 0, 1])
     for weights in (None, np.zeros(3)):
-        with pytest.raises(DataError, match="gain 2\\^2000 − 1 at row 1 is beyond float64"):
+        with pytest.raises(DataError, match="gain 2\\^2000 − 1 at row 2 is beyond float64"):
             objective("squared-gain").value_and_gradient(SCORES, [0.0, 2000, 1], item_weights=weights)
 
 
@@ -73,9 +73,9 @@ def test_mcrank():
     np.testing.assert_allclose(expected_grade(np.log([[1.0, 1, 2], [1, 0.0001, 1e-9]])), [1.25, 0.0001], atol=1e-4)
     assert objective("mcrank").ranking_score is expected_grade
     for wrong in (0.5, 3, -1):
-        with pytest.raises(DataError, match=f"integer grades from 0 to 2, one for each output. Got {wrong} at row 1"):
+        with pytest.raises(DataError, match=f"integer grades from 0 to 2, one for each output. Got {wrong} at row 2"):
             loss("mcrank", scores, [np.nan, wrong, 0])
-    with pytest.raises(DataError, match=r"takes scores \(rows, grades\)"):
+    with pytest.raises(DataError, match=r"needs scores of shape \(rows, grades\)"):
         loss("mcrank", SCORES, LABELS)
 
 

@@ -76,7 +76,7 @@ def test_expected_metrics_but_for_noise(name, metric):
     ("goal", "weights", "words"),
     [
         (objective("ranknet"), None, "ranknet has no GPU kernels; listmle"),
-        (objective("listmle"), torch.ones(24), "no item weights"),
+        (objective("listmle"), torch.ones(24), "does not support item weights"),
         (objective("listmle", whole_grades=True, depth=2), None, "whole_grades"),
         (objective("pl-rank-2", samples="auto"), None, "Got 'auto'"),
     ],
@@ -149,7 +149,7 @@ def test_the_last_layer_fused(name, biased, reduction, monkeypatch):
     [
         ({"weight": torch.zeros(5, 2)}, DataError, r"must be \(B, H\), \(N, H\) and \(N,\)"),
         ({"bias": torch.zeros(4)}, DataError, "must be"),
-        ({"relevant": Relevant(torch.tensor([0]), torch.tensor([0, 1]))}, DataError, "must bound 4 rows"),
+        ({"relevant": Relevant(torch.tensor([0]), torch.tensor([0, 1]))}, DataError, "must have 4 rows"),
         (
             {"name": "ranknet"},
             LuceError,

@@ -199,7 +199,7 @@ def test_maximum_likelihood_finds_the_scores():
         (lambda: PlackettLuceDistribution(torch.zeros(2, 0)), r"Got torch.float32 \(2, 0\)"),
         (lambda: PlackettLuceDistribution(torch.tensor([1, 2])), "Got torch.int64"),
         (lambda: PlackettLuceDistribution([1.0, 2.0]), "Got list"),
-        (lambda: PlackettLuceDistribution(torch.zeros(3), torch.ones(3)), "mask must be True and False"),
+        (lambda: PlackettLuceDistribution(torch.zeros(3), torch.ones(3)), "mask must be boolean"),
         (
             lambda: PlackettLuceDistribution(torch.zeros(3), torch.ones(2, dtype=torch.bool)),
             r"mask must be .* \[..., 3\]",
@@ -211,7 +211,7 @@ def test_maximum_likelihood_finds_the_scores():
         (lambda: PlackettLuceDistribution(MIXED).log_prob(torch.tensor([[0, 1], [5, 0]])), r"0 to 4.*Got \[5, 0\]"),
         (lambda: PlackettLuceDistribution(MIXED).log_prob(torch.tensor([0, -1, 2])), r"Got \[0, -1, 2\]"),
         (lambda: PlackettLuceDistribution(MIXED).log_prob(torch.tensor([0, -2])), r"Got \[0, -2\]"),
-        (lambda: PlackettLuceDistribution(MIXED).log_prob(torch.arange(6)), "at most 5 places. Got 6"),
+        (lambda: PlackettLuceDistribution(MIXED).log_prob(torch.arange(6)), "at most 5 ranks. Got 6"),
         (lambda: PlackettLuceDistribution(MIXED).log_prob(torch.zeros(2)), "tensor of integers"),
         (
             lambda: PlackettLuceDistribution(torch.zeros(2, 3)).log_prob(torch.zeros(4, 1, dtype=int)),

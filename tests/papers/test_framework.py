@@ -48,7 +48,7 @@ def test_a_cache_of_something_else_is_refused(tmp_path):
         ResultCache("listmle-trees", file)
     for text in ("{", "[]", '{"points": {}}'):
         file.write_text(text)
-        with pytest.raises(DataError, match="does not hold the results"):
+        with pytest.raises(DataError, match="does not contain the results"):
             ResultCache("listmle-trees", file)
 
 

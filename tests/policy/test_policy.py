@@ -152,7 +152,7 @@ def test_of_a_ranker():
     np.testing.assert_array_equal(policy.scores, ranker.predict(data))
     assert policy.n_lists == 3 and policy.temperature == 2
     assert repr(policy) == "Policy(30 rows, 3 lists, temperature 2)"
-    with pytest.raises(DataError, match=r"takes a Dataset, .* Got ndarray"):
+    with pytest.raises(DataError, match=r"needs a Dataset. Got ndarray"):
         luce.Policy.of(ranker, data.features)
 
 
@@ -179,8 +179,8 @@ def test_nothing_at_all():
 
 
 BAD = [
-    (lambda: Policy([0.0, np.nan]), DataError, "scores must be numbers.*Got nan at row 1"),
-    (lambda: Policy([0.0, np.inf]), DataError, "Got inf at row 1"),
+    (lambda: Policy([0.0, np.nan]), DataError, "scores must be numbers.*Got nan at row 2"),
+    (lambda: Policy([0.0, np.inf]), DataError, "Got inf at row 2"),
     (lambda: Policy([[0.0]]), DataError, "scores must be one-dimensional"),
     (lambda: Policy([0.0, 1], [0, 3]), DataError, "offsets must run from 0"),
     *[
@@ -201,13 +201,13 @@ BAD = [
     (lambda: LISTS.entropy(-1), OptionError, "depth of a ranking"),
     (lambda: LISTS.exposure([1.0, np.nan]), DataError, "discounts must be finite"),
     (lambda: LISTS.expected("ndgc", LABELS), OptionError, "Did you mean 'ndcg'"),
-    (lambda: LISTS.expected("disparity", LABELS), OptionError, r"use luce.evaluate. Means: dcg"),
+    (lambda: LISTS.expected("disparity", LABELS), OptionError, r"use luce.evaluate. Metrics that are means: dcg"),
     (lambda: LISTS.expected("ndcg", LABELS[:3]), DataError, "labels must have 9 entries. Got 3"),
     (lambda: LISTS.expected("ndcg", LABELS, gain="square"), OptionError, "no gain 'square'"),
     (lambda: LISTS.expected("err", LABELS, max_grade=1), DataError, "above max_grade 1"),
-    (lambda: LISTS.log_prob([[0, 0]] * 4), DataError, r"list 0 must hold different items.*Got \[0, 0\]"),
+    (lambda: LISTS.log_prob([[0, 0]] * 4), DataError, r"list 1 must contain different items.*Got \[0, 0\]"),
     (lambda: LISTS.log_prob([0, 1]), DataError, r"rankings must be integers \(4 lists"),
-    (lambda: LISTS.log_prob([[0], [0, 1]]), DataError, "fill up shorter ones with −1"),
+    (lambda: LISTS.log_prob([[0], [0, 1]]), DataError, "pad shorter ones with −1"),
 ]
 
 

@@ -255,7 +255,7 @@ def test_resumed_bags_end_in_the_same_bits(kind, saves, train, tmp_path, monkeyp
         patch.setattr(Checkpoint, "save", save_and_fail)
         with pytest.raises(Cut):
             bagged(kind).fit(train, checkpoint=Checkpoint(path, steps=2))
-    with pytest.raises(DataError, match="holds the checkpoint of an earlier training"):
+    with pytest.raises(DataError, match="is the checkpoint of an earlier training"):
         bagged(kind).fit(train, checkpoint=path)
     checkpoint = Checkpoint(path, resume=True)
     assert_same(bagged(kind).fit(train, checkpoint=checkpoint), whole)
@@ -351,13 +351,13 @@ def test_settings_are_checked(kind, settings, words, train):
 
 def test_what_goes_with_one_bag_alone(train):
     bags, one = bagged("trees").fit(train), TreeRanker(**TREES, n_jobs=1).fit(train)
-    words = r"take n_bags=1, not bags\. Got n_bags=3"
+    words = r"need n_bags=1\. Got n_bags=3"
     with pytest.raises(OptionError, match=words):
         bagged("trees").fit(train, init_model=one)
     with luce.Machines("localhost:9000", rank=0) as machines, pytest.raises(OptionError, match=words):
         bagged("trees").fit(train, machines=machines)
     for call in (lambda: bags.truncate(1), lambda: bags.staged_predict(train)):
-        with pytest.raises(OptionError, match=r"rounds of trees, which 3 bags do not share: take n_bags=1"):
+        with pytest.raises(OptionError, match=r"rounds of trees, which 3 bags do not share: use n_bags=1"):
             call()
     assert TreeRanker(**TREES, n_jobs=1).fit(train, init_model=bags).forest_.rounds > bags.forest_.rounds
 

@@ -160,10 +160,10 @@ def test_a_damaged_checkpoint_is_refused(data, tmp_path):
     manifest, arrays = open_model(path, ("checkpoint",))
     del manifest["progress"]["history"]
     save_model(path, manifest, arrays)
-    with pytest.raises(DataError, match="does not hold what this training needs"):
+    with pytest.raises(DataError, match="lacks what is needed to resume"):
         ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(DataError, match="not a whole Luce model file"):
+    with pytest.raises(DataError, match="not a complete Luce model file"):
         ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
 
 

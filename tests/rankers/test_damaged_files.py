@@ -51,7 +51,11 @@ def test_damaged_bytes_are_refused_or_harmless(whole, tmp_path):
 
 
 CHANGES = [
-    ("linear", {"format": FORMAT + 1}, f"has model format {FORMAT + 1}; this Luce reads up to {FORMAT}: update it"),
+    (
+        "linear",
+        {"format": FORMAT + 1},
+        f"has model format {FORMAT + 1}; this version of Luce supports formats up to {FORMAT}: update Luce",
+    ),
     ("linear", {"kind": "forest"}, "unknown kind 'forest'"),
     ("linear", {"parameters.reg_lambda": "x"}, "reg_lambda must be a number ≥ 0. Got 'x'"),
     ("linear", {"parameters.reg_lambda": float("nan")}, "reg_lambda must be a number ≥ 0. Got nan"),
@@ -65,32 +69,32 @@ CHANGES = [
     ("linear", {"features.names": ["a", "b", "c", "c"]}, "4 different strings"),
     ("linear", {"max_grade": float("inf")}, "max_grade must be a number"),
     ("linear", {"history": [{"loss": 1}]}, "history must be records"),
-    ("linear", {"transforms": []}, "finite numbers of its shape"),
+    ("linear", {"transforms": []}, "finite numbers of the right shape"),
     ("linear", {"transforms.2.n_features": 9}, "second-order was fitted on 9 features. Got 4"),
     ("linear", {"transforms.0.values": [1, 2, 3, 4]}, "stored fill transform is incomplete"),
     ("network", {"parameters.epochs": "x"}, "epochs must be an integer ≥ 1. Got 'x'"),
-    ("network", {"parameters.hidden_layer_sizes": [10**9]}, "more layers, or wider ones, than it holds numbers for"),
+    ("network", {"parameters.hidden_layer_sizes": [10**9]}, "fewer weights than its layers need"),
     (
         "network",
         {"parameters.hidden_layer_sizes": [1] * 10**5},
-        "more layers, or wider ones, than it holds numbers for",
+        "fewer weights than its layers need",
     ),
-    ("network", {"max_grade": 1e9}, "more layers, or wider ones, than it holds numbers for"),
-    ("attention", {"parameters.attention_blocks": 10**9}, "more layers, or wider ones, than it holds numbers for"),
+    ("network", {"max_grade": 1e9}, "fewer weights than its layers need"),
+    ("attention", {"parameters.attention_blocks": 10**9}, "fewer weights than its layers need"),
     ("attention", {"parameters.hidden_layer_sizes": [8]}, r"rows.0.weight must be \(\(8, 4\)"),
-    ("ensemble", {"members": []}, "estimators must be pairs of a name"),
-    ("ensemble", {"members": None}, "does not hold all members"),
+    ("ensemble", {"members": []}, "estimators must be \\(name, ranker\\) pairs"),
+    ("ensemble", {"members": None}, "does not contain all members"),
     ("ensemble", {"members.0.kind": "ensemble"}, "member of unknown kind 'ensemble'"),
     ("ensemble", {"members.0.kind": ["linear"]}, "member of unknown kind"),
-    ("ensemble", {"members.0.kind": "trees"}, "not hold a whole TreeRanker"),
-    ("ensemble", {"members.0.name": "trees"}, "each name once"),
-    ("ensemble", {"members.0.name": 3}, "estimators must be pairs of a name"),
-    ("ensemble", {"members.1.features.names": ["a", "b", "c", "d"]}, "finite numbers of its shape"),
+    ("ensemble", {"members.0.kind": "trees"}, "not contain a complete TreeRanker"),
+    ("ensemble", {"members.0.name": "trees"}, "different names"),
+    ("ensemble", {"members.0.name": 3}, "estimators must be \\(name, ranker\\) pairs"),
+    ("ensemble", {"members.1.features.names": ["a", "b", "c", "d"]}, "finite numbers of the right shape"),
     ("ensemble", {"members.1.parameters.num_leaves": 1}, "num_leaves must be"),
     ("ensemble", {"objective": {"name": "mcrank", "options": {}}}, "mcrank has several scores per row"),
     ("ensemble", {"parameters.transforms": []}, "transforms"),
     ("bags", {"parameters.n_bags": 1}, "rows.0.weight must be"),
-    ("attention", {"module": "Net"}, "weights of a module 'Net' of your own"),
+    ("attention", {"module": "Net"}, "weights of a custom module 'Net'"),
 ]
 
 
@@ -114,13 +118,13 @@ def test_numbers_and_headers_that_cannot_be(whole, tmp_path, kind):
     if kind != "linear":
         wrong += {"learning_rate": np.ones(2)}, {"learning_rate": np.zeros(1)}, {"learning_rate": np.full(1, np.nan)}
     for content, words in (
-        *((archives.model(manifest, arrays | one), "finite numbers of its shape") for one in wrong),
-        (archives.model(manifest, arrays | {"more": np.ones(3, np.complex64)}), "other than real numbers"),
+        *((archives.model(manifest, arrays | one), "finite numbers of the right shape") for one in wrong),
+        (archives.model(manifest, arrays | {"more": np.ones(3, np.complex64)}), "values that are not real numbers"),
         (archives.put_together(header, flipped), "its checksum does not match"),
-        (archives.put_together(header | {"__metadata__": {"format": "pt"}}, numbers), "its metadata name no format"),
-        (archives.put_together(huge, numbers), "not a whole Luce model file"),
-        (archives.put_together(header, numbers[:-1]), "not a whole Luce model file"),
-        ((2**40).to_bytes(8, "little") + whole[kind][8:], "not a whole Luce model file"),
+        (archives.put_together(header | {"__metadata__": {"format": "pt"}}, numbers), "its metadata have no format"),
+        (archives.put_together(huge, numbers), "not a complete Luce model file"),
+        (archives.put_together(header, numbers[:-1]), "not a complete Luce model file"),
+        ((2**40).to_bytes(8, "little") + whole[kind][8:], "not a complete Luce model file"),
     ):
         (tmp_path / "a.luce").write_bytes(content)
         with pytest.raises(DataError, match=words):
@@ -141,7 +145,7 @@ def test_numbers_and_headers_that_cannot_be(whole, tmp_path, kind):
 def test_arrays_of_an_ensemble_that_cannot_be(whole, tmp_path, change):
     manifest, arrays = archives.unpacked(whole["ensemble"])
     (tmp_path / "a.luce").write_bytes(archives.model(manifest, arrays | change))
-    with pytest.raises(DataError, match="finite numbers of its shape"):
+    with pytest.raises(DataError, match="finite numbers of the right shape"):
         luce.load(tmp_path / "a.luce")
 
 
@@ -161,7 +165,7 @@ def test_bags_whose_masks_or_weights_cannot_be(whole, tmp_path):
     ):
         claimed = archives.changed(manifest, ["parameters", "n_bags"], 10**6)
         (tmp_path / "a.luce").write_bytes(archives.model(claimed, arrays | wrong))
-        with pytest.raises(DataError, match="does not hold a whole NeuralRanker"):
+        with pytest.raises(DataError, match="does not contain a complete NeuralRanker"):
             luce.load(tmp_path / "a.luce")
 
 
@@ -171,7 +175,7 @@ def test_no_more_networks_are_built_than_a_file_has_arrays_for(whole, tmp_path, 
     claimed = archives.changed(manifest, ["parameters", "n_bags"], 10**6)
     (tmp_path / "a.luce").write_bytes(archives.model(claimed, arrays))
     monkeypatch.setattr(NeuralRanker, "build_network", lambda _: pytest.fail("a network is built"))
-    with pytest.raises(DataError, match="finite numbers of its shape"):
+    with pytest.raises(DataError, match="finite numbers of the right shape"):
         luce.load(tmp_path / "a.luce")
 
 
@@ -180,14 +184,14 @@ def test_a_module_of_ones_own_must_be_brought(whole, tmp_path):
     module = torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Flatten(0))
     ranker = NeuralRanker(module=module, epochs=1, **trained.SMALL).fit(data)
     ranker.save(path)
-    with pytest.raises(DataError, match=r"a module 'Sequential' of your own: load\(path, module=…\)"):
+    with pytest.raises(DataError, match=r"a custom module 'Sequential': pass it as load\(path, module=…\)"):
         luce.load(path)
     for other in (torch.nn.Linear(3, 1), torch.nn.Linear, "Sequential"):
-        with pytest.raises(DataError, match="does not hold a whole NeuralRanker"):
+        with pytest.raises(DataError, match="does not contain a complete NeuralRanker"):
             luce.load(path, module=other)
     np.testing.assert_allclose(luce.load(path, module=module).predict(data), ranker.predict(data), rtol=1e-4, atol=1e-5)
     path.write_bytes(whole["linear"])
-    with pytest.raises(OptionError, match="it takes no module"):
+    with pytest.raises(OptionError, match="leave out module="):
         luce.load(path, module=module)
 
 
@@ -240,7 +244,7 @@ def test_a_full_disk_leaves_the_old_file_whole(whole, tmp_path, full_disk, kind,
 
     undo = full_disk[moment](len(whole[kind]))
     try:
-        with pytest.raises(LuceError, match="was not written, what was there before is untouched"):
+        with pytest.raises(LuceError, match="was not written; the previous file, if any, is unchanged"):
             save()
     finally:
         undo()

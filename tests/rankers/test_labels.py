@@ -208,7 +208,7 @@ def test_all_labels_relevant_and_rows_without_features():
 
 
 def test_diverging_is_said(data):
-    with pytest.raises(LuceError, match="training diverges"):
+    with pytest.raises(LuceError, match="Training diverges"):
         quick("squared-label", optimizer="sgd", learning_rate=1e4, epochs=30).fit(data["train"])
 
 
@@ -231,7 +231,7 @@ def test_what_is_refused(data):
     with pytest.raises(DataError, match="target y is None"):
         quick().fit(train.features)
     ranker = quick(epochs=1).fit(train)
-    with pytest.raises(DataError, match="had 40 labels, this has 39"):
+    with pytest.raises(DataError, match="had 40 labels, and these data have 39"):
         ranker.score(luce.TaggedData(train.features, train.labels[:, :39]))
     with pytest.raises(DataError, match="expecting 30 features"):
         ranker.predict(train.features[:, :29])

@@ -82,9 +82,9 @@ def test_a_checkpoint_of_other_labels_is_refused(data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"parameters": {"hidden_layer_sizes": [10**9]}}, "more layers, or wider ones"),
+        ({"parameters": {"hidden_layer_sizes": [10**9]}}, "fewer weights than its layers need"),
         ({"parameters": {"hidden_layer_sizes": []}}, "must be"),
-        ({"features": {"count": 10**12, "names": None}}, "more layers, or wider ones"),
+        ({"features": {"count": 10**12, "names": None}}, "fewer weights than its layers need"),
         ({"objective": {"name": "mcrank", "options": {}}}, "one output per grade"),
     ],
 )
@@ -145,7 +145,7 @@ def test_the_command_line_trains_evaluates_and_ranks(tmp_path):
     assert lines[0] == '"row","rank","label","score"' and len(lines) == 1 + 2 * test.n_rows
     call("rank", model, tmp_path / "test.txt.gz", "-o", tmp_path / "a.run")
     best = ranker.top_labels(test, 1)[0][0, 0]
-    assert (tmp_path / "a.run").read_text().startswith(f"0 Q0 {best} 1 ")
+    assert (tmp_path / "a.run").read_text().startswith(f"1 Q0 {best} 1 ")
 
 
 def test_presets_of_labels(data):
@@ -162,10 +162,10 @@ def test_the_command_line_says_what_does_not_go(tmp_path):
     LabelRanker(**small | {"epochs": 1}).fit(tagged()).save(tmp_path / "a.luce")
     for words, message in (
         (["train", tmp_path / "train.txt", "--model", "labels", "--read", "sparse=true"], "no option 'sparse'"),
-        (["evaluate", tmp_path / "a.luce", tmp_path / "train.txt", "--propensity", "1"], "takes two numbers"),
-        (["rank", tmp_path / "a.luce", tmp_path / "train.txt", "--sample", 3], "does not take --sample"),
-        (["compare", tmp_path / "train.txt", "--models", "labels"], "learns from tagged rows"),
-        (["compare", tmp_path / "train.txt", "--presets", "leml"], "learns from tagged rows"),
+        (["evaluate", tmp_path / "a.luce", tmp_path / "train.txt", "--propensity", "1"], "must be two numbers"),
+        (["rank", tmp_path / "a.luce", tmp_path / "train.txt", "--sample", 3], "Leave out --sample"),
+        (["compare", tmp_path / "train.txt", "--models", "labels"], "is trained on tagged rows"),
+        (["compare", tmp_path / "train.txt", "--presets", "leml"], "is trained on tagged rows"),
     ):
         with pytest.raises(LuceError, match=message):
             call(*words, code=2)

@@ -171,7 +171,7 @@ def test_optimisers_that_do_not_fit_are_refused(parts):
         LinearRanker("mcrank", optimizer="coordinate-ascent").fit(parts["train"])
     with pytest.raises(OptionError, match="Did you mean 'lbfgs'"):
         LinearRanker(optimizer="bfgs").fit(parts["train"])
-    with pytest.raises(LuceError, match=r"diverges at iteration 2, step 2\. Try a lower learning_rate than 1e\+200"):
+    with pytest.raises(LuceError, match=r"diverges at iteration 2, step 2\. Try a learning_rate below 1e\+200"):
         LinearRanker("squared-label", optimizer="gradient-descent", learning_rate=1e200).fit(parts["train"])
 
 
@@ -248,7 +248,7 @@ def test_follows_scikit_learn(parts):
 def test_list_wise_normalisation_needs_the_lists(parts):
     ranker = LinearRanker(transforms=["fill", "list-minmax"], n_jobs=1).fit(parts["train"])
     X, qid = parts["test"].features, np.repeat(np.arange(parts["test"].n_lists), parts["test"].sizes)
-    with pytest.raises(DataError, match="give qid"):
+    with pytest.raises(DataError, match="pass qid"):
         ranker.predict(X)
     np.testing.assert_allclose(ranker.predict(X, qid), ranker.predict(parts["test"]))
 
@@ -281,7 +281,7 @@ def test_rank_table(parts):
         ),
         (
             lambda p: LinearRanker().fit(p["train"], validation=luce.from_arrays(np.ones((2, 40)), [0, 0], [1, 1])),
-            "anything for ndcg@10 to measure",
+            "ndcg@10 is undefined for every list",
         ),
         (
             lambda p: LinearRanker().fit(p["train"], validation=p["test"].features),
@@ -315,7 +315,9 @@ def test_not_fitted_yet():
 
 
 def test_data_that_teaches_nothing_gives_equal_scores():
-    with pytest.warns(luce.LuceWarning, match="nothing for listmle to learn from. All scores are equal"):
+    with pytest.warns(
+        luce.LuceWarning, match="nothing for listmle to learn from. All items of a list get the same score"
+    ):
         ranker = LinearRanker("listmle").fit(luce.from_arrays([[1.0], [2.0]], [1, 1], [1, 1]))
     assert ranker.predict([[5.0], [7.0]]).tolist() == [0, 0]
 

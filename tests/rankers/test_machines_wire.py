@@ -46,8 +46,8 @@ def test_one_that_does_not_come_is_named():
     assert time.monotonic() - started < 30
     for error in (first, second):
         assert isinstance(error, MachineError)
-        assert f"rank 2 ({addresses[2]}) did not come within 1 seconds" in str(error)
-    with pytest.raises(MachineError, match=r"rank 0 .* did not come within 0.3 seconds"):
+        assert f"rank 2 ({addresses[2]}) did not connect within 1 seconds" in str(error)
+    with pytest.raises(MachineError, match=r"rank 0 .* did not connect within 0.3 seconds"):
         Machines(addresses, 1, timeout=0.3).__enter__()
 
 
@@ -136,7 +136,7 @@ def test_what_is_not_expected_is_refused():
         HEADER.pack(MARK, 7, 1, 8),
         HEADER.pack(MARK, FAREWELL, 0, 2**40),
     ):
-        assert "out of step" in wired(wrong + b"12345678", close=False)
+        assert "out of sync" in wired(wrong + b"12345678", close=False)
     assert wired(HEADER.pack(MARK, FAREWELL, 0, 3) + b"why") == "rank 1 (there:1) has stopped: why"
 
 

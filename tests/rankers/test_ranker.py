@@ -50,8 +50,8 @@ def test_list_sizes_mean_the_same_as_queries(data, kind):
     [
         ([2, 2], "group must sum to the 3 rows of X. Its sum is 4"),
         ([3, 0], "group must be positive"),
-        ([1.5, 1.5], "group must be one row of integers"),
-        (["a", "a", "b"], "group must be one row of integers"),
+        ([1.5, 1.5], "group must be a one-dimensional array of integers"),
+        (["a", "a", "b"], "group must be a one-dimensional array of integers"),
     ],
 )
 def test_sizes_that_are_none(group, words):
@@ -138,7 +138,7 @@ def test_a_ranker_of_ones_own(data, tmp_path):
     ranker = ByFirstFeature(transforms=("fill", "list-zscore")).fit(data)
     assert ranker.best_score_ == pytest.approx(ranker.score(data))
     assert ranker.rank(data, top=1).num_rows == data.n_lists
-    with pytest.raises(DataError, match="normalizes features within lists: give qid or group"):
+    with pytest.raises(DataError, match="normalizes features within lists: pass qid or group"):
         ranker.predict(data.features)
     found = luce.permutation_importance(ranker, data, repeats=1)
     assert found.values[0] and not found.values[1:].any()
@@ -155,7 +155,7 @@ def test_a_score_that_overflows_names_the_row_that_was_given():
     labels = LabelRanker(hidden_layer_sizes=(2,), epochs=1, device="cpu", n_jobs=1).fit(X, np.eye(4))
     labels.network_.first.weight.data.fill_(3e38)
     for predict in (lambda: lists.predict(X, qid), lambda: labels.predict(X)):
-        with pytest.raises(DataError, match="A score of row 2 is not finite: its features are too large"):
+        with pytest.raises(DataError, match="The score of row 3 is not finite: its features are too large"):
             predict()
 
 
@@ -166,7 +166,7 @@ def test_learned_parameters_of_the_objective_are_checked_when_they_come_from_a_f
     ranker.load_state_dict(ranker.state_dict() | {"nuisance": np.array([value + 1])})
     assert list(ranker.nuisance_.values()) == [value + 1]
     for wrong in (np.array([np.nan]), np.array([np.inf]), np.zeros(0), np.zeros((1, 1))):
-        with pytest.raises(DataError, match="finite numbers of its shape"):
+        with pytest.raises(DataError, match="finite numbers of the right shape"):
             ranker.load_state_dict(ranker.state_dict() | {"nuisance": wrong})
 
 
@@ -175,7 +175,7 @@ def test_labels_too_high_for_their_gains_are_told(data, kind):
     grade_20, grade_21 = (data.labels.copy() for _ in range(2))
     grade_20[0], grade_21[0] = 20, 21
     low, high = (luce.Dataset(data.features, labels, data.offsets) for labels in (grade_20, grade_21))
-    words = r"c-kl weights an item by the gain .* the highest label is 21: .* take objective='pl-partition'"
+    words = r"c-kl weights an item by the gain .* the highest label is 21: .* use objective='pl-partition'"
     with pytest.warns(luce.LuceWarning, match=words) as found:
         clone(KINDS[kind]).fit(high)
     assert [warning.filename for warning in found] == [__file__]

@@ -185,7 +185,7 @@ def test_a_resumed_search_or_refit_ends_in_the_same_bits(kind, saves, data, tmp_
             ranker_of(kind).fit(given, checkpoint=Checkpoint(path, steps=1))
         assert path.exists() == (saves > 2)
     assert_same(ranker_of(kind).fit(given, checkpoint=Checkpoint(path, resume=True)), ranker_of(kind).fit(given))
-    with pytest.raises(DataError, match=r"a\.0 holds the checkpoint of an earlier training"):
+    with pytest.raises(DataError, match=r"a\.0 is the checkpoint of an earlier training"):
         ranker_of(kind).fit(given, checkpoint=path)
 
 

@@ -148,7 +148,7 @@ def test_list_wise_scores_in_a_pipeline(routing, data):
     together = np.argsort(qid, kind="stable")
     lists = luce.from_arrays(pipeline[0].transform(X)[together], None, qid[together])
     np.testing.assert_allclose(pipeline.predict(X, qid=qid)[together], pipeline[-1].predict(lists))
-    with pytest.raises(DataError, match="give qid"):
+    with pytest.raises(DataError, match="pass qid"):
         pipeline.predict(X)
 
 
@@ -239,7 +239,7 @@ def test_tags_tell_what_the_transforms_allow(data, kind):
         ranker.fit(sparse.csr_array(X), y, qid)
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     for given in (holes, sparse.csr_array(holes)):
-        with pytest.raises(DataError, match="put 'fill' among the transforms"):
+        with pytest.raises(DataError, match="add 'fill' to the transforms"):
             clone(ranker).set_params(transforms=["standardize"]).fit(given, y, qid)
     assert np.isfinite(clone(RANKERS[kind]).fit(holes, y, qid).predict(holes)).all()
     for wrong in (np.where(np.isnan(holes), np.inf, X), X + 1j, sparse.csr_array(X + 1j)):

@@ -54,7 +54,7 @@ def test_a_crash_while_saving_leaves_the_old_model(ranker, tmp_path):
     path = tmp_path / "a.luce"
     ranker.save(path)
     before = path.read_bytes()
-    with pytest.raises(OptionError, match="A model file holds data alone"):
+    with pytest.raises(OptionError, match="A model file contains only data"):
         save_model(path, {"kind": object()}, {})
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
@@ -63,12 +63,12 @@ def test_a_crash_while_saving_leaves_the_old_model(ranker, tmp_path):
 @pytest.mark.parametrize(
     ("manifest", "words"),
     [
-        ("[]", "name no format"),
-        ("{", "not a whole Luce model file"),
-        ("[" * 100_000, "not a whole Luce model file"),
-        ({"format": 99}, "format 99; this Luce reads up to 1"),
+        ("[]", "have no format"),
+        ("{", "not a complete Luce model file"),
+        ("[" * 100_000, "not a complete Luce model file"),
+        ({"format": 99}, "format 99; this version of Luce supports formats up to 1"),
         ({"format": 1, "kind": "forest"}, "unknown kind 'forest'"),
-        ({"format": 1, "kind": "linear"}, "not hold a whole LinearRanker"),
+        ({"format": 1, "kind": "linear"}, "not contain a complete LinearRanker"),
         ({"format": 1, "kind": ["linear"]}, "unknown kind"),
         ('{"format": 1, "kind": "linear"}', "its checksum does not match"),
     ],
@@ -85,8 +85,8 @@ def test_files_that_are_no_models(ranker, tmp_path):
     with pytest.raises(DataError, match="There is no model file"):
         luce.load(tmp_path / "nothing.luce")
     (tmp_path / "text.luce").write_text("hello")
-    with pytest.raises(DataError, match="not a whole Luce model file"):
+    with pytest.raises(DataError, match="not a complete Luce model file"):
         luce.load(tmp_path / "text.luce")
     save_file({"weights": np.ones(3)}, tmp_path / "other.luce")
-    with pytest.raises(DataError, match="its metadata name no format"):
+    with pytest.raises(DataError, match="its metadata have no format"):
         luce.load(tmp_path / "other.luce")

@@ -249,7 +249,9 @@ def test_adaptation_continuation_and_truncation(data):
     )
     with pytest.raises(OptionError, match="init_model must be a fitted TreeRanker"):
         quick().fit(train, init_model=LinearRanker())
-    with pytest.raises(DataError, match="init_model scores 40 features by 1 trees a round; here are 40 features and 5"):
+    with pytest.raises(
+        DataError, match="init_model scores 40 features by 1 trees per round; here there are 40 features and 5"
+    ):
         quick("mcrank").fit(train, init_model=first)
     for wrong in (0, 13):
         with pytest.raises(OptionError, match="12 rounds of trees"):

@@ -113,10 +113,10 @@ def test_numbers_changed_at_random_are_refused_or_harmless(data, text):
 def test_files_of_trees_that_do_not_fit_are_refused(data, text, tmp_path):
     ranker = quick("pl-partition", n_estimators=2, num_leaves=3).fit(data)
     for change, words in (
-        ({"model": np.frombuffer(text.encode(), dtype=np.int8)}, "does not hold trees"),
+        ({"model": np.frombuffer(text.encode(), dtype=np.int8)}, "does not contain trees"),
         ({"model": np.frombuffer(text[:-40].encode(), dtype=np.uint8)}, "not whole|trees of|not written"),
         ({"model": np.frombuffer("ß".encode(), dtype=np.uint8)}, "ascii"),
-        ({"nuisance": np.ones(1)}, "finite numbers of its shape"),
+        ({"nuisance": np.ones(1)}, "finite numbers of the right shape"),
     ):
         arrays = {**ranker.state_dict(), **change}
         whole = type(ranker).state_dict
@@ -134,12 +134,12 @@ def test_nodes_in_a_circle_are_refused(data):
     tree.check(N_FEATURES)
     assert len(tree.leaf_value) == 6
     forged = {"left_child": np.array([-1, 2, 1, -5, -6]), "right_child": np.array([-2, -3, -4, 3, 4])}
-    with pytest.raises(ValueError, match="do not hang together"):
+    with pytest.raises(ValueError, match="are not connected"):
         replace(tree, **forged).check(N_FEATURES)
 
 
 def test_a_node_that_is_its_own_child_is_refused(data):
     tree = quick(n_estimators=1, num_leaves=6).fit(data).forest_.trees[0]
     forged = {"left_child": np.array([-1, 1, 3, 4, -5]), "right_child": np.array([-2, 2, -3, -4, -6])}
-    with pytest.raises(ValueError, match="do not hang together"):
+    with pytest.raises(ValueError, match="are not connected"):
         replace(tree, **forged).check(N_FEATURES)

@@ -1,10 +1,13 @@
 """The page in a real browser: nothing fails, nothing is asked for, links lead to lists, tables sort, phones suffice."""
 
+from io import BytesIO
+
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from luce.data.synthetic import web_search
-from luce.metrics import compare, evaluate
+from luce.metrics import compare_results, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Cost, write_report
 
@@ -35,7 +38,7 @@ def page_file(tmp_path_factory):
         command="luce compare " + "a-long-file-name " * 20,
         dataset=data,
         results=results,
-        comparisons={metric: compare(results, metric, n_permutations=100) for metric in ("ndcg@10", "arp")},
+        comparisons={metric: compare_results(results, metric, n_permutations=100) for metric in ("ndcg@10", "arp")},
         costs={name: Cost(1.5, 0.2, 3e8) for name in list(results)[1:]},
         histories=dict.fromkeys(list(results)[1:], history),
         validation_metric="ndcg@10",
@@ -64,6 +67,23 @@ def seen(request, browser, page_file):
 def test_no_sideways_scrolling_even_with_all_open(seen):
     seen.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
     assert seen.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("section", ["results", "calibration"])
+def test_a_table_shows_at_its_edge_that_there_is_more(seen, section):
+    """A shadow at the right edge, until the table is scrolled to its end; none where everything fits."""
+    table = seen.locator(f"#{section} .wide").first
+    table.scroll_into_view_if_needed()
+    hidden = table.evaluate("(each) => each.scrollWidth - each.clientWidth")
+
+    def shade() -> float:
+        """How far the color of the last column of pixels, above the text, is from that of the page."""
+        paper = imread(BytesIO(seen.screenshot()))[0, 0, :3]
+        return float(np.abs(imread(BytesIO(table.screenshot()))[2, -1, :3] - paper).max())
+
+    assert (shade() > 0.1) is (hidden > 1)
+    table.evaluate("(each) => { each.scrollLeft = each.scrollWidth; }")
+    assert shade() < 0.02
 
 
 def test_light_and_dark(seen):

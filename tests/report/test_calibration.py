@@ -98,5 +98,5 @@ def test_the_section_tells_of_each_ranker(page, lists):
     made = page(dataset=data, scores={"a": np.zeros(5), "b": [0, 0, NAN, 0, 0], "c": [NAN, 0, NAN, 0, 0]})
     rows = [row for row in made.rows if row[0] in ("a", "b", "c")]
     assert rows == [["a", "0 %", "–", "41.7 %", "41.7 %", "2"], ["b", "0 %", "–", "50.0 %", "50.0 %", "1"]]
-    assert sum("how often best" in text for text in made.pictures) == 2
+    assert sum("observed frequency" in text for text in made.pictures) == 2
     assert "calibration" not in page(dataset=lists(np.ones(4)), scores={"a": np.zeros(4)}).sections

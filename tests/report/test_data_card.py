@@ -26,6 +26,13 @@ def test_the_data_card(page, lists):
     ]
 
 
+def test_features_that_may_give_the_label_away(page):
+    data = {"features": [[1.0, 2.0], [3.0, 4.0]], "labels": [1, 0], "offsets": [0, 2]}
+    assert "may give" not in page(dataset=Dataset(**data)).sections["data"]
+    text = page(dataset=Dataset(**data, feature_names=("price", "click_count"))).sections["data"]
+    assert "Features that may give the label away click_count " in text
+
+
 def test_missing_values_of_sparse_features(page):
     stored = sparse.csr_array((np.array([NAN, 1.0]), ([0, 1], [2, 0])), shape=(2, 4))
     text = page(dataset=Dataset(stored, [1, 0], [0, 2])).sections["data"]

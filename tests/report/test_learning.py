@@ -14,26 +14,26 @@ NAN, INF = math.nan, math.inf
 def test_the_best_iteration_is_that_of_the_validation_metric(page):
     history = [{"iteration": i, "loss": 3.0 - i, "validation": v} for i, v in enumerate([0.1, 0.7, 0.7])]
     made = page(histories={"a": history}, validation_metric="ndcg@10")
-    assert "ran to iteration 2; ndcg@10 was best at iteration 1: 0.7000" in made.sections["learning"]
+    assert "ended at iteration 2. The best ndcg@10, 0.7000, was at iteration 1." in made.sections["learning"]
     assert made.pictures[:2] == [
         "a: best ndcg@10 0.7000 at iteration 1, the last of 3 is 0.7000.",
         "a: best loss 2.0000 at iteration 1, the last of 3 is 1.0000.",
     ]
     lower = page(histories={"a": history}, validation_metric="arp").sections["learning"]
-    assert "arp was best at iteration 0: 0.1000" in lower
+    assert "The best arp, 0.1000, was at iteration 0." in lower
 
 
 def test_loss_decides_where_nothing_was_validated(page):
     history = [{"iteration": 10 * i, "loss": loss} for i, loss in enumerate([INF, 2.0, 2.5, NAN])]
     made = page(histories={"a": history})
-    assert "ran to iteration 30; loss was best at iteration 10: 2.0000" in made.sections["learning"]
+    assert "ended at iteration 30. The best loss, 2.0000, was at iteration 10." in made.sections["learning"]
     assert len([text for text in made.pictures if ": best " in text]) == 1
 
 
 def test_validation_measured_now_and_then(page):
     history = [{"iteration": 1, "loss": NAN}, {"iteration": 2, "validation": 0.25}]
     made = page(histories={"a": history}, validation_metric="ndcg")
-    assert "ndcg was best at iteration 2: 0.2500" in made.sections["learning"]
+    assert "The best ndcg, 0.2500, was at iteration 2." in made.sections["learning"]
     assert "learning" not in page(histories={"a": [{"iteration": 1, "loss": NAN}], "b": []}).sections
 
 
@@ -44,7 +44,7 @@ def test_several_rankers_get_a_small_picture_each(page):
         "second": [{"iteration": i, "validation": 0.5 - i % 7 / 100} for i in range(1000)],
     }
     made = page(histories=histories, validation_metric="ndcg@10")
-    assert "ndcg@10 of the validation lists" in made.sections["learning"]
+    assert "ndcg@10 on the validation lists" in made.sections["learning"]
     assert made.pictures[:2] == [
         "first: best ndcg@10 0.7000 at iteration 1, the last of 3 is 0.6000.",
         "second: best ndcg@10 0.5000 at iteration 0, the last of 1000 is 0.4500.",
@@ -52,11 +52,11 @@ def test_several_rankers_get_a_small_picture_each(page):
     longest = max(path.partition('"')[0].count("L") for path in made.source.split('<path d="'))
     assert longest <= 201, "points are thinned out"
     mixed = page(histories=histories | {"third": [{"iteration": 1, "loss": 2.0}]}, validation_metric="ndcg@10")
-    assert "The criterion of early stopping" in mixed.sections["learning"]
+    assert "The early-stopping criterion" in mixed.sections["learning"]
 
 
 def test_history_without_an_iteration_is_refused(page):
-    with pytest.raises(OptionError, match=r"history of a must hold 'iteration'. Got \{'loss': 1\}"):
+    with pytest.raises(OptionError, match=r"history of a must have 'iteration'. Got \{'loss': 1\}"):
         page(histories={"a": [{"loss": 1}]})
 
 

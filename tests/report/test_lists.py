@@ -7,12 +7,13 @@ import pytest
 
 from luce.data.synthetic import web_search
 from luce.errors import OptionError
-from luce.metrics import compare, evaluate
+from luce.metrics import compare_results, evaluate
 from luce.rankers.importance import Importance
 from luce.report import Report
 from luce.report.curves import depth, means_by_depth
 from luce.report.differences import changes, chosen_lists, differences_picture, tallies
-from luce.report.exposure import attention, leaders_attention
+from luce.report.exposure import leaders_exposure
+from luce.report.exposure_shares import exposure_shares
 from luce.report.formatting import share
 from luce.report.lists import correlations, shown_lists
 from luce.report.results import leading
@@ -33,7 +34,7 @@ def report(data):
         rng = np.random.default_rng(0)
         scores = {name: data.labels + size * rng.normal(size=data.n_rows) for name, size in noise.items()}
         results = {name: evaluate(each, data, metrics, n_bootstrap=0) for name, each in scores.items()}
-        tests = {metric: compare(results, metric, n_permutations=50) for metric in compared if len(noise) > 1}
+        tests = {metric: compare_results(results, metric, n_permutations=50) for metric in compared if len(noise) > 1}
         words = {"title": "T", "summary": "S", "command": "C"}
         return Report(**words, dataset=data, results=results, comparisons=tests, scores=scores)
 
@@ -75,9 +76,9 @@ def test_where_lower_is_better_the_signs_are_told(page, report):
     contents = "dataset", "results", "comparisons", "scores"
     lower, higher = (report(base=2, good=1, compared=[metric]) for metric in ("arp", "ndcg@10"))
     told = page(**{name: getattr(lower, name) for name in contents}).sections["differences"]
-    assert "mean improvement or loss of arp in those lists; lower is better." in told
+    assert "mean gain or loss of arp in those lists; lower is better." in told
     told = page(**{name: getattr(higher, name) for name in contents}).sections["differences"]
-    assert "mean improvement or loss of ndcg@10 in those lists." in told
+    assert "mean gain or loss of ndcg@10 in those lists." in told
 
 
 def test_a_typical_list_is_of_common_length_and_near_the_middle(report, data):
@@ -123,7 +124,7 @@ def test_results_of_other_lists_are_refused(report, data):
     given = report(base=2, good=1)
     fewer = data.take(np.arange(20))
     words = {"title": "T", "summary": "S", "command": "C", "results": given.results}
-    with pytest.raises(OptionError, match="results of base must be of the 20 lists"):
+    with pytest.raises(OptionError, match="results of base must have one value for each of the 20 lists"):
         Report(**words, dataset=fewer)
 
 
@@ -153,7 +154,7 @@ def test_lists_on_the_page(page, report, data):
     for each in (made, without):
         assert list_ids(each) == [f"list-{one.number}" for one in chosen]
         for one in chosen:
-            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number}:"
+            summary = f"Query {one.query} ndcg@10 {one.before:.4f} → {one.value:.4f} List {one.number + 1}:"
             assert summary in each.sections["lists"]
     tables = [[each for each in one.all("table") if each["class"] == "ranking"] for one in (made, without)]
     assert [len(each) for each in tables] == [len(chosen), 0]
@@ -178,7 +179,7 @@ def test_lists_that_nothing_scored(page, report, data):
     words = {name: getattr(given, name) for name in ("dataset", "results", "comparisons")}
     made = page(**words, scores={**given.scores, "good": hole})
     assert f"list-{worst}" in list_ids(made)
-    assert "depth" in made.sections and "attention" in made.sections
+    assert "depth" in made.sections and "exposure" in made.sections
 
 
 def test_depth_is_what_evaluate_says(report, data):
@@ -212,18 +213,18 @@ def test_a_measure_of_the_users_own_has_no_depth(page, results):
 
 def test_exposure_of_the_leader_beside_the_rival(page, report, data, monkeypatch):
     given = report(base=9, good=0.1)
-    found, n_sampled = leaders_attention(given)
+    found, n_sampled = leaders_exposure(given)
     assert (list(found), n_sampled) == (["good", "base"], 30)
-    good, base = (each.by_grade[-1].of_attention for each in found.values())
+    good, base = (each.by_grade[-1].sampled.of_exposure for each in found.values())
     assert good > base > 0
     made = page(**{name: getattr(given, name) for name in ("dataset", "results", "comparisons", "scores")})
     row = next(row for row in made.rows if row[0] == found["good"].by_grade[-1].name and len(row) == 8)
     assert row[4].startswith(share(good)) and row[5] == share(base)
-    assert "sample" not in made.sections["attention"].partition("averaged")[2].partition("±")[0]
+    assert "sample" not in made.sections["exposure"].partition("averaged")[2].partition("±")[0]
     monkeypatch.setattr("luce.report.exposure.ITEMS", data.n_rows // 2)
-    assert leaders_attention(given)[1] == 10, "every third list: half of the rows and no more"
+    assert leaders_exposure(given)[1] == 10, "every third list: half of the rows and no more"
     made = page(**{name: getattr(given, name) for name in ("dataset", "results", "comparisons", "scores")})
-    assert "in a sample of 10," in made.sections["attention"]
+    assert "in a sample of 10," in made.sections["exposure"]
 
 
 def test_differences_by_rounding_are_no_wins():
@@ -244,6 +245,6 @@ def test_merit_has_the_gain_of_the_results(report, data):
     given = report(good=1)
     linear = evaluate(given.scores["good"], data, "ndcg@10", gain="linear", n_bootstrap=0)
     object.__setattr__(given, "results", {"good": linear})
-    expected = attention(given.scores["good"], data, gain="linear").by_grade
-    found = leaders_attention(given)[0]["good"].by_grade
+    expected = exposure_shares(given.scores["good"], data, gain="linear").by_grade
+    found = leaders_exposure(given)[0]["good"].by_grade
     assert [row.of_merit for row in found] == [row.of_merit for row in expected]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from luce.errors import DataError, MissingPackageError
-from luce.metrics import compare, evaluate
+from luce.metrics import compare_results, evaluate
 from luce.rankers.importance import Importance
 from luce.report import SECTIONS, Cost, write_report
 
@@ -33,7 +33,7 @@ def everything(lists, results):
         "command": EVIL,
         "dataset": dataset,
         "results": {**rankers, "c": results({EVIL: (0.1, 0.0, 0.2)})},
-        "comparisons": {EVIL: compare(rankers, "ndcg"), "ndcg": compare(rankers, "ndcg", "b")},
+        "comparisons": {EVIL: compare_results(rankers, "ndcg"), "ndcg": compare_results(rankers, "ndcg", "b")},
         "costs": {EVIL: Cost(1.5, 0.5, 3e8)},
         "histories": {EVIL: [{"iteration": i, "loss": 5.0 - i, "validation": 0.1 * i} for i in range(4)]},
         "validation_metric": EVIL,

@@ -3,16 +3,22 @@
 import math
 
 import numpy as np
+import pytest
 
-from luce.metrics import Comparison, compare, evaluate
+from luce.metrics import Comparison, compare_results, evaluate
 from luce.report import Cost, Report
-from luce.report.results import whiskers_of
+from luce.report.results import headline, whiskers_of
 
 NAN = math.nan
 
 
 def bold(page):
     return [page.source.split("<strong>")[i + 1].partition("<")[0] for i in range(page.source.count("<strong>"))]
+
+
+def compared(name, difference, p):
+    """A comparison of 100 lists with "a", whose p-value after the correction is p."""
+    return Comparison("ndcg", name, "a", 0.6, 0.5, difference, NAN, NAN, 0.95, 6, 4, 100, 0.5, 0.001, 0.5, p)
 
 
 def test_means_intervals_and_counts_are_shown(page, results):
@@ -62,7 +68,7 @@ def test_rankers_that_count_different_lists(page, results):
 def test_what_can_change_a_mean_is_noted(page, results):
     given = {"empty": 0, "n_empty": {"err": 7}, "gain": "linear", "max_grade": 4.0, "confidence": 0.9}
     made = page(results={"a": results({"err": (0.5, 0.4, 0.6)}, **given)})
-    for note in ("90 % intervals", "up to 7 lists, count as 0", "Gains are linear", "highest grade for err is 4"):
+    for note in ("90 % intervals", "(up to 7 lists) counts as 0", "The gain is linear", "a highest grade of 4"):
         assert note in made.sections["results"]
     assert made.rows[-1] == ["Lists counted", "100 of 100"]
 
@@ -80,12 +86,18 @@ def test_comparisons_against_the_baseline(page, lists):
     dataset = lists(rng.integers(0, 3, 140), [10] * 14)
     noise = rng.normal(size=140)
     measured = {name: evaluate(dataset.labels + size * noise, dataset, "ndcg") for name, size in [("a", 9), ("b", 0)]}
-    (test,) = compare(measured, "ndcg")
+    (test,) = compare_results(measured, "ndcg")
     made = page(dataset=dataset, results=measured, comparisons={"ndcg": [test]})
-    row = ["b", f"+{test.difference:.4f}", f"{test.randomization_holm:.4f}", "<0.0001", "14"]
+    row = [
+        "b",
+        f"+{test.difference:.4f} {test.low:.4f} to {test.high:.4f}",
+        f"{test.randomization_holm:.4f}",
+        "<0.0001",
+        "14",
+    ]
     assert test.t_test_holm < 1e-4 < test.randomization_holm
     assert row in made.rows
-    assert "Differences in ndcg from a" in made.sections["results"]
+    assert "Differences in ndcg from the baseline, a" in made.sections["results"]
 
 
 def test_real_results_give_their_own_figures(contents):
@@ -110,21 +122,49 @@ def test_what_each_took_stands_beside_its_means(page, results):
 def test_differences_beyond_chance_are_marked(page, results):
     measured = {name: results({"ndcg": (0.5, 0.4, 0.6), "arp": (9.0, 8.0, 10.0)}) for name in "abcd"}
     tests = [
-        Comparison(name, "a", difference, 100, 0.5, 0.001, 0.5, p)
+        compared(name, difference, p)
         for name, difference, p in (("b", 0.1, 0.049), ("c", -0.1, 0.001), ("d", 0.3, 0.051))
     ]
     made = page(results=measured, comparisons={"ndcg": tests, "arp": tests})
     marks = {row[0]: ["".join(mark for mark in cell if mark in "▲▼") for cell in row[1:]] for row in made.rows[1:5]}
     assert marks == {"a": ["", ""], "b": ["▲", "▼"], "c": ["▼", "▲"], "d": ["", ""]}
-    assert "▲ better" in made.sections["results"]
+    assert "▲ significantly better" in made.sections["results"]
     assert "▲" not in page(results=measured, comparisons={"ndcg": tests[2:]}).sections["results"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "tests", "said"),
+    [
+        ("ndcg", [("b", 0.1, 0.2), ("c", -0.1, 0.3)], "b and c are not distinguishable from it (p < 0.05"),
+        ("ndcg", [("b", 0.1, 0.01), ("c", -0.1, 0.02)], "b is significantly better, and c is significantly worse (p"),
+        ("arp", [("b", 0.1, 0.01), ("c", -0.1, 0.3)], "b is significantly worse, and c is not distinguishable from it"),
+    ],
+)
+def test_a_headline_says_what_the_tests_show(results, metric, tests, said):
+    measured = {name: results({metric: (mean, 0.1, 0.9)}) for name, mean in (("a", 0.5), ("b", 0.6), ("c", 0.4))}
+    text = headline(measured, metric, [compared(*test) for test in tests]).translate({0x2068: None, 0x2069: None})
+    assert said in text and "best" not in text
+    first = "b has the highest mean ndcg, 0.6000" if metric == "ndcg" else "c has the lowest mean arp, 0.4000"
+    assert text.startswith(f"{first}. Compared with a (0.5000), ")
+
+
+def test_a_headline_of_one_ranker_has_its_interval(page, results):
+    one = {"a {b}": results({"ndcg": (0.5, 0.1, 0.9)})}
+    made = page(results=one, summary=headline(one, "ndcg", ()))
+    assert "<bdi>a {b}</bdi> has a mean ndcg of 0.5000 (95 % interval 0.1000 to 0.9000)." in made.source
+
+
+def test_what_a_ranker_is_stands_below_its_name(page, results):
+    one = results({"ndcg": (0.5, 0.4, 0.6)})
+    made = page(results={"mine": one, "b": one}, origins={"mine": "scores in column bm25"})
+    assert [row[0] for row in made.rows[1:3]] == ["mine scores in column bm25", "b"]
 
 
 def test_many_metrics_and_comparisons_fold_away(page, results):
     names = [f"ndcg@{i}" for i in range(1, 7)]
     measured = {name: results(dict.fromkeys(names, (0.5, 0.4, 0.6))) for name in "ab"}
-    tests = {metric: [Comparison("b", "a", 0.1, 100, 1.0, 1.0, 1.0, 1.0)] for metric in names[:3]}
+    tests = {metric: [compared("b", 0.1, 1.0)] for metric in names[:3]}
     made = page(results=measured, comparisons=tests)
     assert "Pictures of ndcg@5, ndcg@6" in made.sections["results"]
-    assert "Differences in ndcg@2, ndcg@3 Differences in ndcg@2 from a" in made.sections["results"]
+    assert "Differences in ndcg@2, ndcg@3 Differences in ndcg@2 from the baseline, a" in made.sections["results"]
     assert len(made.all("details")) == 2 and sum("interval of each ranker" in text for text in made.pictures) == 6

@@ -21,7 +21,7 @@ class QuasiStandardErrors(NamedTuple):
     Attributes
     ----------
     errors : ndarray of shape (n,)
-        One an item.
+        One per item.
     worst : tuple of 2 floats
         The largest relative errors, below and above, of the standard errors that they imply.
     """

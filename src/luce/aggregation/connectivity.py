@@ -30,11 +30,11 @@ SAMPLED = (20, 100, 500)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Connectivity:
-    """The strongly connected components of the win graph, which has an edge from i to j where i was placed above j.
+    """The strongly connected components of the win graph, which has an edge from i to j if i was placed above j.
 
     Inside a component each item is linked to each other by a chain of wins, so a Plackett-Luce model without a prior
-    has finite worths there. Between components there are wins one way at most, or none, and the data set no finite
-    ratio of worths. `Rankings.connectivity` makes it.
+    has finite worths there. Between components there are wins in one direction at most, and the data do not determine
+    a finite ratio of worths. `Rankings.connectivity` returns it.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class Connectivity:
     component : ndarray of int64 of shape (n_items,)
         Component of each item; no item of a component lost to one of a later component.
     group : ndarray of int64 of shape (n_items,)
-        Equal where items are linked by comparisons of any outcome.
+        Equal for items that are linked by comparisons of any outcome.
     never_lose : ndarray of int64
         Codes of the items that were placed above others and never below one.
     never_win : ndarray of int64
         Codes of the items that were placed below others and never above one.
     unseen : ndarray of int64
-        Codes of the items that were neither: in no ranking, or only in ties that say nothing.
+        Codes of the items that were neither: in no ranking, or only in ties without information.
     """
 
     names: tuple[Any, ...]
@@ -89,9 +89,10 @@ class Connectivity:
     def __str__(self) -> str:
         n_items = count(len(self.names), "item")
         if self.is_connected:
-            return f"Connected: a chain of wins leads from each of {n_items} to each other."
+            return f"Connected: a chain of wins leads from every item to every other ({n_items})."
         lines = [
-            f"Not connected: {n_items} in {self.n_components:,} components with no way back between them. Best first:"
+            f"Not connected: {n_items} in {self.n_components:,} components without chains of wins in both directions. "
+            "Best first:"
         ]
         unseen = set(self.unseen.tolist())
         components = [codes for codes in self.components if int(codes[0]) not in unseen]
@@ -203,7 +204,7 @@ def _no_component_error(links: Connectivity, sizes: NDArray[np.int64]) -> DataEr
         how = "never compared with each other" if links.n_groups > 1 else "with wins one way only"
         what = f"the items fall into components {how}: {listed(components, NAMED)}"
     said = "".join(f"{text}. " for text in details)
-    return DataError(f"These rankings set no finite worths: {what}. {said}{OFFER}")
+    return DataError(f"These rankings do not determine finite worths: {what}. {said}{OFFER}")
 
 
 def _names(links: Connectivity, codes: NDArray[np.int64]) -> str:

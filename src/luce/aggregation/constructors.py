@@ -29,19 +29,19 @@ class RankingsConstructors:
         weights: ArrayLike | None = None,
         rankers: Any = None,
     ) -> "Rankings":
-        """Rankings from orderings, the best item first.
+        """Rankings from orderings, best item first.
 
         Parameters
         ----------
         orderings : iterable of lists
-            A list, tuple or set inside an ordering is a tie. An item is named by anything hashable but a tuple or a
-            set. Items that an ordering leaves out were not compared in it.
+            A list, tuple or set inside an ordering is a tie. An item is any hashable but a tuple or a set.
+            Items that are missing from an ordering were not compared in it.
         names : iterable of hashable, optional
-            All items, in the order of their codes; it may hold items that no ranking has.
+            All items, in the order of their codes; it may contain items that are in no ranking.
         n_items : int, optional
-            Says that the items are codes already, 0 … n_items−1, as in choix; `names` is then what they are called.
+            If given, the items are codes 0 … n_items−1, as in choix; `names` are then their names.
         weights : array-like of shape (n_rankings,), optional
-            Weight of each ranking, as if it came so often.
+            Weight of each ranking, such as the number of times it occurred.
         rankers : array-like of shape (n_rankings,), optional
             Who made each ranking.
 
@@ -55,7 +55,7 @@ class RankingsConstructors:
         >>> Rankings.from_orderings([["tea", ["milk", "rum"]], ["rum", "tea"]]).names
         ('tea', 'milk', 'rum')
         >>> Rankings.from_orderings([[2, 0], [0, 1, 2]], n_items=4, weights=[1, 2.5])
-        Rankings(2 rankings of 4 items, 2 to 3 each, weights 3.5 in all)
+        Rankings(2 rankings of 4 items, 2 to 3 each, weights 3.5 in total)
         """
         return cls._from_arrays(arrays_from_orderings(orderings, names, n_items), weights, rankers)
 
@@ -68,15 +68,15 @@ class RankingsConstructors:
         weights: ArrayLike | None = None,
         rankers: Any = None,
     ) -> "Rankings":
-        """Rankings from a matrix of ranks, one row a ranking, one column an item, as in R.
+        """Rankings from a matrix of ranks, one row per ranking and one column per item, as in R.
 
         Parameters
         ----------
         ranks : array-like, sparse matrix or data frame of shape (n_rankings, n_items)
-            The lowest rank is best, equal ranks are a tie; 0, NaN or null where the item was not in that ranking. Only
+            The lowest rank is best, equal ranks are a tie; 0, NaN or null if the item was not in that ranking. Only
             the order of ranks counts. The columns of a data frame name the items.
         names : iterable of hashable, optional
-            Names of the items, one a column.
+            Names of the items, one per column.
         weights, rankers : array-like of shape (n_rankings,), optional
             As in `from_orderings`.
 
@@ -105,7 +105,7 @@ class RankingsConstructors:
         weight: str | None = None,
         ranker: str | None = None,
     ) -> "Rankings":
-        """Rankings from a long table, one row an item of a ranking, in any order.
+        """Rankings from a long table with one row per item of a ranking, in any order.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class RankingsConstructors:
         outcome : array-like of shape (n_pairs,), optional
             How the first did: 1 won, 0.5 tied, 0 lost.
         results : tuple of 3, default (1, 0.5, 0)
-            The values of `outcome` for won, tied and lost, each a value or several:
+            The values of `outcome` for won, tied and lost, each one value or several:
             ("left", ("tie", "both bad"), "right").
         names, n_items, weights, rankers : optional
             As in `from_orderings`.
@@ -182,14 +182,14 @@ class RankingsConstructors:
         weights: ArrayLike | None = None,
         rankers: Any = None,
     ) -> "Rankings":
-        """Rankings of which the top is known: all other items of a set lie below it.
+        """Top-k rankings: all other items of a set are ranked below the given ones.
 
         Parameters
         ----------
         orderings : iterable of lists
-            The top places, best first; a list inside one is a tie.
+            The top items, best first; a list inside one is a tie.
         among : list of items, or list of such lists
-            The set that was ranked: one for all rankings, of which a ranking of k items then costs O(k), or one each.
+            The set that was ranked: one for all rankings, so that a ranking of k items costs O(k), or one per ranking.
         names, weights, rankers : optional
             As in `from_orderings`.
 
@@ -217,14 +217,14 @@ class RankingsConstructors:
         weights: ArrayLike | None = None,
         rankers: Any = None,
     ) -> "Rankings":
-        """Rankings of which the first place is known: the item chosen from a set.
+        """Rankings from choices: the item chosen from a set.
 
         Parameters
         ----------
         chosen : array-like of shape (n_choices,)
             The item of each choice.
         among : list of items, or list of such lists
-            The set that was chosen from: one for all choices, or one each.
+            The set that was chosen from: one for all choices, or one per choice.
         names, weights, rankers : optional
             As in `from_orderings`.
 
@@ -276,7 +276,7 @@ class RankingsConstructors:
         ...     path = pathlib.Path(folder) / "drinks.soi"
         ...     _ = path.write_text(text)
         ...     print(Rankings.read_preflib(path, unlisted="below"))
-        2 rankings of 3 items, 2 to 3 each, pools in 1, weights 5 in all
+        2 rankings of 3 items, 2 to 3 each, pools in 1, weights 5 in total
           rum > tea > the other 1   ×3
           gin > tea > rum   ×2
         """

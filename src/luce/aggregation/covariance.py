@@ -48,8 +48,8 @@ def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integer
     parametrization, n_ties = posterior.parametrization, posterior.likelihood.n_ties
     if max(parametrization.n_parameters, parametrization.n_scores) > LARGEST_MATRIX:
         raise OptionError(
-            f"A covariance matrix is made for up to {LARGEST_MATRIX:,} items. Got {parametrization.n_items:,}: ask for "
-            "standard_errors(), which then needs no matrix, or for contrast(a, b)."
+            f"A covariance matrix is computed for up to {LARGEST_MATRIX:,} items. Got {parametrization.n_items:,}: use "
+            "standard_errors(), which needs no matrix then, or contrast(a, b)."
         )
     expected = expected_likelihood(posterior, point) if kind == "expected" else None
     inverse = _inverse(posterior, point, expected)
@@ -76,7 +76,7 @@ def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -
         if posterior.pseudo_item is None:
             raise DataError(
                 "The data do not determine all parameters: their information is singular. Give a prior, or leave out "
-                "features that say the same."
+                "redundant features."
             ) from None
     warnings.warn(
         "The rankings alone do not link all items, so the pseudo-wins are counted in the standard errors.",
@@ -126,7 +126,8 @@ def expected_likelihood(posterior: Posterior, point: Floats) -> Likelihood | Non
     if likelihood.ties == "exact":
         if getattr(likelihood.terms[0], "adherence", None) is not None:
             raise OptionError(
-                "With adherence and ties of unknown order there are no expected errors; ask for observed ones."
+                "With adherence and ties of unknown order, expected standard errors are not available: use "
+                "kind='observed'."
             )
         return _mean_of_draws(likelihood, scores)
     return None
@@ -188,7 +189,10 @@ class InformationSolver:
 
     def __init__(self, posterior: Posterior, point: Floats):
         if not posterior.parametrization.free:
-            raise OptionError("So many items with features or teams: standard errors need a matrix that is too large.")
+            raise OptionError(
+                "With this many items, standard errors of a model with features or teams need a matrix that "
+                "is too large."
+            )
         self.n = posterior.likelihood.n_items
         here = posterior.hessian(point, pseudo_item=False)  # free of the hypothetical item
         self.diagonal = np.maximum(here.diagonal(), 1e-300)
@@ -202,7 +206,9 @@ class InformationSolver:
         whole[: self.n] = target - target.mean()
         found, failed = cg(self.operator, whole, rtol=1e-6, maxiter=2_000, M=self.scaling)
         if failed:
-            raise OptionError("Conjugate gradients found no standard errors: the data hardly link the items.")
+            raise OptionError(
+                "The standard errors did not converge (conjugate gradients): the rankings link the items only weakly."
+            )
         return found[: self.n] - found[: self.n].mean()
 
 

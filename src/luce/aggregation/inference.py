@@ -100,9 +100,9 @@ class InferenceMixin:
         ----------
         kind : {"observed", "expected", "sandwich"}, default "observed"
             The information they are based on: observed, or expected given the sets that were chosen from; "sandwich"
-            is robust to a wrong model, and clustered by ranker where the rankings have rankers.
+            is robust to a misspecified model, and clustered by ranker if the rankings have rankers.
         reference : hashable, optional
-            An item: errors of the differences from it. By default from the mean of all items.
+            An item, for the errors of the differences from it; by default from the mean of all items.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class InferenceMixin:
             return self._for_all_items(np.sqrt(self._variances(kind)))
         at = self._index(reference)
         if self._too_many:
-            raise OptionError(f"With more than {LARGEST_MATRIX:,} items ask for contrast(a, b), one at a time.")
+            raise OptionError(f"With more than {LARGEST_MATRIX:,} items use contrast(a, b), one pair at a time.")
         place = int(np.cumsum(self.estimable_)[at]) - 1
         return self._for_all_items(np.sqrt(self._difference_variances(kind)(slice(place, place + 1))[0]))
 
@@ -159,7 +159,7 @@ class InferenceMixin:
         i, j = int(places[a]), int(places[b])
         if self._too_many:
             if kind == "sandwich":
-                raise OptionError(f"With more than {LARGEST_MATRIX:,} items contrast() gives observed errors only.")
+                raise OptionError(f"With more than {LARGEST_MATRIX:,} items contrast() supports kind='observed' only.")
             target = np.zeros(int(self.estimable_.sum()))
             target[i] += 1
             target[j] -= 1
@@ -167,7 +167,7 @@ class InferenceMixin:
         return difference, float(np.sqrt(self._difference_variances(kind)(slice(i, i + 1))[0][j]))
 
     def quasi_standard_errors(self, kind: str = "observed") -> QuasiStandardErrors:
-        """Quasi standard errors: one an item, whose squares add up to about the variance of a difference.
+        """Quasi standard errors, one per item: the sum of two squares is about the variance of a difference.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class InferenceMixin:
         return np.stack([self.log_worths_ - reach, self.log_worths_ + reach], axis=1)
 
     def rank_intervals(self, level: float = 0.95, kind: str = "observed") -> Integers:
-        """Ranks that each item may have, its differences from all others tested together.
+        """Rank range of each item, from simultaneous tests of its differences from all others.
 
         Parameters
         ----------

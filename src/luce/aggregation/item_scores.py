@@ -38,7 +38,7 @@ class ItemScores(BaseEstimator):
     tol : float, default 1e-10
         L-BFGS stops when the relative improvement falls below it.
     random_state : int, default 0
-        Seed of the objectives that draw, as of the order of equal labels.
+        Seed of random objectives, such as those that shuffle equal labels.
     n_jobs : int, optional
         Threads; None or −1 means all cores.
 
@@ -100,9 +100,9 @@ class ItemScores(BaseEstimator):
         objective, given = objective_of(self.objective), as_rankings(rankings)
         if objective.gradient_only or objective.one_output_per_grade:
             what = (
-                "gives a gradient but no loss to search along" if objective.gradient_only else "has one score a grade"
+                "gives a gradient but no loss to search along" if objective.gradient_only else "has one score per grade"
             )
-            raise OptionError(f"{objective.name} {what}; free scores of items need a loss of one score an item.")
+            raise OptionError(f"{objective.name} {what}; free scores of items need a loss with one score per item.")
         observed = observe(given).expand_pools()
         lists = list_of_row(observed.offsets)
         labels = (observed.n_levels[lists] - 1 - observed.places).astype(np.float64)

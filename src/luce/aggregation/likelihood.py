@@ -50,7 +50,7 @@ class Likelihood:
     def for_rankings(self, observed: ObservedRankings, asked: str | None) -> "Likelihood":
         """The same model of ties for other rankings, with the same tie orders."""
         if asked is None and observed.tied.any():
-            raise DataError("This model takes no ties (ties=None), but the rankings have some.")
+            raise DataError("This model does not allow ties (ties=None), but the rankings have some.")
         other = copy(self)
         other.observed, other.n_items = observed, observed.n_items
         if asked == "exact" or (asked == "davidson" and self.ties is None):
@@ -70,7 +70,7 @@ class Likelihood:
         if asked == "rao-kupper" and not pairs.all():
             q = int(np.flatnonzero(~pairs)[0])
             raise DataError(
-                f"ties='rao-kupper' takes comparisons of two items. Ranking {q} has {seen.sizes[q]}"
+                f"ties='rao-kupper' needs comparisons of two items. Ranking {q + 1} has {seen.sizes[q]}"
                 f"{' and a pool' if seen.pool[q] >= 0 else ''}. Use ties='davidson' or ties='exact'."
             )
         tied = seen.tied

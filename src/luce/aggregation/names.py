@@ -19,8 +19,18 @@ SHOWN = 5
 """Names, or rankings, that a message shows."""
 
 
+def nth_row(row: int) -> str:
+    """A row as an error calls it, counted from 1."""
+    return f"Row {row + 1}"
+
+
+def nth_ranking(ranking: int) -> str:
+    """A ranking as an error calls it, counted from 1."""
+    return f"Ranking {ranking + 1}"
+
+
 def encode_items(
-    values: Any, names: Iterable[Hashable] | None, n_items: int | None = None, where: Where = "Row {}".format
+    values: Any, names: Iterable[Hashable] | None, n_items: int | None = None, where: Where = nth_row
 ) -> tuple[Integers, Names]:
     """The code of each item and the name of each code.
 
@@ -47,11 +57,11 @@ def encode_items(
         row = int(np.argmin(codes))
         strange = found[found_codes[row]]
         shown = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
-        raise DataError(f"{where(row)} has {strange!r}, which is not one of the {len(known)} known items: {shown}.")
+        raise DataError(f"{where(row)} has {strange!r}, which is not one of the {len(known)} names: {shown}.")
     return codes, known
 
 
-def encode_values(what: str, values: Any, where: Where = "Row {}".format) -> tuple[Integers, Names]:
+def encode_values(what: str, values: Any, where: Where = nth_row) -> tuple[Integers, Names]:
     """The code of each value, numbered in the order in which they first appear, and the value of each code.
 
     >>> encode_values("rankers", ["eve", 7, "eve"])
@@ -89,7 +99,7 @@ def _encode_objects(what: str, values: list[Any], where: Where) -> tuple[Integer
     try:
         found = dict.fromkeys(values)
     except TypeError as error:
-        raise DataError(f"{what} must be hashable: strings, numbers and the like. {error}.") from error
+        raise DataError(f"{what} must be hashable, such as strings or numbers. {error}.") from error
     number = {name: code for code, name in enumerate(found)}
     codes = np.fromiter(map(number.__getitem__, values), dtype=np.int64, count=len(values))
     names = tuple(map(python_value, found))
@@ -100,7 +110,7 @@ def _encode_objects(what: str, values: list[Any], where: Where) -> tuple[Integer
 
 
 def _missing(what: str, place: str) -> DataError:
-    return DataError(f"{what} must all be there; leave out what is not known. {place} has none (None, null or NaN).")
+    return DataError(f"{what} must not be missing. {place} has a missing value (None, null or NaN): leave it out.")
 
 
 def _check_given_codes(values: Any, n_items: int, where: Where) -> Integers:
@@ -142,7 +152,7 @@ def listed(names: Any, limit: int = SHOWN) -> str:
     """The first names, and how many there are when some are left out.
 
     >>> listed(["a", "b", "c"], 2)
-    'a, b, … (3 in all)'
+    'a, b, … (3 in total)'
     """
     shown = ", ".join(map(str, names[:limit]))
-    return shown if len(names) <= limit else f"{shown}, … ({len(names):,} in all)"
+    return shown if len(names) <= limit else f"{shown}, … ({len(names):,} in total)"

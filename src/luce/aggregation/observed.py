@@ -120,7 +120,7 @@ class ObservedRankings:
         rows = int(np.append(np.diff(self.pool_offsets), 0)[self.pool].sum())  # −1 reads the last
         if rows > MOST_ROWS:
             raise OptionError(
-                f"The items below the rankings would fill {rows:,} rows; at most {MOST_ROWS:,} are taken. Use "
+                f"The items below the rankings would fill {rows:,} rows; at most {MOST_ROWS:,} are supported. Use "
                 "ties='exact' with standard errors of the kind 'observed', which need the worth of a pool alone."
             )
         q = list_of_row(self.offsets)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.aggregation.names import Where, concatenated, encode_items, python_value
+from luce.aggregation.names import Where, concatenated, encode_items, nth_ranking, python_value
 from luce.aggregation.ranking_arrays import RankingArrays
 from luce.arrays import Integers, offsets_of_sizes, read_only
 from luce.compiled import compiled
@@ -53,14 +53,14 @@ def flatten_orderings(orderings: Iterable[Any]) -> FlatOrderings:
 
 def ranking_of(offsets: Integers) -> Where:
     """What an error calls the ranking that a row is in."""
-    return lambda row: f"Ranking {np.searchsorted(offsets, row, side='right') - 1}"
+    return lambda row: nth_ranking(int(np.searchsorted(offsets, row, side="right")) - 1)
 
 
 def _listed(q: int, ordering: Any) -> Any:
     if isinstance(ordering, (list, tuple)):
         return ordering
     if isinstance(ordering, (str, bytes, set, frozenset, dict)) or not hasattr(ordering, "__iter__"):
-        raise DataError(f"A ranking must be a list of items, the best first. Ranking {q} is {ordering!r}.")
+        raise DataError(f"A ranking must be a list of items, best first. {nth_ranking(q)} is {ordering!r}.")
     return list(ordering)
 
 
@@ -82,7 +82,7 @@ def _open_ties(levels: list[Any], ties: Integers, places: Integers, offsets: Int
         # The order of a set of strings changes from run to run; sorted, the codes of the items do not.
         members = sorted(tied, key=repr) if isinstance(tied, (set, frozenset)) else tied
         if not len(members):
-            raise DataError(f"A tie must hold items. {ranking_of(offsets)(at)} has an empty one.")
+            raise DataError(f"A tie must not be empty. {ranking_of(offsets)(at)} has an empty one.")
         items += levels[done:at]
         items.extend(members)
         sizes[at], done = len(members), at + 1
@@ -91,7 +91,7 @@ def _open_ties(levels: list[Any], ties: Integers, places: Integers, offsets: Int
     deeper = _ties(items)
     if deeper.size:
         place = ranking_of(opened)(int(deeper[0]))
-        raise DataError(f"A tie must hold items, not ties. {place} has {items[deeper[0]]!r} inside a tie.")
+        raise DataError(f"A tie must contain items, not ties. {place} has {items[deeper[0]]!r} inside a tie.")
     return FlatOrderings(items, np.repeat(places, sizes), opened)
 
 
@@ -125,7 +125,9 @@ def _with_rest_of_set(named: FlatOrderings, among: Any, names: Iterable[Hashable
     if not isinstance(next(iter(among), None), TIES):
         return _pooled(named, [among], np.zeros(n_rankings, np.int64), names)
     if len(among) != n_rankings:
-        raise DataError(f"among must hold one list of items for each of {n_rankings} rankings. Got {len(among)} lists.")
+        raise DataError(
+            f"among must have one list of items for each of the {n_rankings} rankings. Got {len(among)} lists."
+        )
     if isinstance(among, np.ndarray) and among.ndim == 2:
         return _in_rows(named, among.reshape(-1), np.arange(n_rankings + 1) * among.shape[1], names)
     sets = list(among)
@@ -148,10 +150,12 @@ def _pooled(
     for items in sets:
         strange = [item for item in map(python_value, items) if item not in number]
         if strange:
-            raise DataError(f"The items to choose among must be among the names. {strange[0]!r} is not.")
+            raise DataError(f"The items of among must be in names. {strange[0]!r} is not.")
         pool = np.unique(np.array([number[item] for item in map(python_value, items)], dtype=np.int64))
         if len(pool) < len(items):
-            raise DataError(f"A set must hold an item once. Got {len(items)} items, {len(pool)} of them different.")
+            raise DataError(
+                f"A set must contain each item once. Got {len(items)} items, {len(pool)} of them different."
+            )
         pools.append(pool)
     return RankingArrays(codes, named.places, named.offsets, known, None, of_ranking, tuple(pools))
 
@@ -175,8 +179,10 @@ def _in_rows(
         read_only(top), top_places, top_offsets, read_only(rest), set_offsets, items, places, len(known)
     )
     if q >= 0:
-        fault = "has {!r} twice" if twice else "names {!r}, which is not in its set"
-        raise DataError(f"A ranking must name items of its set, each once. Ranking {q} {fault.format(known[code])}.")
+        fault = "has {!r} twice" if twice else "contains {!r}, which is not in its set"
+        raise DataError(
+            f"A ranking must contain items of its set, each once. {nth_ranking(q)} {fault.format(known[code])}."
+        )
     n_below = np.diff(set_offsets) - np.diff(named.offsets)
     return RankingArrays(items, places, set_offsets, known, open_end=n_below > 1)  # the order of one item is known
 

@@ -184,7 +184,7 @@ def _in_order(items: list[Any], rows: list[Any], names: Sequence[Hashable]) -> l
     number = {name: row for row, name in enumerate(items)}
     missing = [name for name in names if name not in number]
     if missing:
-        raise DataError(f"There are no features for {missing[0]!r} ({len(missing)} items without features in all).")
+        raise DataError(f"There are no features for {missing[0]!r} ({len(missing)} items without features in total).")
     return [rows[number[name]] for name in names]
 
 
@@ -193,7 +193,9 @@ def centered_features(features: Any, names: tuple[Hashable, ...]) -> tuple[Float
     table, feature_names = features_of_items(features, names)
     constant = np.flatnonzero(np.ptp(table, axis=0) == 0)
     if constant.size:
-        raise DataError(f"{feature_names[constant[0]]!r} is the same for all items: no ranking shows its coefficient.")
+        raise DataError(
+            f"{feature_names[constant[0]]!r} is the same for all items: its coefficient cannot be estimated."
+        )
     centered = table - table.mean(axis=0)
     if np.linalg.matrix_rank(centered) < centered.shape[1]:
         raise DataError(
@@ -235,6 +237,6 @@ def check_members(sets: list[Integers], members: tuple[Hashable, ...], observed:
         other = first.setdefault(own, member)
         if other != member:
             raise DataError(
-                f"{members[other]!r} and {members[member]!r} are always in the same teams: their worths cannot be told "
-                f"apart without a prior, {PRIORS}."
+                f"{members[other]!r} and {members[member]!r} are always in the same teams: their worths cannot be "
+                f"distinguished without a prior, {PRIORS}."
             )

@@ -18,9 +18,9 @@ SHOWN = 12
 def ordered_partition(edges: Any, items: Iterable[Hashable] | None = None) -> list[list[Any]]:
     """The most levels S₁ > S₂ > … such that every item of a level is preferred to every item of the next.
 
-    An edge (a, b) says that a is preferred to b, and preference is transitive. The levels are the ordinal sum of the
+    An edge (a, b) means that a is preferred to b, and preference is transitive. The levels are the ordinal sum of the
     partial order: a cut is made wherever all of those above are preferred, directly or by a chain, to all of those
-    below. They are unique. Inside a level nothing is claimed; edges there are set aside, as generalised rank-breaking
+    below. They are unique. Inside a level nothing is claimed; edges there are set aside, as generalized rank-breaking
     does (2020, section 3.3). The result is an ordering: `Rankings.from_orderings([levels])`.
 
     O(items + edges): with the items in topological order, a cut after the first k is right if and only if each of the
@@ -30,9 +30,9 @@ def ordered_partition(edges: Any, items: Iterable[Hashable] | None = None) -> li
     Parameters
     ----------
     edges : iterable of pairs (better, worse), or array of two columns
-        A pair may come several times.
+        A pair may occur several times.
     items : iterable of hashable, optional
-        All items, where some are in no pair: such an item cannot be placed, so all fall into one level.
+        All items, if some are in no pair: such an item cannot be placed, so all fall into one level.
 
     Returns
     -------
@@ -74,8 +74,8 @@ def _coded(edges: Any, items: Iterable[Hashable] | None) -> tuple[Integers, Any]
         values = [end for pair in pairs for end in pair]
     known = None if items is None else list(map(python_value, items))
     if not len(values) and not known:
-        raise DataError("There must be an edge or an item. Got none.")
-    return encode_items(values, known, None, lambda row: f"Edge {row // 2}")
+        raise DataError("At least one edge or one item is needed. Got none.")
+    return encode_items(values, known, None, lambda row: f"Edge {row // 2 + 1}")
 
 
 def _is_cut(preferred: Any, order: Integers) -> Any:

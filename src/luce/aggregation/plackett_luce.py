@@ -35,13 +35,13 @@ RUNAWAY = 15.0
 
 
 class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
-    """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, place after place.
+    """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, rank after rank.
 
     Parameters
     ----------
     ties : {"exact", "davidson", "rao-kupper", None}, default "exact"
         What a tie means. "exact": the order inside it is unknown (the partition likelihood, any size); "davidson": it
-        is an outcome of its own, likelier the nearer the worths (Davidson-Luce, any order); "rao-kupper": the same for
+        is an outcome of its own, more likely for similar worths (Davidson-Luce, any size); "rao-kupper": the same for
         pairs, with a margin; None: ties are refused.
     prior : NormalPrior, PseudoRankings or None, default None
         Prior of the worths. Without one, items that never win or never lose cannot be estimated.
@@ -49,9 +49,9 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
         Features of the items: a mapping from item to its row, a table with a column "item", or an array in the order
         of the rankings' names. Log worths are then X β, and with a normal prior X β plus an effect of each item.
     teams : mapping, optional
-        Items of the rankings to their members; the worth of a team is the sum of its members' worths.
+        Mapping from the items of the rankings to their members; the worth of a team is the sum of its members' worths.
     adherence : bool or GammaPrior, optional
-        Estimate how closely each ranker keeps to the worths, with this prior; True is GammaPrior(10, 10).
+        Estimate how closely each ranker follows the worths, with this prior; True is GammaPrior(10, 10).
     tol : float, default 1e-8
         The fit ends when no item's observed and expected wins differ by more.
     max_iter : int, default 100
@@ -62,7 +62,7 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
     Attributes
     ----------
     names_ : tuple
-        Whose worths these are: the items, or the members of the teams.
+        The items, or the members of the teams.
     log_worths_ : ndarray of shape (n,)
         Mean 0; NaN for an item that cannot be estimated.
     worths_ : ndarray of shape (n,)
@@ -84,7 +84,7 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
     convergence_ : Convergence
         How the search ended; its gradient is the largest difference of observed and expected wins.
     rankings_ : Rankings
-        What the model was fitted to.
+        The rankings that the model was fitted to.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def refuse_flat_directions(posterior: Posterior, point: Floats, names: Sequence[
         moved = np.flatnonzero((np.abs(flat) > 0.1).any(axis=1)).tolist()
         lost = [repr(names[place]) for place in moved if place < len(names)] or ["the tie parameters"]
         raise DataError(
-            f"These rankings set no finite value for {listed(lost, 12)}: a larger one always fits better. "
+            f"These rankings do not determine a finite value of {listed(lost, 12)}: a larger one always fits better. "
             f"Give a prior, {PRIORS}."
         )
 
@@ -267,8 +267,8 @@ def warn_of_runaway_ties(names: Sequence[str], ties: Floats) -> None:
     lost = [name for name, value in zip(names, ties.tolist(), strict=True) if value > RUNAWAY]
     if lost:
         warnings.warn(
-            f"{listed(lost)} has no finite estimate: wherever such a tie was possible, it came about. "
-            "Its value is only the end of a search; leave these ties out, or use ties='exact'.",
+            f"{listed(lost)} has no finite estimate: every possible tie of this size occurred. "
+            "Its value is arbitrary; leave these ties out, or use ties='exact'.",
             LuceWarning,
             stacklevel=4,  # the call of fit
         )

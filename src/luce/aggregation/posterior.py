@@ -203,7 +203,8 @@ def set_up(rankings: Rankings, *, ties: str | None, prior: Any, features: Any, t
     _check_settings(ties, prior, features, teams)
     if ties is None and (tied := rankings.tied & (rankings.weights > 0)).any():
         raise DataError(
-            f"ties=None takes no ties, but ranking {np.flatnonzero(tied)[0]} has one ({tied.sum():,} in all). "
+            f"ties=None does not allow ties, but ranking {np.flatnonzero(tied)[0] + 1} has one ({tied.sum():,} in "
+            "total). "
             "Use ties='exact' (order unknown), 'davidson' or 'rao-kupper' (a tie is an outcome)."
         )
     if not (rankings.weights > 0).any():
@@ -234,7 +235,7 @@ def _check_settings(ties: Any, prior: Any, features: Any, teams: Any) -> None:
     if not (prior is None or isinstance(prior, (NormalPrior, PseudoRankings))):
         raise OptionError(f"prior must be None, {PRIORS}. Got {prior!r}.")
     if teams is not None and features is not None:
-        raise OptionError("features describe items and teams are made of them: give one of the two.")
+        raise OptionError("features and teams cannot be combined: give one of them.")
 
 
 def _posterior_of(likelihood: Likelihood, parametrization: Any, prior: Any, names: tuple[Hashable, ...]) -> Posterior:

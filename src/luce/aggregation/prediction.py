@@ -62,11 +62,11 @@ class PredictionMixin:
         weights = likelihood.observed.weights
         total = float(weights @ likelihood.observed.n_choices)
         if total == 0:
-            raise DataError("There is no choice to score: every ranking is one level.")
+            raise DataError("There is nothing to score: in every ranking all items are tied.")
         return float(weights @ self.log_prob(rankings)) / total
 
     def predict_proba(self, sets: Iterable[Sequence[Hashable]]) -> list[Floats]:
-        """Probability of each item of a set to come first, alone; the rest is the probability of a tie.
+        """Probability that each item of a set is ranked first, alone; the rest is the probability of a tie.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class PredictionMixin:
         Returns
         -------
         list of ndarray
-            One array a set, in the order of its items.
+            One array per set, in the order of its items.
 
         Examples
         --------
@@ -122,8 +122,8 @@ class PredictionMixin:
         Parameters
         ----------
         sets : int, iterable of sequences of items, or Rankings, default 1
-            So many rankings of all items; or one of each set; or one of the items of each ranking. Ties are drawn
-            where the model has them as outcomes, else the levels of given rankings are kept.
+            The number of rankings of all items; or sets, for one ranking each; or rankings whose items are ranked anew.
+            Ties are drawn if they are outcomes of the model; otherwise the levels of given rankings are unchanged.
         random_state : int, default 0
             Seed of the draws.
 

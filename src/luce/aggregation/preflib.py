@@ -16,7 +16,7 @@ from luce.arrays import Floats, offsets_of_sizes
 from luce.data.streams import CODECS, LONGEST_LINE, InputStream
 from luce.errors import DataError, OptionError
 
-KINDS = {"soc": "strict and complete", "soi": "strict", "toc": "complete", "toi": "free to have ties and gaps"}
+KINDS = {"soc": "strict and complete", "soi": "strict", "toc": "complete", "toi": "with ties and gaps allowed"}
 """What the orders of each kind of file must be."""
 
 MOST_VOTES = 2**53
@@ -51,7 +51,7 @@ def arrays_from_preflib(path: str | os.PathLike[str], unlisted: str) -> tuple[Ra
     for order in orders:
         _check_order(path, order, header["DATA TYPE"], n_alternatives)
         if (line := lines.setdefault(str(order.levels), order.line)) != order.line:
-            raise DataError(f"{path}, line {order.line}: the same order as in line {line}. Each must come once.")
+            raise DataError(f"{path}, line {order.line}: the same order as in line {line}. Each order must occur once.")
     sizes = [[len(level) for level in order.levels] for order in orders]
     places = np.concatenate([np.empty(0, np.int64), *(np.repeat(np.arange(len(size)), size) for size in sizes)])
     imbued = header["DATA TYPE"] == "toc" and header.get("MODIFICATION TYPE") == "imbued"
@@ -81,7 +81,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[PrefLibOrd
         elif line:
             if not header:
                 start = f"{path}, line {number}: a PrefLib file starts with lines like `# DATA TYPE: soc`."
-                old = "Files from before 2022 have another form; PrefLib has the same data in the new one."
+                old = "Files from before 2022 have another format; PrefLib has the same data in the new one."
                 raise DataError(f"{start} Got {line[:60]!r}. {old}")
             orders.append(_order(path, number, line))
     if not header:
@@ -95,7 +95,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         while line := file.readline(LONGEST_LINE + 1):
             number += 1
             if len(line) > LONGEST_LINE:
-                raise DataError(f"{path}, line {number}: it has not ended after {LONGEST_LINE:,} bytes.")
+                raise DataError(f"{path}, line {number}: the line is longer than {LONGEST_LINE:,} bytes.")
             try:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             except UnicodeDecodeError:
@@ -156,7 +156,7 @@ def _check_order(path: str | os.PathLike[str], order: PrefLibOrder, kind: str, n
     elif min(items) < 1 or max(items) > n_alternatives:
         fault = f"there is no alternative {next(item for item in items if not 1 <= item <= n_alternatives)}"
     elif len(set(items)) < len(items):
-        fault = f"alternative {next(item for item in items if items.count(item) > 1)} comes twice"
+        fault = f"alternative {next(item for item in items if items.count(item) > 1)} occurs twice"
     elif kind[0] == "s" and len(order.levels) < len(items):
         fault = "it has a tie"
     elif kind[2] == "c" and len(items) < n_alternatives:
@@ -166,4 +166,4 @@ def _check_order(path: str | os.PathLike[str], order: PrefLibOrder, kind: str, n
 
 
 def _mismatch(path: str | os.PathLike[str], key: str, said: int, found: str) -> DataError:
-    return DataError(f"{path}: its header says {key} {said:,}, but {found}. The file is cut short or was changed.")
+    return DataError(f"{path}: its header says {key} {said:,}, but {found}. The file is truncated or was changed.")

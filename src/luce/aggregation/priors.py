@@ -97,7 +97,9 @@ def _of_items(what: str, given: Any, names: Sequence[Hashable]) -> Floats:
     if isinstance(given, Mapping):
         missing = [name for name in names if name not in given]
         if missing:
-            raise DataError(f"The {what} of the prior has no entry for {missing[0]!r} ({len(missing)} missing in all).")
+            raise DataError(
+                f"The {what} of the prior has no entry for {missing[0]!r} ({len(missing)} missing in total)."
+            )
         given = [given[name] for name in names]
     try:
         values = np.asarray(given, dtype=np.float64)

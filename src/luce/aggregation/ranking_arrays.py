@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from luce.aggregation.names import Where, check_names
+from luce.aggregation.names import Where, check_names, nth_ranking
 from luce.arrays import Floats, Integers, check_offsets, check_rows, offsets_of_sizes, read_only, rows_of_lists
 from luce.compiled import compiled
 from luce.errors import DataError, LuceWarning
@@ -41,12 +41,12 @@ def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
     few[ends] |= arrays.places[arrays.offsets[ends + 1] - 1] == 0
     kept = np.flatnonzero(~few)
     if not kept.size:
-        what = f"All {len(sizes):,} have fewer." if len(sizes) else "Got no ranking at all."
-        raise DataError(f"There must be a ranking of two items or more. {what}")
+        what = f"All {len(sizes):,} have fewer." if len(sizes) else "Got no rankings."
+        raise DataError(f"At least one ranking of two or more items is needed. {what}")
     if len(kept) == len(sizes):
         return arrays, kept
     warnings.warn(
-        f"Rankings of fewer than two items say nothing and are left out: {few.sum():,} of {len(sizes):,}.",
+        f"Rankings of fewer than two items carry no information and are left out: {few.sum():,} of {len(sizes):,}.",
         LuceWarning,
         stacklevel=4,  # the caller of the constructor
     )
@@ -63,9 +63,7 @@ def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
 RANGE, TWICE, PLACES, FEW, ONE_LEVEL, TWO_ENDS, STRANGE = range(1, 8)
 
 
-def check_arrays(
-    arrays: RankingArrays, *, allow_singletons: bool = False, where: Where = "Ranking {}".format
-) -> RankingArrays:
+def check_arrays(arrays: RankingArrays, *, allow_singletons: bool = False, where: Where = nth_ranking) -> RankingArrays:
     """The arrays, frozen, of the right types and by the rules; `allow_singletons` allows rankings that say nothing."""
     items = check_codes("items", arrays.items)
     offsets = read_only(check_offsets(arrays.offsets, len(items)))
@@ -93,7 +91,9 @@ def check_codes(name: str, given: ArrayLike, length: int | None = None) -> Integ
     """One row of int64 of the wanted length, read-only."""
     values = np.asarray(given)
     if values.ndim != 1 or not (np.issubdtype(values.dtype, np.integer) or values.size == 0):
-        raise DataError(f"{name} must be one row of integers. Got {values.dtype} of shape {values.shape}.")
+        raise DataError(
+            f"{name} must be a one-dimensional array of integers. Got {values.dtype} of shape {values.shape}."
+        )
     if length is not None and len(values) != length:
         raise DataError(f"{name} must have {length} entries. Got {len(values)}.")
     return read_only(np.ascontiguousarray(values, dtype=np.int64))
@@ -106,7 +106,7 @@ def check_weights(given: ArrayLike | None, n_rankings: int) -> Floats:
     weights = check_rows("weights", given, n_rankings)
     bad = np.flatnonzero((weights < 0) | np.isinf(weights))
     if bad.size:
-        raise DataError(f"weights must be finite and not negative. Got {weights[bad[0]]} for ranking {bad[0]}.")
+        raise DataError(f"weights must be finite and not negative. Got {weights[bad[0]]} for ranking {bad[0] + 1}.")
     return read_only(weights)
 
 
@@ -119,9 +119,7 @@ def flat_pools(pools: Sequence[Integers]) -> tuple[Integers, Integers]:
 def _check_pool(number: int, given: ArrayLike, n_items: int) -> Integers:
     pool = check_codes(f"pool {number}", given)
     if not len(pool) or np.any(pool[1:] <= pool[:-1]) or pool[0] < 0 or pool[-1] >= n_items:
-        raise DataError(
-            f"A pool must hold some of the items 0 … {n_items - 1}, each once, sorted. Pool {number} does not."
-        )
+        raise DataError(f"A pool must contain items 0 … {n_items - 1}, each once and sorted. Pool {number} does not.")
     return pool
 
 
@@ -130,7 +128,7 @@ def _check_pool_numbers(given: ArrayLike | None, pools: Sequence[Integers], size
     pool = check_codes("pool", np.full(len(sizes), -1) if given is None else given, len(sizes))
     if pool.size and (pool.min() < -1 or pool.max() >= len(pools)):
         raise DataError(
-            f"pool must be −1 or the number of one of {len(pools)} pools. Got {pool.min()} to {pool.max()}."
+            f"pool must be −1 or the index of one of the {len(pools)} pools. Got {pool.min()} to {pool.max()}."
         )
     pool_sizes = np.array([*map(len, pools), -1])  # the last is what −1 finds
     return read_only(np.where(sizes == pool_sizes[pool], -1, pool))
@@ -145,14 +143,14 @@ def _refuse_faults(arrays: RankingArrays, allow_singletons: bool, where: Where) 
     code = int(arrays.items[row]) if rows.start <= row < rows.stop else -1
     item = repr(arrays.names[code]) if 0 <= code < len(arrays.names) else f"item {code}"
     texts = {
-        RANGE: f"Items must be numbers of the {len(arrays.names)} names. {who} has {code}.",
-        TWICE: f"An item must be in a ranking once. {who} has {item} twice.",
-        PLACES: f"The places of a ranking must start at 0 and rise by 0 (tied) or 1. "
+        RANGE: f"Items must be indices of the {len(arrays.names)} names. {who} has {code}.",
+        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice.",
+        PLACES: f"The places of a ranking must start at 0 and increase by 0 (tied) or 1. "
         f"{who} has {arrays.places[rows][:20].tolist()}, wrong at {item}.",
-        FEW: f"A ranking must have two items or more. {who} has {f'{item} alone' if code >= 0 else 'none'}.",
+        FEW: f"A ranking must have two or more items. {who} has {f'{item} alone' if code >= 0 else 'none'}.",
         ONE_LEVEL: f"An open end must have a level above it. {who} has none.",
         TWO_ENDS: f"A ranking can have an open end or a pool below it. {who} has both.",
-        STRANGE: f"A ranking must name items of its set only. {who} names {item}, which is not in the set.",
+        STRANGE: f"A ranking must contain only items of its set. {who} contains {item}, which is not in the set.",
     }
     raise DataError(texts[fault])
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from luce.aggregation.connectivity import Connectivity, connectivity_of
 from luce.aggregation.constructors import RankingsConstructors
-from luce.aggregation.names import SHOWN, Where, check_names, count, encode_values
+from luce.aggregation.names import SHOWN, Where, check_names, count, encode_values, nth_ranking
 from luce.aggregation.ranking_arrays import (
     RankingArrays,
     check_arrays,
@@ -23,10 +23,10 @@ from luce.errors import DataError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rankings(RankingsConstructors):
-    """Q rankings of N rows in all, of items 0 … n_items−1; ranking q owns the rows offsets[q]:offsets[q+1].
+    """Q rankings with N rows in total, of items 0 … n_items−1; ranking q owns the rows offsets[q]:offsets[q+1].
 
-    Make one by a constructor: `from_orderings`, `from_ranks`, `from_table`, `from_pairs`, `from_top`, `from_choices`
-    or `read_preflib`. Frozen: no field and no array changes.
+    Constructors are `from_orderings`, `from_ranks`, `from_table`, `from_pairs`, `from_top`, `from_choices` and
+    `read_preflib`. Rankings are immutable.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Rankings(RankingsConstructors):
     open_end : ndarray of bool of shape (Q,), optional
         Whether the last level is "somewhere below, order unknown" and not a tie.
     pool : ndarray of int64 of shape (Q,), optional
-        −1, or the index in `pools` of a set of items: those that the ranking does not name lie below it, order unknown.
+        −1, or the index in `pools` of a set of items: those that are not in the ranking are below it, in unknown order.
     pools : tuple of ndarray of int64, optional
         Sets of item codes, each sorted.
     weights : ndarray of float64 of shape (Q,), optional
@@ -83,7 +83,9 @@ class Rankings(RankingsConstructors):
             numbered = range(int(codes.max(initial=-1)) + 1)
             names = check_names("rankers", numbered if ranker_names is None else ranker_names)
             if codes.size and (codes.min() < 0 or codes.max() >= len(names)):
-                raise DataError(f"rankers must be numbers of the {len(names)} ranker names. Got others.")
+                raise DataError(
+                    f"rankers must be indices of the {len(names)} ranker names. Got {codes.min()} to {codes.max()}."
+                )
             self._set(rankers=codes, ranker_names=names)
 
     def _set(self, **values: Any) -> None:
@@ -92,7 +94,7 @@ class Rankings(RankingsConstructors):
 
     @classmethod
     def _from_arrays(
-        cls, arrays: RankingArrays, weights: Any, rankers: Any = None, where: Where = "Ranking {}".format
+        cls, arrays: RankingArrays, weights: Any, rankers: Any = None, where: Where = nth_ranking
     ) -> "Rankings":
         """What the constructors call: rankings of fewer than two items are left out, with a warning."""
         arrays = check_arrays(arrays, allow_singletons=True, where=where)
@@ -100,7 +102,7 @@ class Rankings(RankingsConstructors):
         weights = check_weights(weights, n_rankings)
         codes, ranker_names = (None, None) if rankers is None else encode_values("rankers", rankers)
         if codes is not None and len(codes) != n_rankings:
-            raise DataError(f"rankers must have {n_rankings} entries, one a ranking. Got {len(codes)}.")
+            raise DataError(f"rankers must have {n_rankings} entries, one per ranking. Got {len(codes)}.")
         arrays, kept = drop_singletons(arrays)
         rankings = object.__new__(cls)
         rankings._complete(arrays, weights[kept], None if codes is None else codes[kept], ranker_names)
@@ -150,7 +152,7 @@ class Rankings(RankingsConstructors):
         Parameters
         ----------
         indices : array-like of int or bool
-            Which rankings, in this order, each as often as it comes; or a mask.
+            Indices of rankings, in this order, possibly repeated; or a mask.
 
         Returns
         -------
@@ -176,7 +178,7 @@ class Rankings(RankingsConstructors):
         return rankings
 
     def aggregate(self) -> "Rankings":
-        """Equal rankings as one, their weights summed; those of different rankers stay apart.
+        """Merge equal rankings and sum their weights; those of different rankers stay separate.
 
         Equal are rankings with the same levels, whatever the order inside a level. A fit gives the same with the
         result, in less time. O(rows).
@@ -198,14 +200,14 @@ class Rankings(RankingsConstructors):
     def connectivity(self, *, ties: bool = False) -> Connectivity:
         """Which items are linked by chains of wins, and so which worths can be estimated without a prior.
 
-        It is worked out once and remembered. O(rows), and O(k log n) for a ranking of k items with a pool of n.
+        It is computed once and cached. O(rows), and O(k log n) for a ranking of k items with a pool of n.
 
         Parameters
         ----------
         ties : bool, default False
             Whether a tie links the tied items both ways, as a win of each: it does in models where a tie is an outcome
-            (Davidson, Rao-Kupper). Where the order is unknown (`ties="exact"` of `PlackettLuce`) a tie says nothing
-            about the tied items. An open end is never a tie. Rankings of weight 0 are passed over.
+            (Davidson, Rao-Kupper). Where the order is unknown (`ties="exact"` of `PlackettLuce`) a tie carries no
+            information about the tied items. An open end is never a tie. Rankings of weight 0 are ignored.
 
         Returns
         -------
@@ -214,7 +216,7 @@ class Rankings(RankingsConstructors):
         Examples
         --------
         >>> print(Rankings.from_orderings([["ann", "bob"], ["bob", "cy"], ["cy", "bob"]]).connectivity())
-        Not connected: 3 items in 2 components with no way back between them. Best first:
+        Not connected: 3 items in 2 components without chains of wins in both directions. Best first:
           ann
           bob, cy
         Never lose: ann
@@ -242,7 +244,7 @@ def _summary(rankings: Rankings) -> str:
     parts += [f"{kind} in {int(flags.sum()):,}" for kind, flags in kinds.items() if flags.any()]
     if not np.all(rankings.weights == 1):
         total = rankings.weights.sum()
-        parts.append(f"weights {total:,.0f} in all" if total == round(total) else f"weights {total:,.6g} in all")
+        parts.append(f"weights {total:,.0f} in total" if total == round(total) else f"weights {total:,.6g} in total")
     if rankings.rankers is not None:
         parts.append(count(len(rankings.ranker_names), "ranker"))
     return ", ".join(parts)

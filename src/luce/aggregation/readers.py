@@ -28,17 +28,17 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
         A PrefLib file (.soc, .soi, .toc, .toi) or a table (.csv, .tsv, .parquet, .arrow, .feather); text may be
         compressed (.gz, .bz2, .zst).
     format : {"preflib", "long", "pairs", "orders", "ranks"}, optional
-        How the rankings are written, where neither the ending of the file nor its columns say so.
+        The format, if it cannot be inferred from the extension of the file or its columns.
 
         - preflib: `unlisted=` as in `Rankings.read_preflib`.
-        - long: a row for each item of each ranking: columns ranking, item, place (or rank), or as named by `ranking=`,
+        - long: one row per item of each ranking: columns ranking, item, place (or rank), or as named by `ranking=`,
           `item=`, `place=`, `weight=`, `ranker=`.
-        - pairs: a row for each comparison: columns winner and loser; or left, right and winner (model_a, model_b and
+        - pairs: one row per comparison: columns winner and loser; or left, right and winner (model_a, model_b and
           winner), or as named by `left=`, `right=` and `outcome=`, whose values are named by `results=` ("left", "tie",
           "right" by default). `weight=`, `ranker=`.
-        - orders: a row for each ranking, its items from best to worst, empty where there are no more: columns rank1,
+        - orders: one row per ranking, its items from best to worst, empty after the last: columns rank1,
           rank2 and so on, or any. `weight=`, `ranker=`.
-        - ranks: a row for each ranking, a column for each item with its rank, empty or 0 where it has none. `weight=`,
+        - ranks: one row per ranking and one column per item with its rank, empty or 0 if it has none. `weight=`,
           `ranker=`.
     **columns : str
         Names of columns, as above.
@@ -97,9 +97,9 @@ def _detect_format(path: Path, names: list[str], columns: dict[str, Any]) -> tup
         return "orders", {}
     some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     raise DataError(
-        f"The columns of {path.name} ({some}) do not say how its rankings are written. Give the format: long (a row "
-        "an item: ranking, item, place), pairs (a row a comparison: winner, loser), orders (a row a ranking, best item "
-        "first) or ranks (a row a ranking, a column an item)."
+        f"The format of {path.name} cannot be inferred from its columns ({some}). Give the format: long (one row per "
+        "item: ranking, item, place), pairs (one row per comparison: winner, loser), orders (one row per ranking, best "
+        "item first) or ranks (one row per ranking, one column per item)."
     )
 
 
@@ -130,7 +130,7 @@ def _from_pairs(
     if outcome is None:
         return Rankings.from_pairs(first, second, **extras)
     if len(results) != 3:
-        raise OptionError(f"results names three outcomes: left wins, a tie, right wins. Got {results!r}.")
+        raise OptionError(f"results must be three outcomes: left wins, a tie, right wins. Got {results!r}.")
     return Rankings.from_pairs(first, second, _column(table, outcome), results=tuple(results), **extras)
 
 
@@ -146,7 +146,7 @@ def _from_ranks(table: pa.Table, *, weight: str | None = None, ranker: str | Non
     try:
         ranks = np.array([table.column(name).to_numpy().astype(np.float64) for name in own]).T
     except (ValueError, TypeError) as error:
-        raise DataError(f"The columns of ranks must be numbers: {error}") from error
+        raise DataError(f"The columns of ranks must be numeric: {error}") from error
     return Rankings.from_ranks(ranks, names=own, **_extras(table, weight, ranker))
 
 

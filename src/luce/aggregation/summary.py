@@ -31,8 +31,8 @@ class SummaryMixin(InferenceMixin):
         base, scale : float, default 10 and 400
             A difference of `scale` points means odds of `base` to one.
         level : float, default 0.95
-            Confidence level of the intervals. They are those of quasi standard errors, so that the anchor does not
-            widen them.
+            Confidence level of the intervals. They are based on quasi standard errors, so that they do not
+            depend on the anchor.
 
         Returns
         -------

@@ -8,7 +8,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from luce.aggregation.names import Names, Where, check_names, concatenated, encode_items, encode_values, python_value
+from luce.aggregation.names import (
+    Names,
+    Where,
+    check_names,
+    concatenated,
+    encode_items,
+    encode_values,
+    nth_row,
+    python_value,
+)
 from luce.aggregation.ranking_arrays import RankingArrays
 from luce.arrays import Floats, Integers, as_floats
 from luce.compiled import compiled
@@ -34,7 +43,7 @@ def arrays_from_ranks(ranks: Any, names: Iterable[Hashable] | None) -> RankingAr
         q = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         item = known[matrix.indices[bad[0]]]
         raise DataError(
-            f"Ranks must be positive and finite, 0 or NaN where not ranked. Ranking {q} has {matrix.data[bad[0]]:g} "
+            f"Ranks must be positive and finite, 0 or NaN if not ranked. Ranking {q + 1} has {matrix.data[bad[0]]:g} "
             f"for {item!r}."
         )
     offsets = matrix.indptr.astype(np.int64)
@@ -78,16 +87,16 @@ def _rank_matrix(ranks: Any, names: Iterable[Hashable] | None) -> tuple[Any, Nam
             ranks = np.array(ranks, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"Ranks must be a table of numbers, one row a ranking, one column an item. {error}"
+                f"Ranks must be a table of numbers, one row per ranking and one column per item. {error}"
             ) from error
         if ranks.ndim != 2:
-            raise DataError(f"Ranks must have one row a ranking and one column an item. Got shape {ranks.shape}.")
+            raise DataError(f"Ranks must have one row per ranking and one column per item. Got shape {ranks.shape}.")
         ranks[np.isnan(ranks)] = 0
     matrix = sparse.csr_array(ranks, dtype=np.float64)
     known = names if names is not None else columns if columns is not None else range(matrix.shape[1])
     result = check_names("items", map(python_value, known))
     if len(result) != matrix.shape[1]:
-        raise DataError(f"names must have one entry a column of the ranks, {matrix.shape[1]}. Got {len(result)}.")
+        raise DataError(f"names must have one entry per column of the ranks, {matrix.shape[1]}. Got {len(result)}.")
     return matrix, result
 
 
@@ -100,7 +109,9 @@ def column_numbers(name: str, column: pa.ChunkedArray) -> Floats:
     except pa.ArrowInvalid as error:  # integers that float64 does not hold
         raise DataError(f"Column {name!r} must be numbers up to 2⁵³ in size. {error}") from error
     if np.isinf(values).any():
-        raise DataError(f"Column {name!r} must be finite. It is infinite at row {int(np.argmax(np.isinf(values)))}.")
+        raise DataError(
+            f"Column {name!r} must be finite. It is infinite at row {int(np.argmax(np.isinf(values))) + 1}."
+        )
     return values
 
 
@@ -114,8 +125,8 @@ def arrays_from_pairs(
     """
     n_pairs = len(first)
     if len(second) != n_pairs:
-        raise DataError(f"Both columns of pairs must have as many rows. Got {n_pairs} and {len(second)}.")
-    codes, known = encode_items(concatenated(first, second), names, n_items, lambda row: f"Pair {row % n_pairs}")
+        raise DataError(f"The two columns of pairs must have the same number of rows. Got {n_pairs} and {len(second)}.")
+    codes, known = encode_items(concatenated(first, second), names, n_items, lambda row: f"Pair {row % n_pairs + 1}")
     items = np.empty(2 * n_pairs, dtype=np.int64)
     items[::2], items[1::2] = codes[:n_pairs], codes[n_pairs:]
     places = np.tile(np.array([0, 1]), n_pairs)
@@ -132,7 +143,7 @@ def _signs(outcome: Any, results: Sequence[Any], n_pairs: int) -> NDArray[np.int
     meaning = _meanings(results)
     given = arrow_values("outcome", outcome)
     if len(given) != n_pairs:
-        raise DataError(f"outcome must have one entry a pair, {n_pairs}. Got {len(given)}.")
+        raise DataError(f"outcome must have one entry per pair, {n_pairs}. Got {len(given)}.")
     given = given.combine_chunks() if isinstance(given, pa.ChunkedArray) else given
     encoded = (given.dictionary_decode() if pa.types.is_dictionary(given.type) else given).dictionary_encode("encode")
     found = encoded.dictionary.to_pylist()
@@ -140,19 +151,21 @@ def _signs(outcome: Any, results: Sequence[Any], n_pairs: int) -> NDArray[np.int
     strange = [code for code, value in enumerate(found) if value not in meaning]
     if strange:
         pair, known = int(np.argmax(codes == strange[0])), ", ".join(map(repr, meaning))
-        raise DataError(f"outcome must be one of {known} (results=…). Pair {pair} has {found[strange[0]]!r}.")
+        raise DataError(f"outcome must be one of {known} (results=…). Pair {pair + 1} has {found[strange[0]]!r}.")
     return np.array([meaning[value] for value in found], dtype=np.int8)[codes]
 
 
 def _meanings(results: Sequence[Any]) -> dict[Any, int]:
     """The sign of each value that an outcome can have."""
     if isinstance(results, str) or len(results) != 3:
-        raise OptionError(f"results must be three: won, tied, lost, each a value or several. Got {results!r}.")
+        raise OptionError(
+            f"results must have three entries (won, tied, lost), each one value or several. Got {results!r}."
+        )
     meanings: dict[Any, int] = {}
     for sign, given in zip((1, 0, -1), results, strict=True):
         for value in given if isinstance(given, (list, tuple, set, frozenset)) else (given,):
             if meanings.setdefault(value, sign) != sign:
-                raise OptionError(f"results must differ: won, tied, lost. Got {value!r} twice.")
+                raise OptionError(f"The values of results (won, tied, lost) must be different. Got {value!r} twice.")
     return meanings
 
 
@@ -180,7 +193,7 @@ def arrays_from_table(
 
     grouping = group_rows(ids(ranking), f"Column {ranking!r}")
     order = slice(None) if grouping.order is None else grouping.order
-    codes, known = encode_items(ids(item), None, None, lambda row: f"Row {ranked[row]}")
+    codes, known = encode_items(ids(item), None, None, lambda row: nth_row(ranked[row]))
     items, levels = in_order(codes[order], places[ranked][order], grouping.offsets)
 
     def one(name: str, values: Any) -> Any:

@@ -16,6 +16,7 @@ from luce.cli.demo import demo
 from luce.cli.evaluate import evaluate
 from luce.cli.explain import explain
 from luce.cli.exposure import exposure
+from luce.cli.hints import unknown_option
 from luce.cli.inspect import inspect
 from luce.cli.listing import metrics, objectives, presets
 from luce.cli.output import announce_compilation, say
@@ -69,7 +70,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Log what is being done."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print log messages."),
 ) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
 
@@ -87,7 +88,7 @@ def main() -> None:
         status = app(standalone_mode=False, prog_name="luce")
         sys.exit(exit_status() if status == 130 else status)
     except USAGE as error:
-        line = " ".join(error.format_message().split())
+        line = unknown_option(error) or " ".join(error.format_message().split())
         if line:
             line += "" if line.endswith((".", "?")) else "."
             command = "luce" if error.ctx is None else error.ctx.command_path

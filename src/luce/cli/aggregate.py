@@ -10,16 +10,23 @@ from luce.cli.output import check_written, say, show_json, show_page_table, writ
 from luce.errors import DataError, OptionError
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rankings: PrefLib, or a table (CSV, Parquet, Arrow).")]
-Format = Annotated[str | None, typer.Option(help="preflib, long, pairs, orders or ranks, where the file does not say.")]
+Format = Annotated[
+    str | None,
+    typer.Option(help="Format: preflib, long, pairs, orders or ranks. (default: by extension or column names)"),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
-        "--read", metavar="KEY=VALUE", help="How to read it, e.g. left=model_a, outcome=winner, ranker=judge."
+        "--read", metavar="KEY=VALUE", help="How to read the file, e.g. left=model_a, outcome=winner, ranker=judge."
     ),
 ]
-Ties = Annotated[str, typer.Option(help="What a tie means: exact (order unknown), davidson, rao-kupper, none.")]
-Prior = Annotated[str, typer.Option(help="auto, none, or wins against a hypothetical item, e.g. 0.5.")]
-Names = Annotated[Path | None, typer.Option(help="CSV file with two columns: item as in FILE, name to show.")]
+Ties = Annotated[str, typer.Option(help="Model of ties: exact (order unknown), davidson, rao-kupper or none.")]
+Prior = Annotated[
+    str, typer.Option(help="Prior: auto, none, or a number of wins and losses against a hypothetical item, e.g. 0.5.")
+]
+Names = Annotated[
+    Path | None, typer.Option(help="CSV file with two columns: the item as in FILE and the name to show.")
+]
 
 NPSEUDO = 0.5
 """Wins and losses of every item against a hypothetical one, where the data alone do not settle all worths."""
@@ -37,10 +44,10 @@ def aggregate(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Estimate the worth of each item from rankings: a table with errors, ranks and tiers, and a page with pictures.
+    """Estimate the worth of each item from rankings: a table with standard errors, ranks and tiers, and a report page.
 
     An item that never wins or never loses has no worth without a prior. In that case --prior auto gives every item half
-    a win and half a loss against a hypothetical one, and says so.
+    a win and half a loss against a hypothetical item, and prints a note.
 
     Example: luce aggregate votes.soc
 
@@ -48,6 +55,7 @@ def aggregate(
     """
     from luce.aggregation import read_rankings
     from luce.report.aggregation import write_aggregation
+    from luce.report.formatting import count
 
     check_written([report, csv], [file])
     rankings = read_rankings(file, format=format, **pairs(read, "--read"))
@@ -70,8 +78,14 @@ def aggregate(
     else:
         _print(table, model, f"{file.name}: {len(rankings):,} rankings of {rankings.n_items:,} items, prior {chosen}")
     best = table.column("item")[0].as_py()
-    summary = f"{best} has the highest worth of {rankings.n_items:,} items in {len(rankings):,} rankings."
-    about = {"title": f"Ranks aggregated: {file.name}", "summary": summary, "settings": {"ties": ties, "prior": chosen}}
+    summary = f"{best} has the highest estimated worth of {rankings.n_items:,} items in {len(rankings):,} rankings"
+    level = table.column("tier").to_pylist().count(1) - 1
+    tied = f", not significantly above {count(level, 'other item')} of its tier (95 %)" if level else ""
+    about = {
+        "title": f"Rank aggregation: {file.name}",
+        "summary": f"{summary}{tied}.",
+        "settings": {"ties": ties, "prior": chosen},
+    }
     write_optional_page(write_aggregation, report, model, **about)
 
 
@@ -85,12 +99,15 @@ def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tu
         connectivity = rankings.connectivity(ties=ties in TIE_MODELS)
         if not connectivity.is_connected:
             npseudo = NPSEUDO
-            say(f"{connectivity}\nEvery item gets {npseudo} wins and losses against a hypothetical one.", "Note")
+            say(
+                f"{connectivity}\nEvery item gets {npseudo} wins and losses against a hypothetical item as a prior.",
+                "Note",
+            )
     elif prior != "none":
         try:
             npseudo = float(prior)
         except ValueError:
-            raise OptionError(f"--prior must be auto, none or a number of wins. Got {prior!r}.") from None
+            raise OptionError(f"--prior must be auto, none or a number of wins, such as 0.5. Got {prior!r}.") from None
     chosen = None if npseudo is None else PseudoRankings(npseudo)
     model = PlackettLuce(ties, prior=chosen, n_jobs=threads).fit(rankings)
     return model, "none" if npseudo is None else f"{npseudo:g} pseudo-wins"
@@ -117,4 +134,7 @@ def _print(table: Any, model: Any, title: str) -> None:
     fit = f"log-likelihood {model.log_likelihood_:.4f}, AIC {model.aic_:.2f}, BIC {model.bic_:.2f}{ties}"
     say(fit, style="dim")
     low, high = model.quasi_standard_errors().worst
-    say(f"Differences by quasi standard errors are off by {low:+.1%} to {high:+.1%} at most.", style="dim")
+    say(
+        f"Standard errors of differences from quasi standard errors are off by {low:+.1%} to {high:+.1%} at most.",
+        style="dim",
+    )

@@ -21,7 +21,7 @@ def choose(dataset: Any, validation: Any, budget: float, seed: int, threads: int
     for each in choice.candidates:
         score = f"{choice.metric} {each.mean:.4f}, standard error {each.error:.4f}, {each.seconds:.1f} s"
         say(each.note or score, each.name)
-    say(f"{choice.reason}. The same without the search: {same_command(choice).strip()}", "Chosen")
+    say(f"{choice.reason}. To skip the search: {same_command(choice).strip()}", "Selected")
     return choice
 
 

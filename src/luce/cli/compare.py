@@ -1,4 +1,4 @@
-"""`luce compare`: rankers, objectives, presets and peers against each other on the same lists."""
+"""`luce compare`: rankers of Luce, of other libraries and of the user's own on the same lists."""
 
 from math import isnan
 from pathlib import Path
@@ -9,8 +9,9 @@ import typer
 from luce.cli.compare_folds import folds_of
 from luce.cli.compare_methods import methods_of
 from luce.cli.compare_output import is_results, print_comparison, summary_of, write_comparison, write_results
+from luce.cli.compare_own import own_models, own_scores
 from luce.cli.options import Empty, Gain, Json, Metrics, Page, Reading, Seed, Settings, Threads, empty_value
-from luce.cli.output import beside, check_written, progress, say, show_json
+from luce.cli.output import beside, check_written, progress, replacing, say, show_json
 from luce.errors import DataError, OptionError, load_package
 from luce.files import exclusive_lock
 
@@ -18,37 +19,62 @@ Parts = Annotated[
     list[Path],
     typer.Argument(
         metavar="DATA...",
-        help="A file to cut into folds; parts, or their folder; a folder with train, vali and test; or with Fold1, …",
+        help="A file, which is split into folds; or several files or a folder of them, one per part; or a folder with "
+        "train, vali and test files, or with folders Fold1, Fold2, … of them.",
     ),
 ]
-Held = Annotated[Path | None, typer.Option(help="With --test: lists for early stopping (default: a fifth of DATA).")]
-Tested = Annotated[Path | None, typer.Option(help="Lists to test on; DATA is then the file of training lists.")]
-Folds = Annotated[int | None, typer.Option(min=2, help="How many folds a file is cut into (default: 5).")]
+Held = Annotated[
+    Path | None, typer.Option(help="With --test: validation lists for early stopping (default: a fifth of DATA).")
+]
+Tested = Annotated[Path | None, typer.Option(help="Test lists; DATA is then the file with the training lists.")]
+Folds = Annotated[
+    int | None, typer.Option(min=2, help="Number of folds that a single file is split into (default: 5).")
+]
 Models = Annotated[
-    str | None, typer.Option(help="Kinds of ranker, with commas: linear, neural, trees; each with each objective.")
+    str | None,
+    typer.Option(
+        help="Kinds of ranker, separated by commas: linear, neural, trees; each is trained with each objective."
+    ),
 ]
 Objectives = Annotated[
     str | None,
-    typer.Option(help="Objectives, with commas, e.g. 'listnet,listmle(depth=10)'; `luce objectives` lists them."),
+    typer.Option(
+        help="Objectives, separated by commas, e.g. 'listnet,listmle(depth=10)'; `luce objectives` lists them."
+    ),
 ]
-Presets = Annotated[str | None, typer.Option(help="Systems of the papers, with commas; `luce presets` lists them.")]
+Presets = Annotated[str | None, typer.Option(help="Published systems, separated by commas; `luce presets` lists them.")]
 Peers = Annotated[
     str | None,
     typer.Option(
-        help="Rankers of other libraries, with commas: lightgbm-lambdarank, lightgbm-xendcg, xgboost, "
-        "catboost-yetirank, catboost-softmax; or 'installed' for all that are."
+        help="Rankers of other libraries, separated by commas: lightgbm-lambdarank, lightgbm-xendcg, xgboost, "
+        "catboost-yetirank, catboost-softmax; or 'installed' for all that are installed."
     ),
 ]
-Seeds = Annotated[int, typer.Option(min=1, help="How many seeds; the values of a list are averaged over them.")]
+With = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="NAME=FILE|COLUMN",
+        help="A model of your own, scored on the --test lists: a model file of LightGBM (text), XGBoost (.json, .ubj), "
+        "CatBoost (.cbm) or Luce (.luce), or a column of the test data with its scores. May be repeated.",
+    ),
+]
+Seeds = Annotated[
+    int, typer.Option(min=1, help="Number of seeds each method is trained with; metrics are averaged over them.")
+]
 Baseline = Annotated[
-    str | None, typer.Option(metavar="METHOD", help="Row that the others are tested against (default: the first).")
+    str | None,
+    typer.Option(
+        metavar="METHOD",
+        help="Method that the others are tested against (default: the first --with, otherwise the first method).",
+    ),
 ]
 Table = Annotated[
     Path | None,
     typer.Option(
         "--results",
         metavar="FILE",
-        help="Every value of every list, as .parquet or .json (default: beside the report, as .parquet).",
+        help="File for the metrics of every list, .parquet or .json (default: .parquet, beside the report).",
     ),
 ]
 Together = Annotated[
@@ -63,6 +89,7 @@ def compare(
     objectives: Objectives = None,
     presets: Presets = None,
     peers: Peers = None,
+    with_: With = None,
     folds: Folds = None,
     validation: Held = None,
     test: Tested = None,
@@ -80,19 +107,21 @@ def compare(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Compare methods on the same folds: one table with intervals, tests, time and memory, and a page to open.
+    """Compare rankers on the same lists: metrics with intervals, significance tests, time and memory, and a report.
 
-    With no methods named: linear and tree rankers of Luce beside LightGBM's lambdarank.
+    By default, linear and tree rankers of Luce are compared with LightGBM's lambdarank.
 
-    Of parts, each fold trains on all but two, stops by the next and is tested on the last, as LETOR's folds are.
+    If DATA is in parts, they take turns as in LETOR: one for testing, one for validation, the others for training.
 
-    All keep the iteration that is best on the validation lists by one metric.
+    Every ranker keeps the iteration with the best metric on the validation lists.
 
-    A setting given with --set holds for all that know it, e.g. metric=ndcg@5 or num_leaves=15 (peers: 31, trees: 7).
+    --set applies to every ranker with such a parameter, e.g. metric=ndcg@5 or num_leaves=15 (peers: 31, trees: 7).
 
-    Finished fits are cached beside the report: after an interruption, or a change, the same command resumes.
+    Finished fits are cached beside the report, so the same command resumes after an interruption.
 
     Example: luce compare train.txt
+
+    Example: luce compare train.csv --test test.csv --with mine=model.txt --with bm25=bm25_score
 
     Example: luce compare MQ2008/ --models linear,trees --objectives listmle,pl-partition --peers installed
 
@@ -105,10 +134,18 @@ def compare(
     from luce.experiments.comparison import compare_rankers
 
     methods = methods_of(models, objectives, presets, peers, setting, threads)
+    own = own_models(with_, test, read)
     results = results or beside(report.with_suffix(""), ".parquet", "comparison")
-    _check(methods, baseline, results)
-    check_written([report, results], [*data, validation, test])
-    splits, description = folds_of(data, validation, test, folds, seed, read)
+    _check(methods, own, baseline, results)
+    check_written([report, results], [*data, validation, test, *(model.file for model in own.values())])
+    columns = [model.column for model in own.values() if model.column is not None]
+    splits, description = folds_of(data, validation, test, folds, seed, read, columns)
+    scores: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    if test is not None and own:
+        fold = next(splits)
+        splits = iter([fold])
+        scores, origins = own_scores(own, test, fold.test, read, threads, isolate=not one_process)
     scale: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "n_jobs": threads}
     cache = beside(report.with_suffix(""), ".cache", "comparison")
     shown = _Progress()
@@ -116,38 +153,42 @@ def compare(
         try:
             with progress("Comparing", timed=False) as shown.bar:
                 found = compare_rankers(
-                    methods, splits, metrics, seeds=seeds, seed=seed, baseline=baseline, cache_dir=cache,
-                    isolate=not one_process, callback=shown, **scale,
+                    methods, splits, metrics, seeds=seeds, seed=seed, scores=scores, baseline=baseline,
+                    cache_dir=cache, isolate=not one_process, callback=shown, **scale,
                 )  # fmt: skip
         except KeyboardInterrupt:
             if shown.last is not None:
-                done = f"{shown.last.done} of {shown.last.total} fits are done and cached in {cache}."
+                done = f"{shown.last.done} of {shown.last.total} fits are finished and cached in {cache}."
                 say(f"Interrupted: {done} Run the same command to resume.")
             raise
         title = f"{description}, {found.test_data.n_lists:,} lists" + (f", {seeds} seeds" if seeds > 1 else "")
+        written = {"Report": replacing(report), "Results": replacing(results), "Cached fits": cache}
         write_results(found.table, results)
-        page = write_comparison(report, title, found, methods)
+        page = write_comparison(report, title, found, methods, origins)
     if json:
-        show_json(summary_of(found) | {"report": str(page), "results_file": str(results), "cache": str(cache)})
+        show_json(summary_of(found, origins) | {"report": str(page), "results_file": str(results), "cache": str(cache)})
     else:
-        print_comparison(found, title)
+        print_comparison(found, title, origins)
     for name, reason in found.failures.items():
         say(reason, f"{name} failed")
-    for name, path in {"Report": page, "Results": results, "Cached fits": cache}.items():
+    for name, path in written.items():
         say(path, name)
     if found.failures:
         raise typer.Exit(1)
 
 
-def _check(methods: dict[str, Any], baseline: str | None, results: Path) -> None:
+def _check(methods: dict[str, Any], own: dict[str, Any], baseline: str | None, results: Path) -> None:
     """What can be checked before the work."""
     load_package("jinja2", "report")
     if results.suffix not in (".parquet", ".json"):
         raise OptionError(f"--results must end in .parquet or .json. Got {results}.")
     if results.suffix == ".parquet" and results.is_file() and not is_results(results):
-        raise DataError(f"{results} exists and holds no results of a comparison: name another file with --results.")
-    if baseline is not None and baseline not in methods:
-        raise OptionError(f"--baseline must be one of the rows: {', '.join(methods)}. Got {baseline!r}.")
+        raise DataError(f"{results} exists and is not the results of a comparison: choose another file with --results.")
+    twice = [name for name in own if name in methods]
+    if twice:
+        raise OptionError(f"--with {twice[0]}=… has the name of a method that is compared too: choose another name.")
+    if baseline is not None and baseline not in {*own, *methods}:
+        raise OptionError(f"--baseline must be one of the methods: {', '.join([*own, *methods])}. Got {baseline!r}.")
 
 
 class _Progress:

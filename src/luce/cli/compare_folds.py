@@ -1,11 +1,12 @@
 """The folds that `luce compare` goes through: a file cut by list, parts that take turns, or splits as given."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from luce.cli.compare_output import is_results
+from luce.cli.features import warn_of_leakage
 from luce.cli.options import pairs
 from luce.cli.output import say
 from luce.cli.reading import read_data
@@ -31,26 +32,30 @@ def folds_of(
     count: int | None,
     seed: int,
     reading: list[str] | None,
+    excluded: Collection[str] = (),
 ) -> tuple[Iterator[Any], str]:
-    """The folds, each read when needed, and how many there are, as text."""
+    """The folds, read when needed, and how many there are, as text; given splits have no `excluded` features."""
     splits = _split_files(data, validation, test, reading)
     if splits and count is not None and count != len(splits):
-        raise OptionError(f"--folds {count} is for one file, DATA is already split into {len(splits)}: leave it out.")
+        raise OptionError("--folds is for a single file, and DATA is already split: omit it.")
     if splits:
         missing = [split for split in splits if split.validation is None]
         if missing:
-            beside = missing[0].train
-            say(f"No validation lists beside {beside}: a fifth of the training lists is held out for early stopping.")
-        return _read_splits(splits, seed, reading), f"{len(splits)} folds" if len(splits) > 1 else "one split"
+            say(f"{missing[0].train} has no validation lists: a fifth of its lists is held out for early stopping.")
+        return _read_splits(splits, seed, reading, excluded), _folds(len(splits))
     from luce.data import rotations
 
     parts = _parts(data, count, seed, reading)
     if len(parts) == 2:
         say(
-            "With two folds there are no validation lists: rankers with validation_fraction hold out a part of the "
-            "training lists, the others do not stop early."
+            "Two folds leave no lists for validation: rankers with a validation_fraction hold out a part of the "
+            "training lists, the others are trained without early stopping."
         )
-    return rotations(parts), f"{len(parts)} folds"
+    return rotations(parts), _folds(len(parts))
+
+
+def _folds(count: int) -> str:
+    return f"{count} folds" if count > 1 else "one test set"
 
 
 def _split_files(
@@ -59,9 +64,9 @@ def _split_files(
     """The splits that were given, if any."""
     if test is not None or validation is not None:
         if test is None:
-            raise OptionError("--validation needs --test; DATA is then the file of training lists.")
+            raise OptionError("--validation needs --test; DATA is then the file with the training lists.")
         if len(data) != 1 or data[0].is_dir():
-            raise OptionError("With --test, DATA is the one file of training lists.")
+            raise OptionError("With --test, DATA must be a single file, with the training lists.")
         return [SplitFiles(data[0], validation, test)]
     if len(data) != 1 or not data[0].is_dir():
         return []
@@ -72,7 +77,7 @@ def _split_files(
         return [] if found is None else [found]
     splits = [_split_in(folder, reading) for folder in folders]
     if None in splits:
-        raise DataError(f"{folders[splits.index(None)]} must hold the files of a fold: train, vali and test.")
+        raise DataError(f"{folders[splits.index(None)]} must contain the files of a fold: train, vali and test.")
     return splits  # type: ignore[return-value]
 
 
@@ -86,8 +91,8 @@ def _split_in(folder: Path, reading: list[str] | None) -> SplitFiles | None:
         if len(paths) > 1:
             names = ", ".join(path.name for path in paths)
             raise DataError(
-                f"{folder} holds several files for {role}: {names}. Give the training file as DATA, with --validation "
-                "and --test."
+                f"{folder} has several {role} files: {names}. Give the training file as DATA, and the others with "
+                "--validation and --test."
             )
     return SplitFiles(found["train"][0], next(iter(found["validation"]), None), found["test"][0])
 
@@ -112,22 +117,38 @@ def _files(folder: Path, reading: list[str] | None) -> list[Path]:
     return sorted(path for path in folder.iterdir() if is_data(path))
 
 
-def _read_splits(splits: list[SplitFiles], seed: int, reading: list[str] | None) -> Iterator[Any]:
+def _read_splits(
+    splits: list[SplitFiles], seed: int, reading: list[str] | None, excluded: Collection[str]
+) -> Iterator[Any]:
     from luce.data import split as split_lists
     from luce.data.splits import Fold
 
     first: Any = None
-    for split in splits:
+
+    def read(path: Path) -> Any:
         known = () if first is None else (first.n_features, first.feature_names)
-        train = read_data(split.train, reading, *known)
-        first = first or train
-        wanted = first.n_features, first.feature_names
-        test = read_data(split.test, reading, *wanted)
+        return _without(read_data(path, reading, *known), excluded)
+
+    for split in splits:
+        train = read(split.train)
+        if first is None:
+            first = train
+            warn_of_leakage(train, split.train, reading)
+        test = read(split.test)
         if split.validation is None:
             most, held_out = split_lists(train, (0.8, 0.2), seed)
             yield Fold(most, held_out, test)
         else:
-            yield Fold(train, read_data(split.validation, reading, *wanted), test)
+            yield Fold(train, read(split.validation), test)
+
+
+def _without(dataset: Any, excluded: Collection[str]) -> Any:
+    """The dataset without features of these names."""
+    names = dataset.feature_names or ()
+    kept = [column for column, name in enumerate(names) if name not in excluded]
+    if len(kept) == len(names):
+        return dataset
+    return dataset.with_features(dataset.features[:, kept], [names[column] for column in kept])
 
 
 def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | None) -> list[Any]:
@@ -139,11 +160,13 @@ def _parts(data: list[Path], count: int | None, seed: int, reading: list[str] | 
         data = _files(folder, reading)
         if len(data) < 2:
             raise DataError(
-                f"{folder} must hold two files or more, one for each part; or train, vali and test; or Fold1, Fold2, …"
+                f"{folder} must contain at least two data files, one for each part; or train, vali and test files; or "
+                "folders Fold1, Fold2, …"
             )
-    if len(data) == 1:
-        return list(parts(read_data(data[0], reading), count or 5, seed))
-    if count is not None and len(data) != count:
-        raise DataError(f"--folds {count} is for one file, DATA is already split into {len(data)}: leave it out.")
+    if len(data) > 1 and count is not None and len(data) != count:
+        raise DataError("--folds is for a single file, and DATA is already split: omit it.")
     first = read_data(data[0], reading)
+    warn_of_leakage(first, data[0], reading)
+    if len(data) == 1:
+        return list(parts(first, count or 5, seed))
     return [first, *(read_data(path, reading, first.n_features, first.feature_names) for path in data[1:])]

@@ -45,7 +45,7 @@ def _chosen(
         from luce.experiments.peers import is_installed
 
         if not is_installed(DEFAULT_PEER):
-            say("Trees and LightGBM are left out, as LightGBM is not installed: pip install 'luce[trees]'")
+            say("LightGBM is not installed, so no trees are compared; to install it: pip install 'luce[trees]'")
             return [("linear", name) for name in DEFAULT_OBJECTIVES["linear"].split(",")], []
         ours = [(kind, name) for kind, names in DEFAULT_OBJECTIVES.items() for name in names.split(",")]
         return ours, [DEFAULT_PEER]
@@ -69,7 +69,7 @@ def objectives_in(given: str, option: str) -> list[str]:
         name, options = match.group(1).strip(), match.group(2)
         found.append(name if options is None else f"{name}({options})")
     if not found or end != len(given.strip()) or len(set(found)) < len(found):
-        raise OptionError(f"{option} takes names separated by commas, each once. Got {given!r}.")
+        raise OptionError(f"{option} must be names separated by commas, each once. Got {given!r}.")
     return found
 
 
@@ -92,7 +92,7 @@ def _peers(given: str | None) -> list[str]:
         return names
     missing = {PEERS[name].packages[0]: PEERS[name].extra for name in PEERS if not is_installed(name)}
     for package, extra in missing.items():
-        say(f"{package} is left out, as it is not installed: pip install 'luce[{extra}]'")
+        say(f"{package} is not installed, so it is not compared; to install it: pip install 'luce[{extra}]'")
     return [name for name in PEERS if is_installed(name)]
 
 
@@ -109,4 +109,4 @@ def _check_kinds(kinds: Iterable[str]) -> None:
         if kind not in RANKERS:
             raise unknown_name("model", kind, RANKERS)
         if not issubclass(RANKERS[kind], Ranker):
-            raise OptionError(f"The {kind} ranker learns from tagged rows; only rankers of lists can be compared.")
+            raise OptionError(f"The {kind} ranker is trained on tagged rows; only rankers of lists can be compared.")

@@ -1,6 +1,7 @@
 """The output of `luce compare`: the table, the tests, JSON, the page, and the file of all values."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,16 @@ from rich.text import Text
 
 from luce.cli.output import command_line, say, show_table
 
-LEVEL = 0.05
 WIDE = 104
 """Columns of a terminal that hold intervals and the time of prediction too."""
+UNMARKED = str.maketrans("", "", "\u2068\u2069")
+"""Leaves out the marks around names, which are for pages."""
 
 
-def print_comparison(found: Any, title: str) -> None:
-    """The table, what its marks mean, and the tests of the first metric."""
+def print_comparison(found: Any, title: str, origins: Mapping[str, str]) -> None:
+    """The headline, the table, what its marks mean, and the tests of the first metric."""
+    from luce.report.results import headline
+
     first, *others = next(iter(found.results.values())).means
     wide = not sys.stdout.isatty() or Console().width >= WIDE
     columns = [first, *(["95 % interval"] if wide else []), *(["± seeds"] if len(found.seeds) > 1 else []), *others]
@@ -23,7 +27,8 @@ def print_comparison(found: Any, title: str) -> None:
     rows = [_row(found, name, first, others, wide) for name in found.results]
     rows += [[name, Text("failed", "red"), *[""] * (len(columns) - 1)] for name in found.failures]
     show_table(title, ["method", *columns], rows)
-    for line in _notes(found):
+    say(headline(found.results, first, found.tests.get(first, ())).translate(UNMARKED))
+    for line in [*(f"{name}: {origin}" for name, origin in origins.items()), *_notes(found)]:
         say(line, style="dim")
 
 
@@ -41,27 +46,29 @@ def _row(found: Any, name: str, first: str, others: list[str], wide: bool) -> li
 
 
 def _mean(found: Any, name: str, metric: str) -> str:
-    """A mean, with a star at the best and an arrow where it differs from the baseline."""
+    """A mean, with a star at the best and an arrow where it is significantly better or worse than the baseline."""
     from luce.metrics import metric as metric_of
+    from luce.report.results import verdicts
 
     mean = found.results[name].means[metric]
     best = metric_of(metric).best(other.means[metric] for other in found.results.values())
-    test = next((test for test in found.tests.get(metric, ()) if test.name == name), None)
-    arrow = ""
-    if test is not None and test.randomization_holm < LEVEL:
-        arrow = "▲" if test.difference > 0 else "▼"
+    verdict = verdicts(metric, found.tests.get(metric, ())).get(name, "")
+    arrow = {"better": "▲", "worse": "▼"}.get(verdict, "")
     return f"{arrow}{'*' if mean == best and len(found.results) > 1 else ''}{mean:.4f}"
 
 
 def _notes(found: Any) -> list[str]:
+    from luce.report.results import TEST
+
     one = next(iter(found.results.values()))
     notes = []
     if found.tests:
         first, tests = next(iter(found.tests.items()))
-        notes.append(f"* best; ▲ ▼ above or below {tests[0].baseline} (randomization test, Holm, 5 %)")
+        notes.append(f"* best mean; ▲ ▼ significantly better or worse than {tests[0].baseline} ({TEST})")
         notes += [
-            f"{test.name} − {test.baseline}: {first} {test.difference:+.4f}, p = {test.randomization_holm:.3g} "
-            f"(randomization test, Holm), {test.t_test_holm:.3g} (t-test, Holm)"
+            f"{test.name} − {test.baseline}: {first} {test.difference:+.4f} (95 % interval {test.low:+.4f} to "
+            f"{test.high:+.4f}), p = {test.randomization_holm:.3g} (randomization test), {test.t_test_holm:.3g} "
+            f"(t-test); better in {test.wins:,} and worse in {test.losses:,} of {test.n_lists:,} lists"
             for test in tests
         ]
     if one.max_grade is not None:
@@ -69,18 +76,19 @@ def _notes(found: Any) -> list[str]:
     empty = max(one.n_empty.values(), default=0)
     if empty:
         fate = "left out" if one.empty == "skip" else f"counted as {one.empty}"
-        notes.append(f"{empty} of {one.n_lists} lists have nothing relevant and are {fate}.")
+        notes.append(f"{empty} of {one.n_lists} lists have no relevant items and are {fate}.")
     measured = any(cost.peak_bytes == cost.peak_bytes for cost in found.costs.values())
-    memory = "memory: the most of any, above the data" if measured else "memory was not measured"
-    notes.append(f"fit and predict: median of all fits; {memory}")
+    memory = "memory: maximum over all fits, without the data" if measured else "memory was not measured"
+    notes.append(f"fit and predict: median time over all fits; {memory}")
     return notes
 
 
-def summary_of(found: Any) -> dict[str, Any]:
+def summary_of(found: Any, origins: Mapping[str, str]) -> dict[str, Any]:
     """What --json prints."""
     return {
+        "origins": dict(origins),
         "results": {name: result.to_dict() for name, result in found.results.items()},
-        "tests": [{"metric": metric, **test._asdict()} for metric, tests in found.tests.items() for test in tests],
+        "tests": [test._asdict() for tests in found.tests.values() for test in tests],
         "spread_over_seeds": found.spreads,
         "costs": {name: cost._asdict() for name, cost in found.costs.items()},
         "failures": found.failures,
@@ -114,30 +122,29 @@ def write_results(table: Any, path: Path) -> None:
             partial.write_text(json.dumps(table.to_pylist()), encoding="utf-8")
 
 
-def write_comparison(path: Path, title: str, found: Any, methods: dict[str, Any]) -> Path:
+def write_comparison(path: Path, title: str, found: Any, methods: dict[str, Any], origins: Mapping[str, str]) -> Path:
     """The page of a comparison."""
-    from luce.metrics import metric as metric_of
     from luce.report import write_report
+    from luce.report.results import headline
 
-    first = next(iter(found.tests or next(iter(found.results.values())).means))
-    value = metric_of(first).best(result.means[first] for result in found.results.values())
-    best = next(name for name, result in found.results.items() if result.means[first] == value)
+    first = next(iter(next(iter(found.results.values())).means))
     failed = f" {', '.join(found.failures)} failed." if found.failures else ""
     metrics = {ranker.metric for ranker in methods.values()}
     return write_report(
         path,
-        title=f"Rankers compared: {title}",
-        summary=f"Over {title}, {best} has the best {first}: {value:.4f}.{_certainty(found.tests.get(first))}{failed}",
+        title=f"Comparison of rankers: {title}",
+        summary=headline(found.results, first, found.tests.get(first, ())) + failed,
         command=command_line(),
         dataset=found.test_data,
         results=found.results,
+        origins=origins,
         comparisons=found.tests,
         costs=found.costs,
         histories=found.histories,
         validation_metric=metrics.pop() if len(metrics) == 1 else "validation metric",
         scores=found.scores,
         importances=found.importances,
-        settings={name: repr(ranker) for name, ranker in methods.items()} | _packages(methods),
+        settings={**origins, **{name: repr(ranker) for name, ranker in methods.items()}, **_packages(methods)},
     )
 
 
@@ -149,12 +156,3 @@ def _packages(methods: dict[str, Any]) -> dict[str, str]:
     packages = dict.fromkeys(package for method in methods.values() for package in packages_of(method))
     versions = ", ".join(f"{package} {version_of(package)}" for package in packages)
     return {"packages of the methods": versions} if versions else {}
-
-
-def _certainty(tests: Any) -> str:
-    """The outcome of the paired tests, in a sentence."""
-    if not tests:
-        return ""
-    names = ", ".join(test.name for test in tests if test.randomization_holm < LEVEL) or "None"
-    verb = "differ" if ", " in names else "differs"
-    return f" {names} {verb} significantly from {tests[0].baseline} (5 %, randomization test, Holm)."

@@ -5,21 +5,22 @@ from typing import Annotated
 
 import typer
 
-from luce.cli.options import Data, Reading
-from luce.cli.output import check_written, say
+from luce.cli.options import Data, Overwrite, Reading
+from luce.cli.output import check_new, check_written, say
 from luce.cli.reading import read_data
 
-Output = Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its ending says the format.")]
+Output = Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its extension determines the format.")]
 
 
-def convert(data: Data, out: Output, read: Reading = None) -> None:
-    """Write the data in another format. A .luce-data file is memory-mapped: it opens at once whatever its size.
+def convert(data: Data, out: Output, overwrite: Overwrite = False, read: Reading = None) -> None:
+    """Convert data to another format. A .luce-data file is memory-mapped: it opens immediately, whatever its size.
 
     Example: luce convert train.txt.gz train.luce-data
     """
     from luce.data import format_of
 
     check_written([out], [data])
+    check_new(out, overwrite)
     target = format_of(out)
     # Mapped data may be larger than memory: what is read goes through files beside the new one.
     dataset = read_data(data, read, temp_folder=out.parent if target.name == "mapped" else None)

@@ -6,23 +6,30 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
-from luce.cli.output import check_written, command_line, say, show, show_json, write_csv
+from luce.cli.output import check_written, command_line, replacing, say, show, show_json, write_csv
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 
-LIST_METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
-Files = Annotated[list[Path], typer.Argument(metavar="MODEL... DATA", help="Model or TREC run files, then the data.")]
-Highest = Annotated[float | None, typer.Option(help="Highest grade, for err; the model's own by default.")]
+LIST_METRICS = "ndcg@10,ndcg@5,ndcg@1,err"
+Files = Annotated[list[Path], typer.Argument(metavar="MODEL... DATA", help="Model files or TREC runs, then the data.")]
+Highest = Annotated[
+    float | None,
+    typer.Option(help="Highest grade of the scale, for err. (default: the highest in the training data of the model)"),
+]
 Chosen = Annotated[
     str | None,
     typer.Option(
-        help="Metrics, with commas; `luce metrics` lists them. "
-        f"(default: {LIST_METRICS}; of labels precision and psp @1, @3 and @5)"
+        help="Metrics, separated by commas, such as 'ndcg@10,rbp(p=0.95)'; `luce metrics` lists them. "
+        f"(default: {LIST_METRICS}; for label rankers precision and psp @1, @3 and @5)"
     ),
 ]
-Propensity = Annotated[str, typer.Option(metavar="A,B", help="Of the propensity model, for psp and psndcg of labels.")]
-PerList = Annotated[Path | None, typer.Option(help="CSV file to write with the value of every list.")]
-Page = Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Page to write: results, curves, lists.")]
+Propensity = Annotated[
+    str, typer.Option(metavar="A,B", help="Parameters of the propensity model, for psp and psndcg of label rankers.")
+]
+PerList = Annotated[Path | None, typer.Option(help="CSV file for the values of each list.")]
+Page = Annotated[
+    Path | None, typer.Option("--report", metavar="HTML", help="Report page to write: results, curves, example lists.")
+]
 
 
 def evaluate(
@@ -39,7 +46,7 @@ def evaluate(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Measure models (.luce) or rankings (TREC .run) on judged lists, with 95 % intervals.
+    """Evaluate models (.luce) or rankings (TREC .run) on judged lists, with 95 % confidence intervals.
 
     Example: luce evaluate model.luce test.txt --metrics ndcg@10,err
 
@@ -53,7 +60,7 @@ def evaluate(
     from luce.rankers import Ranker
 
     if len(files) < 2:
-        raise OptionError("luce evaluate needs a model or a run file, and then the data.")
+        raise OptionError("luce evaluate needs a model or a run file, followed by the data.")
     *sources, data = files
     check_written([report, per_list], files)
     settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
@@ -88,7 +95,7 @@ def _of_labels(ranker: Any, data: Any, metrics: str | None, propensity: str, see
     try:
         a, b = map(float, propensity.split(","))
     except ValueError:
-        raise OptionError(f"--propensity takes two numbers, A,B, such as 0.55,1.5. Got {propensity!r}.") from None
+        raise OptionError(f"--propensity must be two numbers A,B, such as 0.55,1.5. Got {propensity!r}.") from None
     chosen = {} if metrics is None else {"metrics": metrics}
     return ranker.evaluate(data, a=a, b=b, random_state=seed, **chosen)
 
@@ -112,31 +119,36 @@ def scored(source: Path, ranker: Any | None, dataset: Any) -> tuple[Any, Any, fl
 def _write_page(path: Path, results: dict[str, Any], shown: dict[str, Any], data: Path) -> None:
     import numpy as np
 
-    from luce.metrics import compare
-    from luce.metrics import metric as metric_of
+    from luce.metrics import compare_results
     from luce.report import write_report
+    from luce.report.formatting import count
+    from luce.report.results import headline
 
     if len(shown) < len(results):
-        raise OptionError("--report is for rankers of lists, and a model here ranks labels: leave it out.")
+        raise OptionError(
+            "--report supports rankers of lists only, and one of these models ranks labels. Leave out --report."
+        )
     first_lists, *others = (dataset for _, dataset in shown.values())
     for each in others:  # a run brings its own rows, in its own order
         if each.document_ids != first_lists.document_ids or not np.array_equal(each.offsets, first_lists.offsets):
-            raise OptionError("The sources rank different items, or in another order of rows: write a report for each.")
+            raise OptionError(
+                "One report needs rankings of the same items in the same row order, and these differ: write one "
+                "report each."
+            )
     first = next(iter(next(iter(results.values())).means))
-    tests = compare(results, first) if len(results) > 1 else ()
-    value = metric_of(first).best(result.means[first] for result in results.values())
-    best = next((name for name, result in results.items() if result.means[first] == value), "no source")
-    page = write_report(
+    tests = compare_results(results, first) if len(results) > 1 else ()
+    name = replacing(path)
+    write_report(
         path,
         title=f"{', '.join(results)} on {data.name}",
-        summary=f"On {first_lists.n_lists:,} lists, {best} reaches {'the best ' * bool(tests)}{first}: {value:.4f}.",
+        summary=f"{headline(results, first, tests)} Evaluated on {count(first_lists.n_lists, 'list')}.",
         command=command_line(),
         dataset=first_lists,
         results=results,
         comparisons={first: tests} if tests else {},
         scores={name: scores for name, (scores, _) in shown.items()},
     )
-    say(page, "Report")
+    say(name, "Report")
 
 
 def _write_lists(path: Path, results: dict[str, Any]) -> None:

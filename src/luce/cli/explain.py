@@ -1,42 +1,59 @@
-"""`luce explain`: the importance of features to a model, and their contributions to the scores of one list."""
+"""`luce explain`: the importance of features to a model, and why the items of a list, or one item, are ranked there."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from luce.cli.options import Csv, Data, Json, ModelFile, Page, Reading, Seed, Threads
-from luce.cli.output import check_written, progress, show_json, show_page_table, write_csv, write_optional_page
+from luce.cli.output import (
+    check_written,
+    plain_text,
+    progress,
+    show,
+    show_json,
+    show_page_table,
+    write_csv,
+    write_optional_page,
+)
 from luce.cli.reading import read_data
 from luce.errors import DataError, OptionError
 
-Number = Annotated[int | None, typer.Option("--list", help="Explain this list, by number from 0; --query takes an id.")]
-Query = Annotated[str | None, typer.Option(help="Explain the list of this query instead, by its id.")]
-Top = Annotated[int | None, typer.Option(min=1, help="How many to show. (default: 10 items, 20 features)")]
-Chosen = Annotated[str, typer.Option("--metric", help="Metric of the importance; `luce metrics` lists them.")]
-Repeats = Annotated[int, typer.Option(min=1, help="How often the values of each feature are shuffled.")]
+Query = Annotated[str | None, typer.Option(help="Explain the ranking of this query, by its id.")]
+Item = Annotated[
+    str | None,
+    typer.Option(
+        help="Explain the rank of this item of the query, by its document id or, without ids, its number from 1."
+    ),
+]
+Top = Annotated[
+    int | None, typer.Option(min=1, help="Number of items or features to show. (default: 10 items, 20 features)")
+]
+Chosen = Annotated[str, typer.Option("--metric", help="Metric for the feature importance; `luce metrics` lists them.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of times each feature is shuffled.")]
 
 COLUMNS = 5
 """Features that get a column in the terminal."""
 
 
 class Answer(NamedTuple):
-    """What was found: for the page, for CSV, for JSON, for the terminal, and in a sentence."""
+    """What was found: for the page, for CSV, for JSON, as titled tables for the terminal, and in a sentence."""
 
+    write: Callable[..., Path]
     found: Any
     rows: list[dict[str, Any]]
     facts: dict[str, Any]
-    table: Any
+    tables: Sequence[tuple[str | None, Any]]
     summary: str
     settings: dict[str, str]
-    title: str | None = None
 
 
 def explain(
     model: ModelFile,
     data: Data,
-    list_number: Number = None,
     query: Query = None,
+    item: Item = None,
     top: Top = None,
     metric: Chosen = "ndcg@10",
     repeats: Repeats = 5,
@@ -47,85 +64,91 @@ def explain(
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Show how important each feature is, or with --list why the items of one list are where they are.
+    """Show how important each feature is, or why the items of a query, or one of them, are ranked as they are.
 
-    The importance of a feature is what the metric loses when its values are shuffled; for trees the gain and number of
-    its splits are shown too. In a list, the contributions of the features add up to the distance of an item from the
-    mean score; they are known for trees and linear models.
+    The importance of a feature is what the metric loses when its values are shuffled; for trees also the gain and the
+    number of its splits.
+
+    With --query, the contributions of the features to each score: they add up to its distance from the mean score of
+    the list. They are known for trees, linear models and ensembles of these.
+
+    With --item, what sets this item apart from the items above it, and its rank if one feature had their median value.
 
     Example: luce explain model.luce test.txt
 
-    Example: luce explain model.luce test.txt --list 17 --top 5 --report why.html
+    Example: luce explain model.luce test.txt --query 17 --top 5 --report why.html
+
+    Example: luce explain model.luce test.txt --query 17 --item D42
     """
     from luce.rankers import Ranker, load
-    from luce.report.explanation import write_explanation
 
-    if list_number is not None and query is not None:
-        raise OptionError("--list and --query both name a list: give one of them.")
+    if item is not None and query is None:
+        raise OptionError(f"--item {item} needs --query, the query of its list.")
     check_written([report, csv], [model, data])
     ranker = load(model)
     if not isinstance(ranker, Ranker):
-        raise OptionError(f"{model} ranks the labels of rows; luce explain is about rankings of lists.")
+        raise OptionError(f"luce explain needs a ranker of lists, and {model} ranks the labels of rows.")
     if threads is not None:
         ranker.set_params(n_jobs=threads)
     dataset = read_data(data, read, *ranker.features)
-    if list_number is None and query is None:
+    if query is None:
         answer = _importance(ranker, dataset, metric, repeats, seed, top or 20)
+    elif item is None:
+        answer = _contributions(ranker, dataset, query, top or 10)
     else:
-        answer = _contributions(ranker, dataset, _number(dataset, list_number, query, data), top or 10)
+        answer = _item(ranker, dataset, query, item, top or 5)
     write_csv(answer.rows, csv)
     if json:
         show_json(answer.facts)
     else:
-        show_page_table(answer.table, answer.title)
-    about = {"title": f"Explained: {model.name} on {data.name}", "summary": answer.summary, "settings": answer.settings}
-    write_optional_page(write_explanation, report, answer.found, **about)
-
-
-def _number(dataset: Any, number: int | None, query: str | None, data: Path) -> int:
-    """The number of the list that was asked for."""
-    if number is None:
-        found = [place for place, known in enumerate(dataset.query_ids.to_pylist()) if str(known) == query]
-        if not found:
-            some = ", ".join(str(known) for known in dataset.query_ids[:5].to_pylist())
-            raise OptionError(f"There is no query {query!r} in {data}. Its {dataset.n_lists:,} queries begin: {some}.")
-        number = found[0]
-    if not 0 <= number < dataset.n_lists:
-        raise OptionError(f"There is no list {number} in {data}: its lists are 0 to {dataset.n_lists - 1:,}.")
-    if not dataset.sizes[number]:
-        raise DataError(f"List {number} of {data} has no items.")
-    return number
+        if query is not None:
+            show(plain_text(answer.summary))
+        for title, table in answer.tables:
+            show_page_table(table, title)
+    about = {
+        "title": f"Explanation: {model.name} on {data.name}",
+        "summary": answer.summary,
+        "settings": answer.settings,
+    }
+    write_optional_page(answer.write, report, answer.found, **about)
 
 
 def _importance(ranker: Any, dataset: Any, metric: str, repeats: int, seed: int, top: int) -> Answer:
     from luce.rankers import TreeRanker
     from luce.rankers.importance import permutation_importance
-    from luce.report.explanation import importance_rows, importance_table
+    from luce.report.explanation import importance_rows, importance_table, write_explanation
+    from luce.report.formatting import feature_words
 
     with progress("Shuffling features") as report_progress:
         lost = permutation_importance(ranker, dataset, metric, repeats=repeats, seed=seed, callback=report_progress)
     splits = map(ranker.importance, ("gain", "split")) if isinstance(ranker, TreeRanker) else ()
     found = [lost, *splits]
     rows, best = importance_rows(found), lost.order[0]
-    summary = f"Shuffling the values of a feature lowers {lost.measure} for none of them."
+    summary = f"{lost.measure} does not get worse when the values of any one feature are shuffled."
     if lost.values[best] > 0:
-        loss = f"{lost.measure} is worse by {lost.values[best]:.4f} when {lost.names[best]} is shuffled"
-        summary = f"{loss}: the most important of {len(lost.names):,} features."
+        name, loss = feature_words(lost.names[best]), f"{lost.measure} gets worse by {lost.values[best]:.4f}"
+        summary = f"{loss} when {name} is shuffled, the most important of {len(lost.names):,} features."
     settings = {"metric": lost.measure, "repeats": str(repeats), "seed": str(seed)}
     facts = {"metric": lost.measure, "repeats": repeats, "features": rows}
-    return Answer(found, rows, facts, importance_table(found, top), summary, settings)
+    return Answer(write_explanation, found, rows, facts, [(None, importance_table(found, top))], summary, settings)
 
 
-def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Answer:
+def _contributions(ranker: Any, dataset: Any, query: str, top: int) -> Answer:
     from luce.rankers.explanation import Explainable
-    from luce.report.explanation import explained_list
+    from luce.rankers.item_explanation import list_of_query
+    from luce.report.explanation import explained_list, write_explanation
+    from luce.report.formatting import count, feature_words, isolated, signed
 
     if not isinstance(ranker, Explainable):
         raise OptionError(
-            f"A {ranker.kind} model cannot be explained item by item; trees and linear models can. "
-            "Without --list, luce explain shows the importance of its features."
+            f"The scores of a {ranker.kind} model are not sums of contributions of features; those of trees and linear "
+            "models are. Add --item to see which features would move an item, or leave out --query to see which are "
+            "important."
         )
-    found = explained_list(ranker, dataset, list_number, top)
+    number = list_of_query(dataset, query)
+    if not dataset.sizes[number]:
+        raise DataError(f"Query {query} has no items.")
+    found = explained_list(ranker, dataset, number, top)
     items = [(item._asdict(), item.contributions) for item in found.items]
     rows = [
         {k: v for k, v in item.items() if k != "contributions"} | each._asdict()
@@ -137,11 +160,13 @@ def _contributions(ranker: Any, dataset: Any, list_number: int, top: int) -> Ans
     reasons = [
         each for each in sorted(first.contributions, key=lambda each: -each.contribution)[:2] if each.contribution > 0
     ]
-    words = " and ".join(f"{each.feature} ({each.contribution:+.4f})" for each in reasons)
-    summary = f"{first.document} is the first of {found.size:,} items of query {found.query}"
-    summary += f", mostly by {words}." if words else "; no feature sets it apart."
-    title = f"Query {found.query} (list {found.number}), {found.size:,} items, mean score {found.mean:.4f}"
-    return Answer(found, rows, found._asdict() | {"items": listed}, _list_table(found), summary, {}, title)
+    words = " and ".join(f"{feature_words(each.feature)} ({signed(each.contribution)})" for each in reasons)
+    name = isolated(first.document.removeprefix("item "))
+    summary = f"Item {name} is ranked first of the {count(found.size, 'item')} of query {isolated(found.query)}"
+    summary += f", mostly because of {words}." if words else "; no feature distinguishes it from the others."
+    title = f"Contributions to the scores, relative to their mean {found.mean:.4f}"
+    facts = found._asdict() | {"items": listed}
+    return Answer(write_explanation, found, rows, facts, [(title, _list_table(found))], summary, {})
 
 
 def _list_table(found: Any) -> Any:
@@ -156,3 +181,14 @@ def _list_table(found: Any) -> Any:
         for place, item in enumerate(found.items)
     ]
     return PageTable("Items", ["item", "score", "grade", *(short(name) for name, _ in columns)], rows)
+
+
+def _item(ranker: Any, dataset: Any, query: str, item: str, top: int) -> Answer:
+    from luce.rankers.item_explanation import explain_item
+    from luce.report.item_explanation import gap_table, item_summary, move_table, write_item_explanation
+
+    found = explain_item(ranker, dataset, query, item)
+    rows = [each._asdict() for each in found.features]
+    tables = [(table.heading, table) for table in (gap_table(found, top), move_table(found, top)) if table.rows]
+    facts = found._asdict() | {"features": rows}
+    return Answer(write_item_explanation, found, rows, facts, tables, item_summary(found), {})

@@ -2,20 +2,27 @@
 
 from typing import Any
 
+from luce.cli.features import feature_names, feature_summary, warn_of_leakage
 from luce.cli.options import Data, Json, Reading
 from luce.cli.output import show_json, show_table
 from luce.cli.reading import read_data
 
 
 def inspect(data: Data, read: Reading = None, json: Json = False) -> None:
-    """Show what a file holds: rows, lists, features, grades, lengths, what is missing.
+    """Describe a data file: rows, lists, features, grades, list lengths, missing values, and suspicious features.
 
     Example: luce inspect train.txt
+
+    Example: luce inspect shop.csv --read query=session --read label=bought --read 'exclude=click*,position'
     """
-    facts = describe(read_data(data, read))
+    dataset = read_data(data, read)
+    facts = describe(dataset)
+    suspicious = warn_of_leakage(dataset, data, read)
     if json:
-        show_json(facts)
+        found = [each._asdict() for each in suspicious]
+        show_json(facts | {"feature_names": feature_names(dataset), "suspicious_features": found})
         return
+    facts["feature_names"] = feature_summary(dataset)
     show_table(None, ["", ""], [[key.replace("_", " "), _words(value)] for key, value in facts.items()])
 
 
@@ -38,7 +45,7 @@ def describe(dataset: Any) -> dict[str, Any]:
         "list_lengths": _spread(sizes),
         "labels": dict(zip(grades.tolist(), counts.tolist(), strict=True)) if len(grades) <= 20 else _spread(observed),
         "labels_not_observed": int(dataset.n_rows - observed.size),
-        "lists_with_nothing_relevant": int((best <= 0).sum()),
+        "lists_without_relevant_items": int((best <= 0).sum()),
         "missing_feature_values": sum(
             int(np.isnan(stored[i : i + 65_536]).sum()) for i in range(0, len(stored), 65_536)
         ),

@@ -7,11 +7,13 @@ import typer
 from luce.cli.options import Json
 from luce.cli.output import show_json, show_table
 
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One entry in full; without it the whole table.")]
+Name = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="Name of one entry, to describe it in full. (default: list all)")
+]
 
 
 def objectives(name: Name = None, json: Json = False) -> None:
-    """List the objectives, or describe one: its formula, its options, where it comes from.
+    """List the objectives, or describe one: its formula, options and source.
 
     Example: luce objectives listmle
     """
@@ -22,7 +24,7 @@ def objectives(name: Name = None, json: Json = False) -> None:
 
 
 def metrics(name: Name = None, json: Json = False) -> None:
-    """List the metrics, or describe one. A cutoff follows the name: ndcg@10.
+    """List the metrics, or describe one. A parameter and a cutoff may follow the name: ndcg@10, rbp(p=0.95)@10.
 
     Metrics of predicted labels come last; where one shares its name with a metric of lists, both are described.
 
@@ -38,7 +40,7 @@ def metrics(name: Name = None, json: Json = False) -> None:
 
 
 def presets(name: Name = None, json: Json = False) -> None:
-    """List the systems of the papers that `luce train --preset` and `luce compare --presets` take, or describe one.
+    """List the systems of the papers for `luce train --preset` and `luce compare --presets`, or describe one.
 
     Example: luce presets l-listmle
     """
@@ -54,7 +56,7 @@ def _show(facts: list[dict[str, Any]], all_of_them: bool, json: bool) -> None:
     elif all_of_them:
         names = [", ".join(filter(None, (fact["name"], fact.get("also called")))) for fact in facts]
         rows = [[name, fact["summary"]] for name, fact in zip(names, facts, strict=True)]
-        show_table(None, ["name", "what it is"], rows, numeric=2)
+        show_table(None, ["name", "summary"], rows, numeric=2)
     else:
         for entry in facts:
             options = entry.pop("options", {})

@@ -9,23 +9,31 @@ import typer
 from luce.errors import OptionError
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Judged lists: LETOR text, CSV, Parquet, Arrow, .luce-data.")
+    Path, typer.Argument(metavar="DATA", help="Judged lists: LETOR text, CSV, Parquet, Arrow or .luce-data.")
 ]
 Reading = Annotated[
     list[str] | None,
     typer.Option(
-        "--read", metavar="KEY=VALUE", help="How to read the data, e.g. --read label=clicks --read format=csv."
+        "--read",
+        metavar="KEY=VALUE",
+        help="How to read the data, e.g. --read label=clicks --read 'exclude=*_id,position' --read format=csv.",
     ),
 ]
-Metrics = Annotated[str, typer.Option(help="Metrics, with commas; `luce metrics` lists them.")]
-Empty = Annotated[str, typer.Option(help="Value of a list without relevant items: skip, 0 or 1.")]
+Metrics = Annotated[str, typer.Option(help="Metrics, separated by commas; `luce metrics` lists them.")]
+Empty = Annotated[
+    str,
+    typer.Option(
+        help="Lists in which a metric is undefined, such as those without relevant items: skip, or count as 0 or 1."
+    ),
+]
 Gain = Annotated[str, typer.Option(help="Gain of a grade: exponential (2^y − 1) or linear.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
-Threads = Annotated[int | None, typer.Option(help="Number of threads; all cores by default.")]
-Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Page to write.")]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `luce train` wrote.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file to write the table to.")]
+Threads = Annotated[int | None, typer.Option(help="Number of threads. (default: all cores)")]
+Page = Annotated[Path, typer.Option("--report", metavar="HTML", help="Report page to write.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as written by `luce train`.")]
+Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")]
+Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file for the table.")]
 Validation = Annotated[
     Path | None,
     typer.Option(help="Judged lists for early stopping. (default: trees and networks hold out a part of DATA for it)"),
@@ -61,8 +69,10 @@ def pairs(given: list[str] | None, option: str, texts: Collection[str] = ()) -> 
     for word in given or []:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise OptionError(f"{option} takes KEY=VALUE. Got {word!r}.")
+            raise OptionError(f"{option} must be KEY=VALUE. Got {word!r}.")
         key = key.strip().replace("-", "_")
+        if key in result:
+            raise OptionError(f"{option} {key}=… is given twice. Several values are separated by commas.")
         result[key] = _value(value.strip(), (_text,) if key in texts else (int, float))
     return result
 

@@ -75,11 +75,15 @@ def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequenc
 
 def show_page_table(table: Any, title: str | None = None) -> None:
     """A table of a page on standard output, the small print of a cell after its text."""
-    plain = str.maketrans("−", "-", "\u2068\u2069")  # numbers as programs read them, names without isolation marks
     heads, *rows = (
-        [f"{cell.text} {cell.small}".strip().translate(plain) for cell in row] for row in (table.columns, *table.rows)
+        [plain_text(f"{cell.text} {cell.small}".strip()) for cell in row] for row in (table.columns, *table.rows)
     )
     show_table(title, heads, rows)
+
+
+def plain_text(text: str) -> str:
+    """Text of a page with numbers as programs read them, and names without isolation marks."""
+    return text.translate(str.maketrans("−", "-", "\u2068\u2069"))
 
 
 def _cell(value: Any) -> Text:
@@ -92,8 +96,10 @@ def write_csv(table: Any, path: str | os.PathLike[str] | None) -> None:
 
     if path is None:
         return
+    name = replacing(Path(path))
     with atomic_write(path) as partial, open(partial, "wb") as file:
         csv_to(table if isinstance(table, pa.Table) else pa.Table.from_pylist(list(table)), file)
+    say(name, "Table")
 
 
 def csv_to(table: Any, file: Any) -> None:
@@ -122,8 +128,23 @@ def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) 
     for path in filter(None, written):
         check_target(path)
         if path.resolve() in taken and not is_stream(path):
-            raise OptionError(f"{path} is the name of the data, or of another file to write: give it another name.")
+            raise OptionError(f"{path} would overwrite the data or another output: choose another file name.")
         taken.add(path.resolve())
+
+
+def check_new(path: Path | None, overwrite: bool) -> None:
+    """An error, before the work, where a model or data would be replaced; a page or a table may be, see `replacing`."""
+    if path is not None and path.exists() and not (overwrite or is_stream(path)):
+        raise OptionError(f"{path} already exists. Add --overwrite to replace it, or choose another file.")
+
+
+def replacing(path: Path) -> str:
+    """A file that is about to be written, as the message after it names it.
+
+    >>> replacing(Path("no-such-folder/explain.html"))
+    'no-such-folder/explain.html'
+    """
+    return f"{path} (replaced)" if path.exists() and not is_stream(path) else str(path)
 
 
 def beside(path: Path, ending: str, usual: str) -> Path:
@@ -142,10 +163,12 @@ def command_line() -> str:
 
 def write_optional_page(write: Callable[..., Path], path: Path, *contents: Any, **about: Any) -> None:
     """Write a page beside what was printed; where the packages for it are missing, only say so."""
+    name = replacing(path)
     try:
-        say(write(path, *contents, command=command_line(), **about), "Report")
+        write(path, *contents, command=command_line(), **about)
+        say(name, "Report")
     except MissingPackageError as error:
-        say(f"The page was not written. {error}", "Note")
+        say(f"The report was not written. {error}", "Note")
 
 
 _bars: list[Progress] = []

@@ -8,23 +8,32 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.options import Data, ModelFile, Reading, Seed
-from luce.cli.output import check_written, csv_to, say, visible
+from luce.cli.output import check_written, csv_to, replacing, say, visible
 from luce.cli.reading import read_for
 from luce.errors import OptionError, unknown_name
 
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write: .csv, .parquet, .jsonl or .run (TREC).")
 ]
-Format = Annotated[str | None, typer.Option(help="csv, parquet, jsonl or run, whatever the ending.")]
-Top = Annotated[int | None, typer.Option(min=1, help="How many of each list, all by default; of labels 10.")]
+Format = Annotated[
+    str | None, typer.Option(help="Output format: csv, parquet, jsonl or run. (default: by the extension of the file)")
+]
+Top = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of items per list, or of labels per row. (default: all items, 10 labels)"),
+]
 
 Sample = Annotated[
     int | None,
-    typer.Option(min=1, help="Draw so many rankings of each list, likelier ones more often, instead of one."),
+    typer.Option(
+        min=1, help="Number of rankings to sample per list from the Plackett-Luce policy, instead of the one best."
+    ),
 ]
 Temperature = Annotated[
     float | None,
-    typer.Option(help="Of the rankings drawn: below 1 closer to the order of the scores, above 1 to chance."),
+    typer.Option(
+        help="Temperature of the sampled rankings: below 1 closer to the order of the scores, above 1 more random."
+    ),
 ]
 
 
@@ -39,7 +48,9 @@ def rank(
     seed: Seed = 0,
     read: Reading = None,
 ) -> None:
-    """Order the items of each list, or the labels of each row, best first: as CSV on standard output, or to a file.
+    """Rank the items of each list, or the labels of each row, best first: as CSV on standard output, or to a file.
+
+    The column row counts the rows of DATA from 1, with the rows of each list together.
 
     Example: luce rank model.luce test.txt --top 10 -o test.run
 
@@ -52,24 +63,36 @@ def rank(
     if kind not in WRITERS:
         raise unknown_name("ranking format", kind, WRITERS)
     if sample is None and temperature is not None:
-        raise OptionError("--temperature applies to sampled rankings: give their number with --sample.")
+        raise OptionError("--temperature applies to sampled rankings only: add --sample with their number.")
     if sample is not None and kind == "run":
-        raise OptionError("A TREC run has one ranking per query: write sampled rankings as csv, parquet or jsonl.")
+        raise OptionError("A TREC run has one ranking per query. Write sampled rankings as csv, parquet or jsonl.")
     check_written([output], [model, data])
     ranker = load(model)
     dataset = read_for(ranker, data, read, judged=False)
     if sample is None:
         ranking = ranker.rank(dataset, **({} if top is None else {"top": top}))
     elif not isinstance(ranker, Ranker):
-        raise OptionError("Only rankings of lists can be sampled: a model of labels does not take --sample.")
+        raise OptionError("--sample needs a ranker of lists, and this model ranks labels. Leave out --sample.")
     else:
         ranking = _drawn(ranker, dataset, sample, top, 1.0 if temperature is None else temperature, seed)
+    ranking = _rows_from_one(ranking)
     if output is None:
         _print(ranking, kind)
         return
+    name = replacing(output)
     with atomic_write(output) as partial, open(partial, "wb") as file:
         WRITERS[kind](ranking, file)
-    say(f"{output}: {ranking.num_rows:,} rows")
+    say(f"{name}: {ranking.num_rows:,} rows")
+
+
+def _rows_from_one(ranking: Any) -> Any:
+    """Row numbers as people and editors count them; in Python they are indices."""
+    import pyarrow.compute as pc
+
+    if "row" not in ranking.column_names:
+        return ranking
+    at = ranking.column_names.index("row")
+    return ranking.set_column(at, "row", pc.add(ranking.column(at), 1))
 
 
 def _print(ranking: Any, kind: str) -> None:
@@ -104,7 +127,7 @@ def _write_json_lines(ranking: Any, file: Any) -> None:
 
 
 def _write_run(ranking: Any, file: Any) -> None:
-    """A TREC run; items without a document id go by their row, labels by number."""
+    """A TREC run; items without a document id are named by their row from 1, labels by their number."""
     from luce.data.trec import run_lines
 
     query = "query" if "query" in ranking.column_names else "row"

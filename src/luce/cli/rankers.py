@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
+import typer
+
 from luce.cli.options import pairs
-from luce.cli.output import progress
+from luce.cli.output import progress, say
 from luce.errors import OptionError
 
 
@@ -93,9 +95,35 @@ def fit(ranker: Any, dataset: Any, validation: Any, title: str, checkpoint: Any 
         ranker.fit(dataset, validation=validation, callback=callback, checkpoint=checkpoint, **more)
 
 
+def learned_something(ranker: Any, dataset: Any) -> bool:
+    """Whether a fitted ranker of lists learned to put an item above another; one of labels is taken to have."""
+    from luce.rankers import Ranker
+
+    return not (isinstance(ranker, Ranker) and ranker.why_nothing_learned(dataset))
+
+
+def exit_if_useless(ranker: Any, output: Any, learned: bool) -> None:
+    """Exit status 1 for a model that learned nothing, and a note for one that equal scores would match."""
+    if not learned:
+        say(
+            f"{'The model' if output is None else f'{output} was written, but the model'} learned nothing. Check that "
+            "the labels are in the right column (--read label=NAME), that lists have items with different labels, and "
+            "that features differ within lists; luce inspect describes the data.",
+            "Error",
+        )
+        raise typer.Exit(1)
+    best, baseline = ranker.best_score_, ranker.baseline_score_
+    if None not in (best, baseline) and ranker.get_metric().best([best, baseline]) == baseline:
+        say(
+            f"The validation score is no better than that of equal scores for all items, {ranker.metric} "
+            f"{baseline:.4f}. Check the labels, or try another --model or --objective.",
+            "Note",
+        )
+
+
 def names_in(given: str, option: str) -> list[str]:
     """Names with commas between them."""
     names = [name.strip() for name in given.split(",") if name.strip()]
     if not names or len(set(names)) < len(names):
-        raise OptionError(f"{option} takes names separated by commas, each once. Got {given!r}.")
+        raise OptionError(f"{option} must be names separated by commas, each once. Got {given!r}.")
     return names

@@ -1,14 +1,17 @@
 """Reading data for a command: with progress, with the user's own options, and with the features that are wanted."""
 
 import os
+import warnings
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from luce.cli.options import pairs
 from luce.cli.output import progress
+from luce.errors import LuceWarning
 
-COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group")
+COLUMNS = ("query", "label", "features", "document", "weight", "list_weight", "item_group", "exclude")
 """The options that name columns of a table."""
 
 
@@ -44,13 +47,12 @@ def read_data(
     temp_folder: Path | None = None,
 ) -> Any:
     """The dataset in a file, read for the features of a model or of the training data, where they are known."""
-    from luce.data import format_of
     from luce.data.columns import LABEL
 
-    options = pairs(reading, "--read", texts=COLUMNS)
-    if isinstance(options.get("features"), str):
-        options["features"] = [options["features"]]
-    chosen = format_of(path, options.pop("format", None))
+    chosen, options = _chosen(path, reading)
+    unwanted = options.get("exclude", ())
+    if feature_names and not any(fnmatchcase(name, each) for name in feature_names for each in unwanted):
+        options.pop("exclude", None)  # the features are known without it, and other files may lack those columns
     wanted: dict[str, Any] = {"n_features": n_features, "features": feature_names, "temp_folder": temp_folder}
     if not judged:
         wanted["label"] = (*LABEL, None)
@@ -60,6 +62,34 @@ def read_data(
         if option in chosen.options and value is not None:
             options.setdefault(option, value)
     return _read(chosen, path, options)
+
+
+def read_column(path: Path, reading: list[str] | None, column: str) -> Any:
+    """The numbers in a column of a table, NaN where there is none, in the order of the rows of its dataset."""
+    chosen, options = _chosen(path, reading)
+    with warnings.catch_warnings(action="ignore", category=LuceWarning):  # read as labels, which ranks would not be
+        return _read(chosen, path, options | {"label": column, "features": [], "exclude": []}).labels
+
+
+def columns_of(path: Path, reading: list[str] | None) -> list[str]:
+    """The names of the columns of a table; none where the data are not a table."""
+    from luce.data.table_files import TABLE_SUFFIXES, column_names
+
+    chosen, options = _chosen(path, reading)
+    if chosen.name not in TABLE_SUFFIXES.values():
+        return []
+    return column_names(path, chosen.name, delimiter=options.get("delimiter"))
+
+
+def _chosen(path: str | os.PathLike[str], reading: list[str] | None) -> tuple[Any, dict[str, Any]]:
+    """The format of a file, and the options to read it with."""
+    from luce.data import format_of
+
+    options = pairs(reading, "--read", texts=COLUMNS)
+    for several in ("features", "exclude"):
+        if isinstance(options.get(several), str):
+            options[several] = [options[several]]
+    return format_of(path, options.pop("format", None)), options
 
 
 def _read(chosen: Any, path: str | os.PathLike[str], options: dict[str, Any]) -> Any:

@@ -7,11 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.choosing import choose, described, same_command
+from luce.cli.features import feature_names, feature_summary, warn_of_leakage
 from luce.cli.options import (
     Data,
     Json,
     Objective,
     ObjectiveOptions,
+    Overwrite,
     Reading,
     Seed,
     Settings,
@@ -19,8 +21,8 @@ from luce.cli.options import (
     Validation,
     pairs,
 )
-from luce.cli.output import beside, check_written, say, show_json
-from luce.cli.rankers import fit, make_preset, make_ranker
+from luce.cli.output import beside, check_new, check_written, say, show_json
+from luce.cli.rankers import exit_if_useless, fit, learned_something, make_preset, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 from luce.files import exclusive_lock
@@ -41,19 +43,19 @@ Model = Annotated[
         "--option or --set linear)"
     ),
 ]
-Budget = Annotated[float, typer.Option(min=0, help="Seconds that --model auto may take to choose.")]
+Budget = Annotated[float, typer.Option(min=0, help="Seconds that --model auto may spend on choosing.")]
 Presets = Annotated[
     str | None,
     typer.Option(
         "--preset",
-        help="System of a paper instead: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
+        help="Train a published system: listmle-trees, lambdamart, l-listmle, …; `luce presets` lists them.",
     ),
 ]
 InitModel = Annotated[
     Path | None, typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; its trees are kept.")
 ]
 Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
-Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Also a checkpoint after so many steps.")]
+Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Steps between two checkpoints.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint of an interrupted training.")]
 
 MachinesOption = Annotated[
@@ -62,8 +64,8 @@ MachinesOption = Annotated[
         metavar="HOST:PORT,…", help="Train trees on several machines, each with a shard of the lists as DATA."
     ),
 ]
-Rank = Annotated[int | None, typer.Option(min=0, help="Which of the machines this is, from 0.")]
-Timeout = Annotated[float, typer.Option(help="Seconds after which a machine that does not answer is given up.")]
+Rank = Annotated[int | None, typer.Option(min=0, help="Number of this machine in --machines, from 0.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for a machine that does not answer.")]
 
 
 def train(
@@ -80,6 +82,7 @@ def train(
     checkpoint_minutes: Minutes = 10.0,
     checkpoint_steps: Steps = None,
     resume: Resume = False,
+    overwrite: Overwrite = False,
     machines: MachinesOption = None,
     rank: Rank = None,
     timeout: Timeout = 60.0,
@@ -97,7 +100,8 @@ def train(
 
     Ctrl-C or SIGTERM writes the best model so far.
 
-    With --machines run it on each, with its own --rank and shards: all end with the same model, which rank 0 writes.
+    With --machines, run the command on each machine with its own --rank and shard of the data: all end with the same
+    model, which rank 0 writes.
 
     Example: luce train train.txt --validation vali.txt -o model.luce
 
@@ -106,6 +110,8 @@ def train(
     Example: luce train train.txt --validation vali.txt --model trees --preset listmle-trees --option permutations=6
 
     Example: luce train train.txt --model neural --set hidden_layer_sizes=128,64 --set learning-rate=1e-3
+
+    Example: luce train shop.csv --read query=session --read label=bought --read 'exclude=click*,position'
 
     Example: luce train tagged.txt --validation vali.txt --model labels --objective pl-partition
 
@@ -121,12 +127,15 @@ def train(
     check_written([output], [data, validation])
     checkpoint_path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
     checkpoint = Checkpoint(checkpoint_path, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
+    # An interrupted training leaves its best model so far, which the resumed one replaces.
+    check_new(output, overwrite or (resume and bool(checkpoint.files())))
     with nullcontext() if output is None else exclusive_lock(output):
         try:
             with together as joined:
                 more = _init_model(ranker, init) | ({} if joined is None else {"machines": joined})
                 dataset = read_for(ranker, data, read)
                 held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+                features = _features(dataset, data, read) if is_first else {}
                 if ranker is None:
                     choice = choose(dataset, held_out, budget, seed, threads)
                     ranker = choice.ranker
@@ -138,7 +147,20 @@ def train(
             ranker.save(output)
         if is_first:
             checkpoint.remove()
-    _print_summary(ranker, output, validation, choice, json)
+    learned = machines is not None or learned_something(ranker, dataset)  # a shard alone does not tell
+    _print_summary(ranker, output, validation, choice, features, json, learned)
+    exit_if_useless(ranker, output, learned)
+
+
+def _features(dataset: Any, data: Path, read: list[str] | None) -> dict[str, Any]:
+    """Say which features of lists there are and which may give the label away; the same as JSON has it."""
+    from luce.data import Dataset
+
+    if not isinstance(dataset, Dataset):
+        return {}
+    say(feature_summary(dataset), "Features")
+    suspicious = [each._asdict() for each in warn_of_leakage(dataset, data, read)]
+    return {"feature_names": feature_names(dataset), "suspicious_features": suspicious}
 
 
 def _is_auto(model: str | None, *others: Any) -> bool:
@@ -148,9 +170,11 @@ def _is_auto(model: str | None, *others: Any) -> bool:
         name for name, value in zip(names, others, strict=True) if not (value is None or value is False or value == [])
     ]
     if model == "auto" and given:
-        raise OptionError(f"--model auto chooses the ranker by itself: {given[0]} needs the name of a model.")
+        raise OptionError(f"--model auto chooses the ranker itself. Name a model to use {given[0]}.")
     if model is None and given == ["--resume"]:
-        raise OptionError("--resume needs the --model of the interrupted training; where it chose one, it said which.")
+        raise OptionError(
+            "--resume needs the --model of the interrupted training, which it printed if it chose the model itself."
+        )
     return model == "auto" or (model is None and not given)
 
 
@@ -170,7 +194,7 @@ def _ranker(
 
     if objective is not None or (model is not None and model != preset_of(preset).model):
         given = f"--objective {objective}" if objective is not None else f"--model {model}"
-        raise OptionError(f"A preset sets the model and the objective: --preset {preset} does not go with {given}.")
+        raise OptionError(f"--preset {preset} sets the model and the objective and cannot be combined with {given}.")
     return make_preset(preset, settings, seed, threads, option)
 
 
@@ -216,21 +240,32 @@ def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Any, again: 
         say(f"To resume from {checkpoint.path}, run the same command with {again}--resume.")
 
 
-def _print_summary(ranker: Any, output: Path | None, validation: Path | None, choice: Any, json: bool) -> None:
+def _print_summary(
+    ranker: Any,
+    output: Path | None,
+    validation: Path | None,
+    choice: Any,
+    features: dict[str, Any],
+    json: bool,
+    learned: bool,
+) -> None:
     last = ranker.history_[-1] if ranker.history_ else {}
     best = next((step for step in ranker.history_ if step["iteration"] == ranker.best_iteration_), last)
     name = None if output is None else str(output)
     summary = {"model": name, "iterations": len(ranker.history_), "best_iteration": ranker.best_iteration_}
     summary |= {"loss": best.get("loss"), "validation": best.get("validation"), "metric": ranker.metric}
+    summary |= {"baseline": ranker.baseline_score_, "learned": learned}
     summary["validated_on"] = _validated_on(ranker, validation) if "validation" in best else None
     if choice is not None:
         summary["choice"] = described(choice)
     if json:
-        show_json(summary)
+        show_json(summary | features)
         return
-    length = f"{len(ranker.history_)} {ranker.iteration_name}s, best {ranker.best_iteration_}"
-    if ranker.n_bags > 1:
-        length = f"{len(ranker.history_)} bags"
+    from luce.report.formatting import count
+
+    bagged = ranker.n_bags > 1
+    length = count(len(ranker.history_), "bag" if bagged else ranker.iteration_name)
+    length += "" if bagged else f", best {ranker.best_iteration_}"
     score = f", {ranker.metric} {best['validation']:.4f} on {summary['validated_on']}" if "validation" in best else ""
     say(f"{name or 'Trained'}: {length}{score}")
 

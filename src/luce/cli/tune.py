@@ -6,22 +6,34 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Page, Reading, Seed, Threads, pairs
-from luce.cli.output import beside, check_written, command_line, progress, say, show_json, show_page_table
-from luce.cli.rankers import defaults, make_ranker
+from luce.cli.features import warn_of_leakage
+from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Overwrite, Page, Reading, Seed, Threads, pairs
+from luce.cli.output import (
+    beside,
+    check_new,
+    check_written,
+    command_line,
+    progress,
+    replacing,
+    say,
+    show_json,
+    show_page_table,
+)
+from luce.cli.rankers import defaults, exit_if_useless, learned_something, make_ranker
 from luce.cli.reading import read_for
 from luce.errors import OptionError, load_package
 from luce.files import exclusive_lock
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Validation = Annotated[
-    Path | None, typer.Option(help="Judged lists that stop and score each trial, instead of folds of DATA.")
+    Path | None,
+    typer.Option(help="Judged lists for early stopping and for the score of each trial. (default: folds of DATA)"),
 ]
-Folds = Annotated[int, typer.Option(min=2, help="How many folds, by list; each scores a fit on the others.")]
+Folds = Annotated[int, typer.Option(min=2, help="Number of folds; lists are not split.")]
 Model = Annotated[str, typer.Option(help="Kind of ranker: linear, neural, trees or labels.")]
 Fixed = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the ranker to keep fixed, e.g. n_estimators=500."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Fixed parameter of the ranker, e.g. n_estimators=500."),
 ]
 Vary = Annotated[
     list[str] | None,
@@ -30,12 +42,14 @@ Vary = Annotated[
         help="Range to search instead of the default one: num_leaves=4:64:log, hidden_layer_sizes=64/64,32.",
     ),
 ]
-Metric = Annotated[str | None, typer.Option(help="Metric to optimize; by default ndcg@10, of labels precision@5.")]
-Trials = Annotated[int, typer.Option(min=1, help="Trials in all, with those of earlier runs.")]
-Minutes = Annotated[float | None, typer.Option(help="End the search after so many minutes.")]
-Pruning = Annotated[bool, typer.Option(help="Give up trials that are in the worst quarter.")]
+Metric = Annotated[
+    str | None, typer.Option(help="Metric to optimize. (default: ndcg@10; for label rankers precision@5)")
+]
+Trials = Annotated[int, typer.Option(min=1, help="Total number of trials, including those of earlier runs.")]
+Minutes = Annotated[float | None, typer.Option(help="Stop the search after this many minutes.")]
+Pruning = Annotated[bool, typer.Option(help="Stop trials early that are in the worst quarter.")]
 Storage = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="SQLite file for the trials; by default MODEL.study.")
+    Path | None, typer.Option(metavar="FILE", help="SQLite file for the trials. (default: MODEL.study)")
 ]
 
 SHOWN = 5
@@ -57,17 +71,18 @@ def tune(
     pruning: Pruning = True,
     storage: Storage = None,
     report: Page = Path("tuning.html"),
+    overwrite: Overwrite = False,
     seed: Seed = 0,
     threads: Threads = None,
     read: Reading = None,
     json: Json = False,
 ) -> None:
-    """Search settings of a ranker by cross-validation, and write the model of the best.
+    """Tune the hyperparameters of a ranker by cross-validation, and write the best model.
 
-    The first trial has the default settings. Each fits all folds but one, in turn, with early stopping by that one.
+    The first trial has the default settings. A trial is a fit for each fold, on the others, with early stopping on it.
 
     The best settings are then fitted on all lists, for the mean of the best iterations of the folds.
-    With --validation they are fitted on DATA, with early stopping by it.
+    With --validation they are fitted on DATA, with early stopping on the validation lists.
 
     Trials are saved in MODEL.study, an Optuna database: after a crash, or to add trials, the same command resumes.
     Ctrl-C or SIGTERM writes the best model so far.
@@ -89,8 +104,10 @@ def tune(
     space_of(ranker, ranges, stays)  # an error comes before any data is read
     load_package("jinja2", "report")
     check_written([output, report, study], [data, validation])
+    check_new(output, overwrite or study.exists())  # the model of these trials gives way to that of more of them
     dataset = read_for(ranker, data, read)
     held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
+    warn_of_leakage(dataset, data, read)
     if study.exists():
         say(f"Resuming with the trials in {study}.")
     with exclusive_lock(output):
@@ -104,11 +121,13 @@ def tune(
             say(f"Interrupted before there was a model to save. Run the same command to resume with {study}.")
             raise
         found.best_ranker.save(output)
-    _print_result(found, output, study, json)
+    learned = learned_something(found.best_ranker, dataset)
+    _print_result(found, output, study, json, learned)
     _write(report, found, data, ranker, output)
     if found.interrupted:
         say(f"Interrupted after {count(len(found.trials), 'trial')}. Run the same command to resume with {study}.")
         raise KeyboardInterrupt
+    exit_if_useless(found.best_ranker, output, learned)
 
 
 def _show_progress(bar: Any, step: Any) -> None:
@@ -134,7 +153,7 @@ def _ranges(given: list[str] | None, ranker: Any) -> dict[str, Any]:
         ends = pairs([f"low={low}", f"high={high}"], "--vary")
         numbers = all(type(end) in (int, float) for end in ends.values())
         if not (equals and name and numbers and log in ("", "log") and text.count(":") <= 2):
-            raise OptionError(f"--vary takes KEY=LOW:HIGH, KEY=LOW:HIGH:log or KEY=A/B/C. Got {word!r}.")
+            raise OptionError(f"--vary must be KEY=LOW:HIGH, KEY=LOW:HIGH:log or KEY=A/B/C. Got {word!r}.")
         ranges[name] = Range(**ends, log=log == "log")
     return ranges
 
@@ -143,18 +162,18 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-def _print_result(found: Any, output: Path, study: Path, json: bool) -> None:
+def _print_result(found: Any, output: Path, study: Path, json: bool, learned: bool) -> None:
     from luce.report.tuning import summary_of, trials_table
 
     if json:
-        summary = {"model": str(output), "storage": str(study), "metric": found.metric}
+        summary = {"model": str(output), "storage": str(study), "metric": found.metric, "learned": learned}
         best = {"trial": found.best.number, "value": found.best.value, "params": found.best.params}
         name = found.best_ranker.max_iter_param
         rounds = {name: found.best_ranker.get_params(deep=False)[name]}
         trials = [trial._asdict() for trial in found.trials]
         show_json({**summary, "best": best | rounds, "importance": found.importance, "trials": trials})
         return
-    show_page_table(trials_table(found, SHOWN), "The best trials")
+    show_page_table(trials_table(found, SHOWN), "Best trials")
     say(f"{output}: {summary_of(found)}")
 
 
@@ -164,11 +183,12 @@ def _write(path: Path, found: Any, data: Path, ranker: Any, output: Path) -> Non
 
     usual, own = defaults(type(ranker)), found.best_ranker.get_params(deep=False)
     others = {name: text_of(value) for name, value in own.items() if name not in found.space and value != usual[name]}
-    page = write_tuning(
+    name = replacing(path)
+    write_tuning(
         path,
         found,
-        title=f"Tuned: {ranker.kind} with {ranker.get_objective().name} on {data.name}",
+        title=f"Tuning: {ranker.kind} with {ranker.get_objective().name} on {data.name}",
         command=command_line(),
         settings={"model": str(output)} | others | {"objective": str(found.best_ranker.get_objective())},
     )
-    say(page, "Report")
+    say(name, "Report")

@@ -1,12 +1,15 @@
 """Which column of a table has which role: known by its usual name, or named."""
 
-import difflib
+import re
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from luce.errors import DataError, OptionError
+from luce.data.leakage import suspicious_name
+from luce.errors import DataError, OptionError, did_you_mean, nearest_names, words_of
 
 ColumnName = str | Sequence[str | None] | None
 """A column: its name, or several names of which the table has one (or none, if None is among them), or None."""
@@ -17,6 +20,12 @@ DOCUMENT = ("document", "docid", "document_id", "doc_id")
 WEIGHT = ("weight",)
 LIST_WEIGHT = ("list_weight",)
 ITEM_GROUP = ("item_group",)
+
+LIKELY = {
+    "query": re.compile(r"q ?id|(query|qry|search|srch|session|request|impression|user|list|group)( ?id)?"),
+    "label": re.compile(r"y|(\w+ )?(labels?|relevance|rel|grades?|ratings?|target|judge?ments?)"),
+}
+"""The words of names that columns of these roles often have; they are proposed, and never taken unasked."""
 
 
 class Table(NamedTuple):
@@ -49,6 +58,7 @@ def choose_columns(
     weight: ColumnName = WEIGHT,
     list_weight: ColumnName = LIST_WEIGHT,
     item_group: ColumnName = ITEM_GROUP,
+    exclude: Sequence[str] = (),
 ) -> Columns:
     """Which column of a table has which role; a missing, doubled or unusable column is an error that names it."""
     names = table.schema.names
@@ -61,7 +71,7 @@ def choose_columns(
     if named["query"] is None:
         raise OptionError("query must name a column: it says which rows belong together. Got None.")
     taken = [name for name in named.values() if name is not None]
-    chosen = feature_columns(table, taken, features)
+    chosen = feature_columns(table, taken, features, exclude)
     return Columns(features=chosen, **named)  # type: ignore[arg-type]
 
 
@@ -71,7 +81,7 @@ def _find(table: Table, role: str, choice: ColumnName) -> str | None:
         return None
     if isinstance(choice, str):
         if choice not in names:
-            raise DataError(f"{table.name} has no column {choice!r} for {role}=. {_columns_there(choice, names)}")
+            raise DataError(f"{table.name} has no column {choice!r} for {role}=.{_guess(role, choice, names)}")
         return choice
     present = [name for name in choice if name is not None and name in names]
     if len(present) > 1:
@@ -81,31 +91,36 @@ def _find(table: Table, role: str, choice: ColumnName) -> str | None:
         usual = ", ".join(map(str, choice))
         raise DataError(
             f"{table.name} has no {role} column ({usual}): name it by {role}='NAME', on the command line "
-            f"--read {role}=NAME{none}. {_columns_there(role, names)}"
+            f"--read {role}=NAME{none}.{_guess(role, role, names)}"
         )
     return present[0] if present else None
 
 
-def _columns_there(wanted: str, names: list[str]) -> str:
-    nearest = difflib.get_close_matches(wanted, names, n=1)
-    guess = f"Did you mean {nearest[0]!r}? " if nearest else ""
+def _guess(role: str, wanted: str, names: list[str]) -> str:
+    """The columns that were probably meant, if any, and which there are; a doubtful feature is not proposed."""
+    likely = LIKELY.get(role)
+    near = [name for name in nearest_names(wanted, names) if _same_words(wanted, name)]
+    near += [name for name in names if likely is not None and likely.fullmatch(" ".join(words_of(name)))]
+    meant = [name for name in dict.fromkeys(near) if role != "features" or suspicious_name(name) is None]
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-    return f"{guess}Columns: {shown}."
+    return f"{did_you_mean(meant[:3])} Columns: {shown}."
 
 
-def feature_columns(table: Table, taken: list[str], features: Sequence[str] | None) -> list[str]:
-    """The feature columns: those named, or all that are not taken; each must hold numbers."""
-    if isinstance(features, str):
-        raise OptionError(f"features must be a list of column names. Got the one string {features!r}.")
-    names = table.schema.names
-    for name in features or ():
-        if name not in names:
-            raise DataError(f"{table.name} has no column {name!r} for features=. {_columns_there(name, names)}")
-        if name in taken:
-            raise OptionError(
-                f"Column {name!r} cannot be a feature: it is already the query, label, document, weight or item group."
-            )
-    chosen = [name for name in names if name not in taken] if features is None else list(features)
+def _same_words(one: str, other: str) -> bool:
+    """Whether names have the same words, up to typos: `query_len` is no `query_id`, though most letters agree."""
+    words, others = words_of(one), words_of(other)
+    if len(words) != len(others):
+        return "".join(words) == "".join(others)
+    return all(get_close_matches(word, [each], cutoff=0.7) for word, each in zip(words, others, strict=True))
+
+
+def feature_columns(
+    table: Table, taken: list[str], features: Sequence[str] | None, exclude: Sequence[str] = ()
+) -> list[str]:
+    """The feature columns: those named, or all that are not taken, less those excluded; each must hold numbers."""
+    left_out = {*taken, *_matching(table, "exclude", exclude)}
+    chosen = table.schema.names if features is None else _matching(table, "features", features, taken)
+    chosen = [name for name in chosen if name not in left_out]
     wrong = [name for name in chosen if not is_number(table.schema.field(name).type)]
     if wrong:
         types = ", ".join(f"{name!r} ({table.schema.field(name).type})" for name in wrong[:5])
@@ -116,13 +131,32 @@ def feature_columns(table: Table, taken: list[str], features: Sequence[str] | No
     return chosen
 
 
-def features_hint(numbers: Iterable[str]) -> str:
-    """How to name the columns that can be features.
+def _matching(table: Table, option: str, given: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """The columns of these names or shell patterns, each once; those that are taken cannot be named."""
+    if isinstance(given, str):
+        raise OptionError(f"{option} must be a list of column names. Got the one string {given!r}.")
+    names = table.schema.names
+    known, found = set(names), dict[str, None]()
+    for each in given:
+        if each in taken:
+            raise OptionError(
+                f"Column {each!r} cannot be a feature: it is already the query, label, document, weight or item group."
+            )
+        matched = [each] if each in known else [name for name in names if fnmatchcase(name, each)]
+        if not matched:
+            kind = "that matches " if any(mark in each for mark in "*?[") else ""
+            raise DataError(f"{table.name} has no column {kind}{each!r} for {option}=.{_guess(option, each, names)}")
+        found |= dict.fromkeys(matched)
+    return list(found)
 
-    >>> features_hint(["price", "age"])
+
+def features_hint(numbers: Iterable[str]) -> str:
+    """How to name the columns that can be features, less those whose names make them suspicious.
+
+    >>> features_hint(["price", "age", "click_count"])
     "Name those to use by features=['price', 'age'], on the command line --read features=price,age"
     """
-    names = list(numbers)
+    names = [name for name in numbers if suspicious_name(name) is None]
     few = 0 < len(names) <= 20
     listed, words = (repr(names), ",".join(names)) if few else ("[…]", "NAME,NAME,…")
     return f"Name those to use by features={listed}, on the command line --read features={words}"

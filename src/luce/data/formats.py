@@ -15,7 +15,7 @@ from luce.data.ragged import Dataset
 from luce.data.streams import CODECS
 from luce.data.table_files import read_arrow, read_csv, read_parquet, write_arrow, write_csv, write_parquet
 from luce.data.trec import read_qrels, write_qrels
-from luce.errors import DataError, OptionError, unknown_name
+from luce.errors import DataError, OptionError, did_you_mean, nearest_names, unknown_name
 
 logger = logging.getLogger(__name__)
 
@@ -47,13 +47,13 @@ class Format(NamedTuple):
         """The data in a file of this format; an unknown option, a missing and an empty file are errors."""
         for name in options:
             if name not in self.options:
-                takes = ", ".join(self.options) or "none"
-                raise OptionError(f"Format {self.name} has no option {name!r}. Its options: {takes}.")
+                guess, takes = did_you_mean(nearest_names(name, self.options)), ", ".join(self.options) or "none"
+                raise OptionError(f"Format {self.name} has no option {name!r}.{guess} Its options: {takes}.")
         file = Path(path)
         if not file.exists():
             raise DataError(f"There is no file {file}.")
         if file.is_dir():
-            raise DataError(f"{file} is a directory; give the name of a file to read.")
+            raise DataError(f"{file} is a directory; give a file name.")
         if file.is_file() and not file.stat().st_size:
             raise DataError(f"{file} is empty; at least one row is needed.")
         data = self.reader(path, **options)
@@ -62,18 +62,24 @@ class Format(NamedTuple):
 
 
 TEXT = (".txt", ".letor", ".svm", ".svmlight", ".libsvm", ".dat", ".train", ".vali", ".valid", ".test")
-LETOR = "LETOR and SVMlight text, `label qid:7 1:0.5 3:2 #docid = …`, or list sizes in a .query file beside it"
-CSV = "text with a header, separated by commas or tabs, one row an item"
-QRELS = "TREC judgments, `query 0 document grade`: no features, for evaluation"
+LETOR = "LETOR and SVMlight text, `label qid:7 1:0.5 3:2 #docid = …`, or list sizes in a .query file next to it"
+CSV = "text with a header, separated by commas, tabs, semicolons or |, one row per item"
+QRELS = "TREC judgments, `query 0 document grade`; without features, for evaluation only"
 
 FORMATS = {
     each.name: each
     for each in (
         Format("letor", TEXT, LETOR, read_letor, write_letor, compressible=True),
         Format("csv", (".csv", ".tsv"), CSV, read_csv, write_csv, compressible=True),
-        Format("parquet", (".parquet", ".pq"), "Parquet table, one row an item", read_parquet, write_parquet),
-        Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow table, one row an item", read_arrow, write_arrow),
-        Format("mapped", (".luce-data",), "parsed once, memory-mapped after", read_mapped, write_mapped),
+        Format("parquet", (".parquet", ".pq"), "Parquet table, one row per item", read_parquet, write_parquet),
+        Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow table, one row per item", read_arrow, write_arrow),
+        Format(
+            "mapped",
+            (".luce-data",),
+            "Arrow file that is memory-mapped and needs no parsing",
+            read_mapped,
+            write_mapped,
+        ),
         Format("qrels", (".qrels",), QRELS, read_qrels, write_qrels, compressible=True),
     )
 }
@@ -88,9 +94,9 @@ def read(path: FilePath, *, format: str | None = None, **options: Any) -> Datase
     Parameters
     ----------
     path : str or path-like
-        The file. Its suffix says its format, also before .gz, .bz2 or .zst.
+        The file. Its extension determines the format, also before .gz, .bz2 or .zst.
     format : str, optional
-        The name of the format, a key of `luce.data.FORMATS`, where the suffix does not say it.
+        The name of the format, a key of `luce.data.FORMATS`, if it does not follow from the extension.
     **options
         The options of the format, such as `sparse=True` of LETOR text or `label="clicks"` of a table.
 
@@ -101,7 +107,7 @@ def read(path: FilePath, *, format: str | None = None, **options: Any) -> Datase
     Raises
     ------
     DataError
-        The file is missing, empty, or not of its format; the text says where.
+        The file is missing, empty, or not in its format; the message contains the line.
     OptionError
         The format or an option is unknown.
 
@@ -119,16 +125,16 @@ def read(path: FilePath, *, format: str | None = None, **options: Any) -> Datase
 
 
 def write(dataset: Dataset, path: FilePath, *, format: str | None = None) -> None:
-    """Write a dataset to a file; a file that was there before stays complete until the new one is.
+    """Write a dataset to a file; an existing file is replaced once the new one is complete.
 
     Parameters
     ----------
     dataset : Dataset
         What to write.
     path : str or path-like
-        The file to write. Its suffix says the format.
+        The file to write. Its extension determines the format.
     format : str, optional
-        The name of the format, a key of `luce.data.FORMATS`, where the suffix does not say it.
+        The name of the format, a key of `luce.data.FORMATS`, if it does not follow from the extension.
 
     Examples
     --------
@@ -157,11 +163,11 @@ def format_of(path: FilePath, name: str | None = None) -> Format:
     for each in FORMATS.values():
         if suffix in each.suffixes and compressed and not each.compressible:
             raise OptionError(
-                f"{file}: {each.name} files are not read or written as {file.suffix}; leave that ending out."
+                f"{file}: {each.name} files cannot be compressed with {file.suffix}; leave out that extension."
             )
         if suffix in each.suffixes:
             return each
     if file.is_dir():
-        raise DataError(f"{file} is a directory; give the name of a file.")
+        raise DataError(f"{file} is a directory; give a file name.")
     known = "; ".join(f"{each.name} ({' '.join(each.suffixes)})" for each in FORMATS.values())
-    raise OptionError(f"{file}: the ending {suffix!r} means no format. Say which by format=…: {known}.")
+    raise OptionError(f"{file}: unknown extension {suffix!r}. Give the format with format=…: {known}.")

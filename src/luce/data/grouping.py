@@ -65,7 +65,7 @@ def group_rows(qid: Any, name: str = "qid") -> Grouping:
     if ids.null_count:
         missing = int(pc.index(ids.is_null(), True).as_py())
         raise DataError(
-            f"{name} must be given for every row. It is missing at row {missing} ({ids.null_count} in all)."
+            f"{name} must be given for every row. It is missing at row {missing + 1} ({ids.null_count} in total)."
         )
     encoded = ids.dictionary_encode()
     numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -116,7 +116,7 @@ def arrow_values(name: str, given: Any) -> pa.Array | pa.ChunkedArray:
             return pa.array(given)
         values = np.asarray(given)
         if values.ndim != 1:
-            raise DataError(f"{name} must be one-dimensional, one id a row. Got shape {values.shape}.")
+            raise DataError(f"{name} must be one-dimensional, one id per row. Got shape {values.shape}.")
         return pa.array(values)
     except (pa.ArrowException, TypeError) as error:
         raise DataError(f"{name} must be all integers or all strings. {error}") from error

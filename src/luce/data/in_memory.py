@@ -27,9 +27,9 @@ def from_arrays(
     feature_names: Sequence[str] | None = None,
     item_groups: Any = None,
 ) -> Dataset:
-    """Make a dataset of arrays with one entry a row.
+    """Make a dataset of arrays with one entry per row.
 
-    Which rows belong together is said by `qid` or by `group`: exactly one of them.
+    The lists are given by `qid` or by `group`: exactly one of them.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def _grouping(qid: Any, group: Any, n_rows: int) -> Grouping:
         return grouping
     sizes = np.asarray(group)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
-        raise DataError(f"group must be one row of integers. Got {sizes.dtype} of shape {sizes.shape}.")
+        raise DataError(f"group must be a one-dimensional array of integers. Got {sizes.dtype} of shape {sizes.shape}.")
     if np.any(sizes < 1):
         at = int(np.argmax(sizes < 1))
-        raise DataError(f"group must be positive, the size of each list. Got {sizes[at]} at list {at}.")
+        raise DataError(f"group must be positive, the size of each list. Got {sizes[at]} for list {at + 1}.")
     if (total := sum(sizes.tolist())) != n_rows:
         raise DataError(f"group must sum to the {n_rows} rows of X. Its sum is {total}.")
     return Grouping(None, offsets_of_sizes(sizes), pa.array(np.arange(1, len(sizes) + 1)))

@@ -50,7 +50,9 @@ def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         if (values := getattr(dataset, f"{column}s")) is not None:
             items[column] = pa.array(values)
             if items[column].null_count:
-                raise DataError(f"{column}s must all be given to be stored. {items[column].null_count} are missing.")
+                raise DataError(
+                    f"{column}s must not be missing in a .luce-data file. {items[column].null_count} are missing."
+                )
     structs = pa.StructArray.from_arrays(list(items.values()), list(items))
     lists = {"query_id": dataset.query_ids, "items": pa.LargeListArray.from_arrays(dataset.offsets, structs)}
     if dataset.list_weights is not None:
@@ -219,7 +221,7 @@ def _csr(rows: pa.Array, shape: tuple[int, int]) -> Any:
     wrong = np.zeros(1, np.int64)
     over_lists(_check_entries, offsets, columns, shape[1], results=[wrong])
     if wrong[0]:
-        raise ValueError("columns must rise within a row, and be less than the number of features")
+        raise ValueError("columns must increase within a row, and be less than the number of features")
     matrix = sparse.csr_array((values, columns, indptr), shape=shape, copy=False)
     matrix.has_canonical_format = True
     return matrix

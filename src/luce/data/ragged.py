@@ -327,7 +327,7 @@ def _refuse_infinite(name: str, values: NDArray[Any], first_row: int = 0) -> Non
     if infinite.any():
         row = first_row + int(np.argwhere(infinite)[0, 0])
         missing = "not observed" if name == "labels" else "missing"
-        raise DataError(f"{name} must be finite, or NaN where {missing}. Got an infinite value at row {row}.")
+        raise DataError(f"{name} must be finite, or NaN where {missing}. Got an infinite value at row {row + 1}.")
 
 
 def _ids(name: str, given: Any, length: int) -> pa.Array | None:
@@ -347,7 +347,7 @@ def _ids(name: str, given: Any, length: int) -> pa.Array | None:
     if name == "item_groups" and ids.null_count:
         first = ids.is_null().index(True).as_py()
         raise DataError(
-            f"item_groups must be given for every row. Missing at row {first} ({ids.null_count} in all): "
+            f"item_groups must be given for every row. Missing at row {first + 1} ({ids.null_count} in total): "
             "give those items a group of their own, such as 'unknown'."
         )
     return ids
@@ -359,7 +359,7 @@ def _weights(name: str, given: Any, length: int) -> Floats | None:
     weights = check_rows(name, given, length)
     bad = np.flatnonzero((weights < 0) | np.isinf(weights))
     if bad.size:
-        raise DataError(f"{name} must be finite and not negative. Got {weights[bad[0]]} at {bad[0]}.")
+        raise DataError(f"{name} must be finite and not negative. Got {weights[bad[0]]} at {bad[0] + 1}.")
     return read_only(weights)
 
 

@@ -31,12 +31,12 @@ class Fold(NamedTuple):
 
 
 def split(dataset: Data, fractions: Sequence[float] = (0.8, 0.2), seed: int = 0) -> tuple[Data, ...]:
-    """Split a dataset by list, at random: every list is in just one part, and none is empty.
+    """Split a dataset by list, at random: every list is in exactly one part, and no part is empty.
 
     Parameters
     ----------
     dataset : Dataset or TaggedData
-        What to split; of tagged rows, each is a list.
+        The data to split; each tagged row counts as a list.
     fractions : sequence of float
         The share of the lists in each part; positive, with sum 1.
     seed : int
@@ -61,7 +61,7 @@ def split(dataset: Data, fractions: Sequence[float] = (0.8, 0.2), seed: int = 0)
 
 
 def parts(dataset: Data, k: int = 5, seed: int = 0) -> tuple[Data, ...]:
-    """Split a dataset by list into k parts of equal size, to one list; `rotations` makes a cross-validation of them.
+    """Split a dataset by list into k parts whose sizes differ by at most one; `rotations` makes folds of them.
 
     Parameters
     ----------
@@ -88,10 +88,10 @@ def parts(dataset: Data, k: int = 5, seed: int = 0) -> tuple[Data, ...]:
 
 
 def rotations(parts: Sequence[Dataset]) -> Iterator[Fold]:
-    """The folds of a cross-validation over parts, as LETOR has them.
+    """The folds of a cross-validation over parts, as in LETOR.
 
-    Of five parts the first fold trains on 1, 2, 3, validates on 4 and tests on 5; the next starts at part 2, and so on.
-    Of two parts there is one to train and one to test, and no validation.
+    With five parts, the first fold trains on 1, 2, 3, validates on 4 and tests on 5; the next starts at part 2, and so
+    on. With two parts there is one to train and one to test, and no validation.
 
     Parameters
     ----------
@@ -122,7 +122,8 @@ def _sizes(shares: np.ndarray, n_lists: int) -> Integers:
     """Whole numbers near shares of the lists: what rounding leaves goes where most was lost, then to what is empty."""
     if n_lists < len(shares):
         raise DataError(
-            f"{len(shares)} parts need at least as many lists. Got {n_lists}. Give more lists, or take fewer parts "
+            f"{len(shares)} parts need at least {len(shares)} lists. Got {n_lists}. Give more lists, or use fewer "
+            "parts "
             "(on the command line --folds)."
         )
     sizes = np.floor(shares * n_lists).astype(np.int64)

@@ -45,11 +45,11 @@ def open_to_read(path: str | os.PathLike[str]) -> io.FileIO:
     except FileNotFoundError:
         raise DataError(f"There is no file {os.fspath(path)}.") from None
     except IsADirectoryError:
-        raise DataError(f"{os.fspath(path)} is a directory; give the name of a file to read.") from None
+        raise DataError(f"{os.fspath(path)} is a directory; give a file name.") from None
     except OSError as error:
         raise DataError(f"{os.fspath(path)} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise DataError(f"{os.fspath(path)!r} cannot be the name of a file: {error}.") from error
+        raise DataError(f"{os.fspath(path)!r} is not a valid file name: {error}.") from error
 
 
 class InputStream(io.RawIOBase):
@@ -87,7 +87,7 @@ class InputStream(io.RawIOBase):
         except (OSError, ValueError) as error:
             if self._codec is None:
                 raise DataError(f"{self.path} cannot be read: {error}.") from error
-            raise DataError(f"{self.path} is cut short, damaged or no {self._codec} data: {error}.") from error
+            raise DataError(f"{self.path} is truncated, damaged or not {self._codec} data: {error}.") from error
 
     def close(self) -> None:
         if not self.closed and self._stream is not self._file:
@@ -113,7 +113,7 @@ def text_pieces(stream: InputStream) -> Iterator[Bytes]:
             filled += 1
         cut = _after_last_line(buffer, filled)
         if filled - cut > LONGEST_LINE:
-            raise DataError(f"{stream.path} has a line that has not ended after {LONGEST_LINE:,} bytes.")
+            raise DataError(f"{stream.path} has a line longer than {LONGEST_LINE:,} bytes.")
         if cut > start:
             yield buffer[start:cut]
             start = 0

@@ -57,7 +57,7 @@ def web_search(
     noise: float = 0.5,
     missing: float = 0.0,
 ) -> SyntheticLists:
-    """Draw judged lists shaped like web search, with the truth behind the labels.
+    """Generate judged lists that resemble web search, with the true scores behind the labels.
 
     Grades 0 to 4 are skewed (about 52, 32, 13, 2, 1 %), lengths are ragged (log-normal), a tenth of the features is
     constant within a query, others are counts, heavy-tailed or mostly zero; quality is not linear in any of them.
@@ -170,7 +170,7 @@ def _document_ids(offsets: Integers) -> pa.Array:
 def tagged_documents(
     n_rows: int, *, n_words: int = 300, n_labels: int = 100, most_labels: int = 9, seed: int = 0
 ) -> TaggedData:
-    """Draw documents as counts of words, each tagged with a few labels, some far more common than others.
+    """Generate documents as word counts, each tagged with a few labels, some far more common than others.
 
     A document has a few topics. Its labels are the first of a Plackett-Luce draw whose scores follow from its topics
     and from how common a label is.
@@ -193,7 +193,7 @@ def tagged_documents(
     Examples
     --------
     >>> tagged_documents(50, n_labels=20)
-    TaggedData(50 rows, 300 features, 20 labels, 5.42 a row, sparse)
+    TaggedData(50 rows, 300 features, 20 labels, 5.42 per row, sparse)
     """
     _check(1, n_rows=n_rows, n_words=n_words, n_labels=n_labels, most_labels=most_labels)
     _check(0, seed=seed)

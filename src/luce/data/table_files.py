@@ -1,5 +1,6 @@
 """CSV, Parquet and Arrow files: read through the same columns as a table in memory, written block by block."""
 
+import logging
 import os
 import re
 import warnings
@@ -34,6 +35,8 @@ from luce.data.tables import BLOCK, dataset_of, table_of, validated
 from luce.errors import DataError, LuceWarning
 from luce.files import atomic_write
 
+logger = logging.getLogger(__name__)
+
 FilePath = str | os.PathLike[str]
 
 TABLE_SUFFIXES = {
@@ -43,22 +46,28 @@ TABLE_SUFFIXES = {
 }
 """The formats of tables by suffix."""
 
+DELIMITERS = ",;\t|"
+"""What may separate the columns of a CSV file."""
+
 COLUMNS_LIMIT = 16_384
 CELLS_LIMIT = 2**30
 """Tables hold every value: a sparse dataset is written as one up to this many columns, and rows times columns."""
 
 
 def read_csv(path: FilePath, *, delimiter: str | None = None, **columns: Any) -> Dataset:
-    """The dataset of a CSV file with a header; `columns` as in `from_table`; a .tsv file is separated by tabs."""
-    delimiter = delimiter or _delimiter(path)
+    """The dataset of a CSV file with a header, which also shows the delimiter; `columns` as in `from_table`."""
     with clear_errors(path, "csv"):
+        delimiter = delimiter or _detect_delimiter(path)
         schema = _csv_schema(path, delimiter)
         chosen = choose_columns(Table(str(path), schema, 0, lambda names: ()), **columns)
         table = _csv_table(path, delimiter, schema, chosen)
         ids = table.column(chosen.query).combine_chunks()
         empty = pc.index(ids, "").as_py()
         if empty >= 0:
-            raise DataError(f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query.")
+            raise DataError(
+                f"{path}: column {chosen.query!r} is empty at row {empty + 2}; each row needs its query. (Row 1 is the "
+                "header.)"
+            )
         at = table.schema.get_field_index(chosen.query)
         table = table.set_column(at, chosen.query, integer_ids(ids))
         if chosen.item_group is not None:
@@ -104,7 +113,7 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
     Parameters
     ----------
     path : str or path-like
-        The file. Its suffix says its format, for CSV also before .gz, .bz2 or .zst.
+        The file. Its extension determines the format, for CSV also before .gz, .bz2 or .zst.
     format : {"csv", "parquet", "arrow"}, optional
         The format where the suffix does not say it. Arrow is an IPC file, a Feather file or an IPC stream.
 
@@ -123,7 +132,7 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
         match format:
             case "csv":
                 check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
-                return _parse_csv(path, _delimiter(path))
+                return _parse_csv(path, _detect_delimiter(path))
             case "parquet":
                 from pyarrow import parquet
 
@@ -134,6 +143,18 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
                     file.seek(0)
                     return validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
     raise DataError(f"Tables are read from files that end in {', '.join(TABLE_SUFFIXES)}. Got {Path(path).name}.")
+
+
+def column_names(path: FilePath, format: str, *, delimiter: str | None = None) -> list[str]:
+    """The names of the columns of a table in a file, without reading its rows."""
+    with clear_errors(path, format):
+        if format == "csv":
+            return list(_csv_schema(path, delimiter or _detect_delimiter(path)).names)
+        if format == "parquet":
+            from pyarrow import parquet
+
+            return list(parquet.read_schema(path).names)
+    return list(read_table(path, format=format).column_names)
 
 
 def table_format(path: FilePath) -> str | None:
@@ -195,18 +216,23 @@ def _delimiter(path: FilePath) -> str:
     return "\t" if ".tsv" in Path(path).suffixes else ","
 
 
+def _detect_delimiter(path: FilePath) -> str:
+    """What separates the columns: what the suffix means or, if the header does not have it, the most frequent mark."""
+    with InputStream(path) as stream:
+        header = bytes(next(text_pieces(stream), b"")).partition(b"\n")[0]
+    unquoted, usual = re.sub(r'"[^"]*"', "", header.decode(errors="replace")), _delimiter(path)
+    found = usual if usual in unquoted else max(usual, *DELIMITERS, key=unquoted.count)
+    if found != usual:
+        logger.info("%s: the columns are separated by %r.", path, found)
+    return found
+
+
 def _csv_schema(path: FilePath, delimiter: str) -> pa.Schema:
     """The columns, as true or false where the first block of the file has that, else as numbers.
 
     What they are is fixed before the file is read, so that a value that is no number is named with its row.
     """
     first = _first_schema(path, delimiter)
-    other = next((mark for mark in ";|" if len(first) == 1 and mark in first.names[0]), None)
-    if other is not None:
-        raise DataError(
-            f"{path} has one column, {first.names[0]!r}. If {other!r} separates its columns, say so by "
-            f"delimiter={other!r}, on the command line --read 'delimiter={other}'."
-        )
     return pa.schema([(each.name, each.type if pa.types.is_boolean(each.type) else pa.float32()) for each in first])
 
 
@@ -280,9 +306,7 @@ def _replacing(dataset: Dataset, path: FilePath) -> Iterator[Path]:
         raise DataError(f"{path}: lists with the same query id would be read back as one. Give them different ids.")
     empty = int(np.count_nonzero(dataset.sizes == 0))
     if empty:
-        warnings.warn(
-            f"{path}: {empty} empty list(s) left out; a table has no place for them.", LuceWarning, stacklevel=5
-        )
+        warnings.warn(f"{path}: {empty} empty list(s) left out; a table cannot store them.", LuceWarning, stacklevel=5)
     with atomic_write(path) as partial:
         yield partial
 

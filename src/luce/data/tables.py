@@ -39,8 +39,9 @@ def from_table(
     weight: ColumnName = WEIGHT,
     list_weight: ColumnName = LIST_WEIGHT,
     item_group: ColumnName = ITEM_GROUP,
+    exclude: Sequence[str] = (),
 ) -> Dataset:
-    """Make a dataset of a table with one row an item.
+    """Make a dataset of a table with one row per item.
 
     A column is found under one of its usual names where it is not named here. A null is a missing value. Rows of one
     query need not be together: they are brought together, queries in order of first appearance.
@@ -54,12 +55,14 @@ def from_table(
     label : str or None
         The column of the labels; None says that there are no labels yet.
     features : sequence of str, optional
-        The feature columns; by default all others, which must then be numbers. Columns named 1, 2, … F give numbered
-        features.
+        The feature columns, as names or shell patterns such as "bm25*"; by default all others, which must then be
+        numbers. Columns named 1, 2, … F give numbered features.
     document, weight, list_weight : str, optional
         The columns of document ids, item weights and list weights.
     item_group : str, optional
         The column that says whose an item is, such as its seller, for fairness.
+    exclude : sequence of str, optional
+        Columns that are not features, as names or shell patterns such as "click*".
 
     Returns
     -------
@@ -73,7 +76,8 @@ def from_table(
     (Dataset(3 rows, 2 lists, 1 feature, labels 0 to 2), [1.0, 2.0, 0.0], ('length',))
     """
     named = table_of("The table", arrow_table(table))
-    return dataset_of(named, choose_columns(named, query, label, features, document, weight, list_weight, item_group))
+    columns = choose_columns(named, query, label, features, document, weight, list_weight, item_group, exclude)
+    return dataset_of(named, columns)
 
 
 def arrow_table(table: Any) -> pa.Table:
@@ -144,7 +148,7 @@ def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
     if groups.null_count:
         raise DataError(
             f"{table.name}: column {name!r} must name the group of every row. It is missing at row "
-            f"{groups.is_null().index(True)}, counted from 0 ({groups.null_count} in all): give those items a group of "
+            f"{groups.is_null().index(True) + 1} ({groups.null_count} in total): give those items a group of "
             "their own, such as 'unknown'."
         )
     return groups if grouping.order is None else groups.take(pa.array(grouping.order))
@@ -195,7 +199,7 @@ def _float_column(table: Table, name: str) -> Floats:
 
 
 def _infinite(table: Table, column: str, row: int) -> DataError:
-    return DataError(f"{table.name}: column {column!r} must be finite. It is infinite at row {row}, counted from 0.")
+    return DataError(f"{table.name}: column {column!r} must be finite. It is infinite at row {row + 1}.")
 
 
 def _in_order(values: Floats, grouping: Grouping) -> Floats:

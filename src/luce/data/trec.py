@@ -61,8 +61,8 @@ def write_qrels(dataset: Dataset, path: FilePath) -> None:
 def read_run(path: FilePath, judged: Dataset) -> tuple[Floats, Dataset]:
     """Read a run, with lines `query Q0 document rank score tag`, and match it with its judgments.
 
-    The score decides, the rank column is not used. Queries that nobody judged are left out, with a warning; judged
-    queries that the run leaves out stay, all with score −inf.
+    Documents are ordered by score; the rank column is not used. Queries without judgments are left out, with a
+    warning; judged queries that are not in the run stay, all with score −inf.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def read_run(path: FilePath, judged: Dataset) -> tuple[Floats, Dataset]:
     scores : ndarray of shape (N,)
         The score of each item of `dataset`; −inf = not retrieved.
     dataset : Dataset
-        The lists of `judged`, in that order. A list holds the documents that the run gives, with label 0 where nobody
-        judged them, and then the judged ones that it does not give.
+        The lists of `judged`, in that order. A list has the documents of the run, with label 0 for those
+        without a judgment, followed by the judged documents that are not in the run.
 
     Examples
     --------
@@ -91,12 +91,12 @@ def read_run(path: FilePath, judged: Dataset) -> tuple[Floats, Dataset]:
     (array([ 2.5,  1.5, -inf]), ['c', 'a', 'b'], array([0., 1., 0.]))
     """
     if judged.document_ids is None:
-        raise DataError("A run is matched by document ids, and the judged dataset has none.")
+        raise DataError("A run is matched by document id, but the judged dataset has no document ids.")
     known = judged.query_ids.cast(pa.large_string())
     if not judged.n_rows:
         raise DataError("There are no judgments to match the run with.")
     if len(known.unique()) < len(known):
-        raise DataError("A run is matched by query ids, and two judged lists have the same one.")
+        raise DataError("A run is matched by query id, but two judged lists have the same one.")
     lines = _read_lines(path, RUN)
     lists = pc.index_in(lines["query"], known)
     if lists.null_count == len(lists):
@@ -105,7 +105,7 @@ def read_run(path: FilePath, judged: Dataset) -> tuple[Floats, Dataset]:
         )
     if lists.null_count:
         count = len(lines["query"].filter(lists.is_null()).unique())
-        warnings.warn(f"{path}: queries that nobody judged are left out: {count}.", LuceWarning, stacklevel=2)
+        warnings.warn(f"{path}: {count} queries without judgments are left out.", LuceWarning, stacklevel=2)
     return _matched(judged, lines.append_column("list", lists.cast(pa.int64())).filter(lists.is_valid()))
 
 
@@ -114,7 +114,7 @@ def _matched(judged: Dataset, run: pa.Table) -> tuple[Floats, Dataset]:
     lists, documents = list_of_row(judged.offsets), judged.document_ids.cast(pa.large_string())
     judgments = pa.table({"list": lists, "document": documents, "label": judged.labels, "row": np.arange(len(lists))})
     if _first_duplicate(lists, documents):
-        raise DataError("A run is matched by document ids, and a judged list has one of them twice.")
+        raise DataError("A run is matched by document id, but a judged list has one of them twice.")
     both = run.drop("query").join(judgments, ["list", "document"], join_type="full outer")
     both = both.sort_by([("list", "ascending"), ("line", "ascending"), ("row", "ascending")])  # nulls are last
     dataset = Dataset(
@@ -138,11 +138,11 @@ def write_run(scores: Any, dataset: Dataset, path: FilePath, *, tag: str = "luce
     dataset : Dataset
         The lists, with document ids.
     path : str or path-like
-        The file to write, compressed where it ends in .gz, .bz2 or .zst.
+        The file to write, compressed if it ends in .gz, .bz2 or .zst.
     tag : str
         The name of the system, one word.
     top : int, optional
-        Write only so many of each list.
+        The number of documents per list; all by default.
 
     Examples
     --------
@@ -156,12 +156,12 @@ def write_run(scores: Any, dataset: Dataset, path: FilePath, *, tag: str = "luce
     q Q0 a 2 0.5 luce
     """
     if not tag or len(tag.split()) != 1:
-        raise OptionError(f"tag must be one word. Got {tag!r}.")
+        raise OptionError(f"tag must be one word without spaces. Got {tag!r}.")
     if top is not None and top < 1:
         raise OptionError(f"top must be at least 1. Got {top}.")
     values = check_rows("scores", scores, dataset.n_rows)
     if np.any(values == np.inf):
-        raise DataError("scores must be finite, or −inf for what is not retrieved. Got +inf.")
+        raise DataError("scores must be finite, or −inf for documents that are not retrieved. Got +inf.")
     lists = list_of_row(dataset.offsets)
     order = np.lexsort((-values, lists))  # stable; a list keeps its rows, so that its number and place are known
     ranks = np.empty(dataset.n_rows, np.int64)
@@ -188,7 +188,7 @@ def _lines(form: str, queries: pa.Array, documents: pa.Array, *columns: Iterable
 def _write_rows(dataset: Dataset, path: FilePath, rows: Integers, form: str, *columns: NDArray[Any]) -> None:
     """Write a line for each of these rows, block by block: its query, its document and its values in the columns."""
     if dataset.document_ids is None:
-        raise DataError("A TREC file names documents, and the dataset has no document ids.")
+        raise DataError("A TREC file needs document ids, and the dataset has none.")
     lists = list_of_row(dataset.offsets)
     with atomic_write(path) as partial, open_to_write(partial, path) as file:
         for start in range(0, len(rows), LINES):
@@ -202,7 +202,9 @@ def _words(name: str, ids: pa.Array) -> list[str]:
     text = ids.cast(pa.large_string())
     bad = pc.index(pc.or_(pc.equal(text, ""), pc.match_substring_regex(text, r"[\s\v]")), True).as_py()
     if bad >= 0:
-        raise DataError(f"In a TREC file ids are words without spaces. The {name} id {text[bad].as_py()!r} is none.")
+        raise DataError(
+            f"Ids in a TREC file must not be empty or contain spaces. Got the {name} id {text[bad].as_py()!r}."
+        )
     words: list[str] = text.to_pylist()
     return words
 
@@ -229,7 +231,8 @@ def _read_lines(path: FilePath, form: str) -> pa.Table:
     if duplicate := _first_duplicate(table["query"].chunk(0), table["document"].chunk(0)):
         first, second = (table["line"][row] for row in duplicate)
         raise DataError(
-            f"{path}, line {second}: the same query and document as in line {first}. Expected once: `{form}`."
+            f"{path}, line {second}: the same query and document as in line {first}; each pair must occur once: "
+            f"`{form}`."
         )
     return table
 

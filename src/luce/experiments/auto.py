@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from luce.arrays import Floats
 from luce.data import Dataset
-from luce.errors import DataError, LuceError
+from luce.errors import DataError, LuceError, LuceWarning
 from luce.experiments.cross_validation import CrossValidation
 from luce.metrics import evaluate
 from luce.metrics import metric as metric_of
@@ -47,18 +47,18 @@ CANDIDATES = {
 
 
 class CandidateResult(NamedTuple):
-    """What the cross-validation says of a candidate.
+    """The result of the cross-validation of a candidate.
 
     Attributes
     ----------
     name : str
         Of the candidate.
     mean, error : float
-        Of the metric over lists, and its standard error; NaN where it was not completed.
+        Of the metric over lists, and its standard error; NaN if it was not completed.
     seconds : float
-        What its fits took.
+        The time of its fits.
     note : str
-        Why it was not completed; empty where it was.
+        Why it was not completed; empty if it was.
     """
 
     name: str
@@ -80,7 +80,7 @@ class RankerChoice(NamedTuple):
     reason : str
         Why.
     metric : str
-        What the candidates were compared by.
+        The metric by which the candidates were compared.
     candidates : tuple of CandidateResult
         All of them, the simplest first.
     """
@@ -109,8 +109,8 @@ def choose_ranker(
     """Choose between a linear ranker, trees, bagged trees and the ensemble of a linear ranker and trees.
 
     Each is fitted on two thirds of the lists and measured on the rest, in turn. The simplest whose mean is within one
-    standard error of the best is chosen, by the standard error of the differences over lists. A candidate that would
-    not end in time by what the others took is not tried, and one that does not end in time is given up.
+    standard error of the best is chosen, by the standard error of the differences over lists. A candidate that is
+    predicted not to finish in time is not tried, and one that does not finish in time is stopped.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ def choose_ranker(
     validation : Dataset, optional
         Lists for early stopping.
     metric : str, default="ndcg@10"
-        What the candidates are compared by.
+        The metric by which the candidates are compared.
     budget : float, default=60.0
-        Seconds that the comparison may take, beside those to compile kernels on first use. Where no candidate ends in
-        time, the linear ranker is chosen.
+        Time limit of the comparison in seconds, not counting the compilation of kernels on first use. If no candidate
+        finishes in time, the linear ranker is chosen.
     random_state : int, default=0
         Seed of the folds and of the rankers.
     n_jobs : int, optional
@@ -180,7 +180,7 @@ class _Trials:
             if not note:
                 self.values[name] = self.cross_validate(name, ranker)
         except _OutOfTime:
-            note = f"stopped: not done in {self.budget:g} s"
+            note = f"stopped: the budget of {self.budget:g} s is used up"
         except LuceError as error:
             if name == "linear":
                 raise
@@ -192,14 +192,14 @@ class _Trials:
     def obstacle(self, name: str) -> str:
         """Why a candidate is not tried; empty where it is."""
         if self.dataset.n_lists < 2 * FOLDS:
-            return f"not tried: {2 * FOLDS} lists are needed for {FOLDS} folds, and here are {self.dataset.n_lists}"
+            return f"not tried: {2 * FOLDS} lists are needed for {FOLDS} folds, and there are {self.dataset.n_lists}"
         predicted = FACTOR * sum(self.seconds[part] for part in MADE_OF.get(name, ()))
         left = max(self.budget - self.spent, 0.0)
         if not left:
-            return f"not tried: the {self.budget:g} s are over"
+            return f"not tried: the budget of {self.budget:g} s is used up"
         if predicted <= left:
             return ""
-        return f"not tried: it would take about {predicted:.2g} s, and {left:.2g} s of {self.budget:g} s are left"
+        return f"not tried: it would take about {predicted:.2g} s, and {left:.2g} s of the {self.budget:g} s are left"
 
     def compile(self, ranker: Ranker) -> None:
         """Run one iteration on a few lists, off the clock: on first use the kernels are compiled."""
@@ -225,14 +225,16 @@ class _Trials:
         weights: list[Floats] = []
         for train, test in CrossValidation(ranker, self.dataset, None, FOLDS, self.seed).splits():
             watch({})
-            ranker.fit(train, validation=self.validation, callback=watch)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LuceWarning)  # such as that no tree can split: its value says it
+                ranker.fit(train, validation=self.validation, callback=watch)
             found = evaluate(ranker.predict(test), test, self.metric, n_bootstrap=0, n_jobs=ranker.n_jobs)
             values.extend(found.values.values())
             weights.append(np.ones(test.n_lists) if test.list_weights is None else test.list_weights)
         found_values = np.concatenate(values)
         self.weights = np.where(np.isnan(found_values), 0.0, np.concatenate(weights))
         if not self.weights.any():
-            raise DataError(f"No list has anything for {self.metric} to measure: {self.dataset!r}.")
+            raise DataError(f"{self.metric} is undefined for every list of {self.dataset!r}.")
         return found_values
 
     def choose(self) -> tuple[str, str]:
@@ -245,13 +247,15 @@ class _Trials:
             if name == best or behind <= error:
                 break
         if len(self.values) == 1:
-            return name, f"{name} is the only one that was completed"
+            return name, f"{name} is the only candidate that was completed"
         if name == best:
             simpler = (
-                "" if name == next(iter(self.values)) else ", and nothing simpler is within one standard error of it"
+                ""
+                if name == next(iter(self.values))
+                else ", and no simpler candidate is within one standard error of it"
             )
-            return name, f"{name} is best{simpler}"
+            return name, f"{name} has the best mean{simpler}"
         return name, (
-            f"{name} is the simplest within one standard error of the best, {best}: it is {behind:.4f} behind, and the "
-            f"paired differences have a standard error of {error:.4f}"
+            f"{name} is the simplest within one standard error of the best, {best}: it is {behind:.4f} behind, with a "
+            f"standard error of the paired differences of {error:.4f}"
         )

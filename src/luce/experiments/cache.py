@@ -102,10 +102,10 @@ class ResultCache(NamedTuple):
         manifest, arrays = open_model(path, ("fit",))
         try:
             if manifest["key"] != key:
-                raise ValueError("it is the result of something else")
+                raise ValueError("it is the result of another fit")
             scores, about = arrays["scores"], manifest.get("importance")
             if scores.shape != (n_rows,) or scores.dtype != np.float64 or not np.isfinite(scores).all():
-                raise ValueError("it does not hold a score for each row")
+                raise ValueError("it does not have a score for each row")
             history = [{str(name): float(value) for name, value in step.items()} for step in manifest["history"]]
             importance = None
             if about is not None:
@@ -114,7 +114,7 @@ class ResultCache(NamedTuple):
             fit_seconds, predict_seconds, peak_bytes = map(float, manifest["cost"])
             return FitResult(scores, Cost(fit_seconds, predict_seconds, peak_bytes), history, importance)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise DataError(f"{path} does not hold a complete result: {error!r}") from error
+            raise DataError(f"{path} is not a complete result: {error!r}") from error
 
     def find(self, name: str, key: Mapping[str, Any], n_rows: int) -> FitResult | None:
         """The result of a key, None where there is none; a damaged one is None with a warning that has the name."""

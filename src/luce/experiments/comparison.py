@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from luce.arrays import as_floats
 from luce.data import Dataset, concatenate, parts, rotations
 from luce.data.splits import Fold
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.experiments.cache import ResultCache, StoredFold, cache_key, shared_folder
 from luce.experiments.comparison_result import RankerComparison, summarize
-from luce.experiments.cost import peak_bytes
+from luce.experiments.cost import Cost, peak_bytes
 from luce.experiments.fits import FitResult
 from luce.experiments.workers import FitError, FitJob, run_isolated, run_jobs
 from luce.metrics import evaluate, parse_metrics
@@ -26,12 +28,13 @@ from luce.options import is_integer
 from luce.rankers.estimator import Estimator
 from luce.rankers.ranker import Ranker
 
-METRICS = "ndcg@1,ndcg@5,ndcg@10,err"
+METRICS = "ndcg@10,ndcg@5,ndcg@1,err"
+"""The first is the one that summaries speak of."""
 Lists = Dataset | Iterable[tuple[Dataset, Dataset | None, Dataset]]
 
 
 class ComparisonProgress(NamedTuple):
-    """Fits that are done and all of them, the ranker that is being fitted, and a guess at the seconds left, or NaN."""
+    """The number of finished fits and of all, the ranker being fitted, and the estimated seconds left, or NaN."""
 
     done: int
     total: int
@@ -47,6 +50,7 @@ def compare_rankers(
     folds: int = 5,
     seeds: int = 1,
     seed: int = 0,
+    scores: Mapping[str, ArrayLike] | None = None,
     baseline: str | None = None,
     empty: Any = "skip",
     gain: str = "exponential",
@@ -55,41 +59,46 @@ def compare_rankers(
     callback: Callable[[ComparisonProgress], None] | None = None,
     n_jobs: int | None = None,
 ) -> RankerComparison:
-    """Fit each ranker on every fold with every seed, and compare them on the lists that they have not seen.
+    """Fit each ranker on every fold with every seed, and compare them on lists they were not trained on.
+
+    To compare scores that you have already, use `luce.compare`.
 
     Parameters
     ----------
     rankers : dict of str to Ranker or PeerRanker
-        By name, not fitted; they stay as they are. Peers come from `luce.experiments.peers.peer`.
+        By name, not fitted; they are not changed. `luce.peer` makes rankers of other libraries.
     data : Dataset or iterable of (train, validation or None, test)
-        A dataset, to be cut by list; or folds, as `luce.data.rotations` makes them of parts.
+        A dataset, which is split into folds by list; or the folds, for example from `luce.data.rotations`.
     metrics : str or iterable of str
-        As for `luce.evaluate`.
+        As for `luce.evaluate`. The first is the one that reports summarize.
     folds : int
-        How many, where a dataset is cut.
+        The number of folds into which a dataset is split.
     seeds : int
-        How many; a ranker is fitted with `seed`, `seed` + 1, …, and the values of a list are averaged.
+        The number of seeds: each ranker is fitted with `seed`, `seed` + 1, …, and the values of a list are averaged.
     seed : int
-        The first seed, and that of the folds.
+        The first seed, and that of the split into folds.
+    scores : mapping of str to array-like of shape (N,), optional
+        Scores of models that are trained already, by name, for all rows of the test data, one fold after the other.
+        `data` must then be folds, with test lists that these models were not trained on.
     baseline : str, optional
-        The ranker that the others are tested against; the first by default.
+        The ranker that the others are tested against; by default the first, of `scores` where there are any.
     empty, gain
         As for `luce.evaluate`.
     cache_dir : path, optional
-        A folder for the results of fits. The same call resumes from them; what has other parameters, data or versions
-        is computed again. A change to code of your own is not noticed.
+        A folder that caches the results of fits. The same call resumes from them; a fit with other parameters, data or
+        package versions is run again. Changes to your own code are not noticed.
     isolate : bool
-        Run each ranker in a process of its own, so that its memory is measured and a crash is its alone. A script that
-        does this needs ``if __name__ == "__main__":``.
+        Run each ranker in a process of its own: its memory is measured, and if it crashes the others go on. A script
+        that does this needs ``if __name__ == "__main__":``.
     callback : callable, optional
         Called with a `ComparisonProgress`.
     n_jobs : int, optional
-        Threads of the evaluation; each ranker has its own `n_jobs`.
+        The number of threads of the evaluation; each ranker has its own `n_jobs`.
 
     Returns
     -------
     RankerComparison
-        Results, tests and costs; a ranker that failed is in its `failures` alone.
+        Results, tests and costs; a ranker that failed is only in its `failures`.
 
     Examples
     --------
@@ -100,16 +109,32 @@ def compare_rankers(
     >>> found.results["one"].means, found.tests["ndcg@10"][0].randomization_holm, found.failures
     ({'ndcg@10': 1.0}, 1.0, {})
     """
-    _check(rankers, folds, seeds, seed, baseline)
+    scores = dict(scores or {})
+    _check(rankers, scores, data, folds, seeds, seed, baseline)
     wanted = [str(one) for one in parse_metrics(metrics)]
     settings: dict[str, Any] = {"empty": empty, "gain": gain, "random_state": seed, "n_jobs": n_jobs}
     with _folder(cache_dir) as folder, shared_folder(folder):
         stored, tests = _store_folds(data, folds, seed, folder)
         test_data = concatenate(tests)
+        n_rows = [test.n_rows for test in tests]
+        given = {name: _given(name, values, n_rows, range(seed, seed + seeds)) for name, values in scores.items()}
         _check_measurable(test_data, wanted, settings)
-        run = _Run(rankers, stored, [test.n_rows for test in tests], range(seed, seed + seeds), folder, callback)
+        run = _Run(rankers, stored, n_rows, range(seed, seed + seeds), folder, callback)
         results, failures = run.all(isolate)
-    return summarize(results, test_data, [test.n_lists for test in tests], failures, wanted, baseline, settings)
+    n_lists = [test.n_lists for test in tests]
+    return summarize(given | results, test_data, n_lists, failures, wanted, baseline, settings)
+
+
+def _given(
+    name: str, values: ArrayLike, n_rows: Sequence[int], seeds: Iterable[int]
+) -> dict[tuple[int, int], FitResult]:
+    """Scores that were given, as if each fold had been scored with each seed; what that cost is not known."""
+    checked = as_floats(f"The scores of {name}", values, sum(n_rows))
+    if not np.isfinite(checked).all():
+        row = int(np.flatnonzero(~np.isfinite(checked))[0])
+        raise DataError(f"The scores of {name} must be finite numbers. Got {checked[row]} at row {row + 1}.")
+    parts_of_folds = np.split(checked, np.cumsum(n_rows)[:-1])
+    return {(fold, seed): FitResult(part, Cost(math.nan)) for fold, part in enumerate(parts_of_folds) for seed in seeds}
 
 
 class _Run:
@@ -197,14 +222,30 @@ def seconds_left(seconds: Mapping[str, Sequence[float]], totals: Mapping[str, in
     return sum((totals[name] - len(own)) * float(np.mean(own or known or [math.nan])) for name, own in seconds.items())
 
 
-def _check(rankers: Mapping[str, Any], folds: int, seeds: int, seed: int, baseline: str | None) -> None:
+def _check(
+    rankers: Mapping[str, Any],
+    scores: Mapping[str, Any],
+    data: Lists,
+    folds: int,
+    seeds: int,
+    seed: int,
+    baseline: str | None,
+) -> None:
     if not isinstance(rankers, Mapping) or not rankers:
-        raise OptionError(f"There must be at least one ranker to compare, by its name. Got {rankers!r}.")
+        raise OptionError(f"rankers must map names to rankers, with at least one. Got {rankers!r}.")
+    if scores and isinstance(data, Dataset):
+        raise OptionError(
+            "scores are of models that are trained already, perhaps on lists of this dataset: give data as folds, "
+            "[(train, validation or None, test)], with test lists that they were not trained on."
+        )
+    twice = [name for name in scores if name in rankers]
+    if twice:
+        raise OptionError(f"Names of scores and of rankers must differ. Got {twice[0]!r} as both.")
     for name, ranker in rankers.items():
         if not isinstance(ranker, BaseEstimator) or "random_state" not in ranker.get_params(deep=False):
-            raise OptionError(f"{name} must be a ranker or a peer, such as luce.LinearRanker(). Got {ranker!r}.")
+            raise OptionError(f"{name} must be a ranker such as luce.LinearRanker() or luce.peer(…). Got {ranker!r}.")
         if isinstance(ranker, Estimator) and not isinstance(ranker, Ranker):
-            raise OptionError(f"{name} learns from tagged rows; only rankers of lists can be compared.")
+            raise OptionError(f"{name} is trained on tagged rows; only rankers of lists can be compared.")
         try:
             getattr(ranker, "check_params", lambda: None)()
         except OptionError as error:
@@ -212,8 +253,8 @@ def _check(rankers: Mapping[str, Any], folds: int, seeds: int, seed: int, baseli
     for option, value, least in (("folds", folds, 2), ("seeds", seeds, 1), ("seed", seed, 0)):
         if not (is_integer(value) and value >= least):
             raise OptionError(f"{option} must be an integer ≥ {least}. Got {value!r}.")
-    if baseline is not None and baseline not in rankers:
-        raise OptionError(f"The baseline must be one of the rankers: {', '.join(rankers)}. Got {baseline!r}.")
+    if baseline is not None and baseline not in {*scores, *rankers}:
+        raise OptionError(f"baseline must be one of {', '.join([*scores, *rankers])}. Got {baseline!r}.")
 
 
 def _check_measurable(test_data: Dataset, metrics: list[str], settings: dict[str, Any]) -> None:
@@ -221,7 +262,7 @@ def _check_measurable(test_data: Dataset, metrics: list[str], settings: dict[str
     found = evaluate(np.zeros(test_data.n_rows), test_data, metrics, n_bootstrap=0, **settings)
     for name, mean in found.means.items():
         if math.isnan(mean):
-            raise DataError(f"No test list has anything for {name} to measure: {test_data!r}.")
+            raise DataError(f"{name} is undefined for every test list: are all labels equal? Got {test_data!r}.")
 
 
 @contextmanager
@@ -234,7 +275,7 @@ def _folder(cache_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
     try:
         Path(cache_dir).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"Results cannot be cached in {cache_dir}: {error}. Name another folder.") from error
+        raise DataError(f"The cache folder {cache_dir} cannot be created: {error}. Choose another.") from error
     try:
         yield Path(cache_dir)
     finally:
@@ -254,17 +295,17 @@ def _store_folds(data: Lists, folds: int, seed: int, folder: Path) -> tuple[list
         known |= {train: fold.train, validation: fold.validation}
         if test in known and known[test].query_ids.equals(fold.test.query_ids):
             raise DataError(
-                f"The test lists of fold {len(stored)} are those of another fold, or those that it learns from or "
-                "stops by: a list must be tested once, by rankers that have not seen it."
+                f"The test lists of fold {len(stored)} are also the test lists of another fold, or its own training or "
+                "validation lists. Each list must be tested once, by rankers that were not trained on it."
             )
         tests.append(fold.test)
     if not stored:
-        raise DataError("There must be at least one fold: (train, validation or None, test). Got none.")
+        raise DataError("At least one fold is needed: (train, validation or None, test). Got none.")
     return stored, tests
 
 
 def _checked_fold(given: Any) -> Fold:
     is_fold = isinstance(given, tuple) and len(given) == 3 and all(isinstance(given[i], Dataset) for i in (0, 2))
     if not is_fold or not isinstance(given[1], Dataset | None):
-        raise DataError(f"A fold is (train, validation or None, test), all of them datasets. Got {given!r}.")
+        raise DataError(f"A fold must be a tuple of datasets (train, validation or None, test). Got {given!r}.")
     return Fold(*given)

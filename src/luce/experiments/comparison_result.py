@@ -12,7 +12,7 @@ from luce.data import Dataset
 from luce.errors import DataError
 from luce.experiments.cost import Cost
 from luce.experiments.fits import FitResult
-from luce.metrics import Comparison, Results, compare, evaluate
+from luce.metrics import Comparison, Results, compare_results, evaluate
 from luce.metrics.resampling import bootstrap_intervals
 from luce.rankers.importance import Importance
 
@@ -22,28 +22,28 @@ Fits = Mapping[tuple[int, int], FitResult]
 
 @dataclass(frozen=True, eq=False)
 class RankerComparison:
-    """The result of `luce.compare_rankers`; dictionaries go by the name of the ranker.
+    """The result of `luce.compare_rankers`; the keys of dictionaries are names of rankers unless stated.
 
     Attributes
     ----------
     test_data : Dataset
         The test lists of all folds, one after the other.
     n_folds, seeds : int, tuple of int
-        Of the fits.
+        The number of folds, and the seeds.
     results : dict of str to Results
-        Of each ranker; the value of a list is the mean over the seeds.
-    spreads : dict
-        By ranker and metric, the standard deviation over the seeds of the mean over lists; NaN with one seed.
+        The results of each ranker; the value of a list is the mean over the seeds.
+    spreads : dict of str to dict
+        The standard deviation over the seeds of each mean over lists; NaN with one seed.
     tests : dict of str to tuple of Comparison
-        By metric, each ranker against the baseline, with Holm's correction.
+        By metric, the comparison of each ranker with the baseline.
     costs : dict of str to Cost
-        Median times and peak memory.
+        Median times and peak memory; NaN for scores that were given.
     histories, importances : dict
-        Of the first fold and seed.
-    scores : dict of str to array (N,)
-        Of the rows of the test data, by the first seed.
+        The history of the first fold and seed, and the feature importance after it.
+    scores : dict of str to ndarray of shape (N,)
+        The scores of the rows of the test data, with the first seed.
     failures : dict of str to str
-        Why a ranker has no results.
+        The reason why a ranker has no results.
     table : pyarrow.Table
         A row for each ranker, fold, seed, list and metric, with the cost of the fit.
     """
@@ -77,7 +77,7 @@ def summarize(
     """Put the fits of all rankers together; `sizes` are the numbers of test lists of the folds."""
     if not fits:
         reasons = " ".join(f"{name}: {reason}" for name, reason in failures.items())
-        raise DataError(f"No ranker could be fitted. {reasons}")
+        raise DataError(f"Every ranker failed. {reasons}")
     seeds = tuple(sorted({seed for _, seed in next(iter(fits.values()))}))
     scores = {
         name: {seed: np.concatenate([own[fold, seed].scores for fold in range(len(sizes))]) for seed in seeds}
@@ -128,7 +128,7 @@ def _tests(results: Mapping[str, Results], baseline: str | None) -> dict[str, tu
     base = baseline if baseline is not None and baseline in results else next(iter(results))  # it may have failed
     if len(results) < 2:
         return {}
-    return {metric: compare(results, metric, base) for metric in results[base].means}
+    return {metric: compare_results(results, metric, base) for metric in results[base].means}
 
 
 def _cost(costs: Sequence[Cost]) -> Cost:

@@ -46,7 +46,7 @@ def run_fit(estimator: Any, fold: Fold, seed: int, *, isolated: bool) -> FitResu
     scores = np.asarray(ranker.predict(fold.test), dtype=np.float64)
     end = working_time()
     if not np.isfinite(scores).all():
-        raise DataError("Some of its scores are not finite numbers.")
+        raise DataError("Some of its scores are not finite.")
     memory = max(peak_bytes() - before, 0.0) if isolated else math.nan
     cost = Cost(fitted - start, end - fitted, memory)
     return FitResult(scores, cost, getattr(ranker, "history_", ()), _importance(ranker))

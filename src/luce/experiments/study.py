@@ -33,7 +33,7 @@ def open_study(
     with _quiet(optuna), _storage(path) as storage:
         with errors_of(path):
             if storage is not None and {each.study_name for each in storage.get_all_studies()} - {NAME}:
-                raise DataError(f"{path} holds {FOREIGN}. Name another file.")
+                raise DataError(f"{path} is {FOREIGN}. Choose another file.")
             study = optuna.create_study(
                 storage=storage,
                 study_name=NAME,
@@ -53,7 +53,7 @@ def errors_of(path: Any) -> Iterator[None]:
     except LuceError:
         raise
     except Exception as error:
-        raise DataError(f"{path} does not hold a complete study: {error!r}. Name another file.") from error
+        raise DataError(f"{path} is not a complete study: {error!r}. Choose another file.") from error
 
 
 def sampler(seed: int, number: int, n_params: int) -> Any:
@@ -98,7 +98,7 @@ def _storage(path: str | os.PathLike[str] | None) -> Iterator[Any]:
 
     file = Path(path)
     if file.is_dir() or not file.parent.is_dir():
-        raise DataError(f"{file} cannot hold a study: it must be a file in a folder that exists.")
+        raise DataError(f"{file} cannot be used for a study: it must be a file in an existing folder.")
     with exclusive_lock(file):
         with errors_of(file):
             _check_foreign(file)
@@ -121,7 +121,7 @@ def _check_foreign(file: Path) -> None:
         finally:
             connection.close()
         if damage or (tables and "studies" not in tables):
-            raise ValueError(damage[0] if damage else "it is a database of something else")
+            raise ValueError(damage[0] if damage else "it is another kind of database")
 
 
 def _check_same(study: Any, description: dict[str, Any], path: Any) -> None:
@@ -131,10 +131,10 @@ def _check_same(study: Any, description: dict[str, Any], path: Any) -> None:
         study.set_user_attr("tuning", description)
         return
     if not isinstance(known, dict):
-        raise DataError(f"{path} holds {FOREIGN}. Name another file.")
+        raise DataError(f"{path} is {FOREIGN}. Choose another file.")
     for name in description | known:
         if known.get(name) != description.get(name):
             raise DataError(
-                f"{path} holds another study: its {name} was {known.get(name)!r}, now it is {description.get(name)!r}. "
-                "Name another file, or remove this one to start anew."
+                f"{path} is another study: its {name} was {known.get(name)!r}, now it is {description.get(name)!r}. "
+                "Choose another file, or remove this one to start again."
             )

@@ -22,11 +22,11 @@ class Trial(NamedTuple):
     number : int
         From 1; the first has the parameters of the given ranker, where they are in the ranges.
     state : str
-        "complete"; "pruned": given up, as it was in the worst quarter; or "failed".
+        "complete"; "pruned": stopped, because it was in the worst quarter; or "failed".
     value : float
         The mean of the metric over the folds; NaN unless complete.
     params : dict
-        What was tried, by name.
+        The values that were tried, by name.
     fold_scores, best_iterations : tuple
         The metric and the best iteration of each fold.
     seconds : float
@@ -63,9 +63,9 @@ class TuningResult:
     trials : tuple of Trial
         All of them, in order.
     space : dict of str to Range or Choice
-        What was varied.
+        The search space.
     metric : str
-        What was compared.
+        The metric that was optimized.
     higher_is_better : bool
         Of the metric.
     importance : dict of str to float
@@ -95,7 +95,7 @@ class TuningResult:
         return next((trial for trial in self.trials if trial.number == 1 and trial.state == "complete"), None)
 
     def table(self) -> pa.Table:
-        """One row a trial: number, state, value, seconds, and each parameter as text."""
+        """One row per trial: number, state, value, seconds, and each parameter as text."""
         rows = [
             {"trial": trial.number, "state": trial.state, self.metric: trial.value, "seconds": trial.seconds}
             | {name: text_of(trial.params[name]) for name in self.space}

@@ -57,38 +57,38 @@ def tune(
     seed: int = 0,
     callback: Callable[[TuningProgress], None] | None = None,
 ) -> TuningResult:
-    """Search parameters of a ranker and options of its objective by its `metric` on held-out lists; refit the best.
+    """Tune parameters of a ranker and options of its objective for its `metric` on held-out lists, and refit the best.
 
-    Each trial fits the ranker on all folds but one, in turn, stopped early by that one, or on all of the data, stopped
-    early by `validation`. The first trial has the parameters as they are; Optuna's TPE sampler chooses the others. A
-    trial that fails is reported, and the search continues. The best parameters are then fitted on all of the data: for
-    the mean of the best iterations of the folds, or stopped early by `validation`.
+    Each trial fits the ranker on all folds but one, in turn, with early stopping on that one, or on all of the data,
+    with early stopping on `validation`. The first trial has the parameters as they are; Optuna's TPE sampler chooses
+    the others. A trial that fails is reported, and the search continues. The best parameters are then fitted
+    on all of the data: for the mean of the best iterations of the folds, or with early stopping on `validation`.
 
     Ctrl-C ends the search, and the best parameters so far are fitted; a second Ctrl-C ends that too. The value of the
-    best trial was chosen among many on the same lists: on new lists expect a little less.
+    best trial was selected among many on the same lists: expect a slightly worse value on new lists.
 
     Parameters
     ----------
     ranker : Ranker
         Not fitted; its parameters are those of the first trial, and of what is not searched.
     data : Dataset or TaggedData
-        What to learn from.
+        The training data.
     validation : Dataset or TaggedData, optional
-        Held-out data that stops and scores every trial, instead of folds of `data`.
+        Held-out data for early stopping and for the score of each trial, instead of folds of `data`.
     folds : int
-        How many folds, cut by list.
+        The number of folds; lists are not split.
     trials : int
-        How many in all, counting those in the storage.
+        The total number of trials, including those in the storage.
     minutes : float, optional
         The search ends after this long, even during a trial, but not before one has finished.
     vary : dict of str to Range or Choice, optional
         Ranges by name, instead of or beside the declared ones: ``luce.Range(1, 9)``, ``luce.Choice(("a", "b"))``.
     fixed : iterable of str
-        Names of parameters that are not searched, though they would be.
+        Names of parameters to leave out of the search.
     pruning : bool
-        Whether a trial in the worst quarter is given up before its last fold, or the end of its only fit.
+        Whether a trial in the worst quarter is stopped before its last fold, or before the end of its only fit.
     storage : path, optional
-        An SQLite file for the trials; the same call resumes from it. By default they are in memory alone.
+        An SQLite file for the trials; the same call resumes from it. By default they are only in memory.
     seed : int
         Seed of the folds and of the sampler.
     callback : callable, optional
@@ -102,9 +102,9 @@ def tune(
     Raises
     ------
     DataError
-        Where `storage` is damaged, is in use, or holds another study.
+        If `storage` is damaged, is in use, or is another study.
     OptionError
-        For a wrong argument, or where no trial is complete.
+        If an argument is wrong, or no trial is complete.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def tune(
         interrupted = search.run()
         best = search.best
         if best is None:
-            raise OptionError(f"No trial was complete: {len(search.finished)} finished. Give more trials or minutes.")
+            raise OptionError(f"None of {len(search.finished)} trials was completed. Allow more trials or minutes.")
         fitted = scorer.refit(best.params, best.mean_iteration, search.report_refit)
         found = tuple(search.finished)
         return TuningResult(fitted, best, found, space, ranker.metric, better, importances(study), interrupted)
@@ -258,19 +258,20 @@ def _check(
     kind = Dataset if isinstance(ranker, Ranker) else TaggedData
     for name, given in {"data": data, "validation": data if validation is None else validation}.items():
         if not isinstance(given, kind):
-            raise OptionError(f"The {name} to tune a {ranker.kind} ranker on must be a {kind.__name__}. Got {given!r}.")
+            raise OptionError(f"To tune a {ranker.kind} ranker, the {name} must be a {kind.__name__}. Got {given!r}.")
     for name, number, least in (("folds", folds, 2), ("trials", trials, 1), ("seed", seed, 0)):
         if not is_integer(number) or number < least:
             raise OptionError(f"{name} must be an integer ≥ {least}. Got {number!r}.")
     if validation is None and data.n_lists < folds:
-        raise DataError(f"{folds} folds need at least as many lists. Got {data!r}.")
+        raise DataError(f"{folds} folds need at least {folds} lists. Got {data!r}.")
     if minutes is not None and not (is_number(minutes) and minutes > 0):
         raise OptionError(f"minutes must be a number > 0, or None. Got {minutes!r}.")
     rate = getattr(ranker, "learning_rate", None)
     if isinstance(rate, list | tuple | np.ndarray) and len(rate) != 1:
-        raise OptionError(f"Tuning varies learning_rate itself: give one, or a range. Got {rate!r}.")
+        raise OptionError(f"Tuning needs one learning_rate, or a range for it in vary=. Got {rate!r}.")
     if not isinstance(ranker.random_state, int | np.integer):
         raise OptionError(
-            f"Trials differ by their parameters alone: random_state must be an integer. Got {ranker.random_state!r}."
+            "To tune a ranker, its random_state must be an integer, the same for all trials. Got "
+            f"{ranker.random_state!r}."
         )
     ranker.check_params()

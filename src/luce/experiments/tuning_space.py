@@ -32,7 +32,7 @@ def space_of(
     space = {name: candidates for name, candidates in (search_space(ranker) | wanted).items() if name not in fixed}
     if not space:
         raise OptionError(
-            f"Nothing of {ranker!r} is varied: give a range, such as vary={{'reg_lambda': Range(0.1, 10.0)}}."
+            f"There is nothing to tune in {ranker!r}: give a range, such as vary={{'reg_lambda': Range(0.1, 10.0)}}."
         )
     for name, candidates in space.items():
         for end in candidates.ends:
@@ -43,10 +43,10 @@ def space_of(
 def _checked(ranker: Ranker, name: str, candidates: Range | Choice) -> Range | Choice:
     """The range in the kind of number that the setting is, its ends in order."""
     if not isinstance(candidates, Range | Choice):
-        raise OptionError(f"To vary {name} takes a luce.Range or a luce.Choice. Got {candidates!r}.")
+        raise OptionError(f"The values of {name} to try must be a luce.Range or a luce.Choice. Got {candidates!r}.")
     if isinstance(candidates, Choice):
         if len(candidates.values) < 2 or len({text_of(value) for value in candidates.values}) < len(candidates.values):
-            raise OptionError(f"To vary {name} takes at least two choices, each once. Got {candidates}.")
+            raise OptionError(f"The choices of {name} must be at least two different values. Got {candidates}.")
         return candidates
     if not candidates.low < candidates.high or (candidates.log and not candidates.low > 0):
         above = " and, on a log scale, above 0" if candidates.log else ""

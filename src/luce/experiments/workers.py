@@ -42,7 +42,7 @@ def run_jobs(
             try:
                 cache.save(job.key, run_fit(estimator, job.fold.read(), job.seed, isolated=isolated))
             except MemoryError as error:
-                raise FitError("There was not enough memory.") from error
+                raise FitError("Out of memory.") from error
             except LuceError as error:
                 raise FitError(str(error)) from error
             except Exception as error:  # whatever one ranker does, the others go on
@@ -59,7 +59,7 @@ def run_isolated(estimator: Any, jobs: Sequence[FitJob], cache: ResultCache) -> 
         with _interrupts_blocked():
             process.start()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise FitError(f"It cannot be sent to a process of its own: {error}") from error
+        raise FitError(f"It cannot be sent to another process: {error}") from error
     sender.close()
     message: list[str] | str | None = None
     try:
@@ -95,10 +95,10 @@ def _interrupts_blocked() -> Iterator[None]:
 
 def _describe_exit(code: int) -> str:
     if code >= 0:
-        return f"Its process ended too early, with status {code}."
+        return f"Its process ended prematurely with status {code}."
     name = signal.Signals(-code).name
     hint = " The system may have run out of memory." if name == "SIGKILL" else ""
-    return f"Its process was ended by {name}.{hint}"
+    return f"Its process was killed by {name}.{hint}"
 
 
 def _child(sender: Connection, estimator: Any, jobs: Sequence[FitJob], cache: ResultCache) -> None:

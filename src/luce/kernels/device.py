@@ -30,7 +30,12 @@ def device_kernels(folder: str, device: str, fits: bool = True) -> ModuleType:
 def _has_triton() -> bool:
     found = find_spec("triton") is not None
     if not found:
-        warnings.warn("Triton is not installed: the GPU runs plain PyTorch, slower. pip install triton", LuceWarning, 2)
+        warnings.warn(
+            "Triton is not installed: plain PyTorch is used on the GPU, which is slower. To install it: pip "
+            "install triton",
+            LuceWarning,
+            2,
+        )
     return found
 
 

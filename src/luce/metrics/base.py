@@ -1,12 +1,13 @@
 """The record of a metric: its definition in words, as a formula and as code, and its properties."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from luce.arrays import Floats, Integers
+from luce.metrics.parameters import PARAMETERS
 from luce.metrics.reference import RankedLabels
 
 NOTHING_RELEVANT = "no label is above 0"
@@ -25,7 +26,7 @@ class PlaceSum(NamedTuple):
     worth : int
         What an item is worth: EXPONENTIAL (LINEAR where linear gain is asked for), LINEAR, BINARY, STOP or LABEL.
     discounts : callable
-        The discounts of the first n places, as a function of n.
+        The discounts of the first n places, as a function of n, and of p where the metric reads it.
     divisor : int or None
         CONSTANT, IDEAL, TOTAL or LENGTH, the cutoff in place of the length where there is one: with it the sum is the
         metric itself, minus the metric where lower is better. None where the metric is not linear in this way.
@@ -33,13 +34,13 @@ class PlaceSum(NamedTuple):
 
     terms: int
     worth: int
-    discounts: Callable[[int], Floats] = np.ones
+    discounts: Callable[..., Floats] = np.ones
     divisor: int | None = None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What is measured, in words, as a formula and as code; an entry of `METRICS`.
+    """A metric, in words, as a formula and as code; an entry of `METRICS`.
 
     Relevant means a label above 0; r is a rank, from 1. Items with equal scores count as the average over their orders;
     items without a label are left out of the list; items with a score of −∞ were not retrieved: they count among the
@@ -54,9 +55,9 @@ class Metric:
     formula : str
         The value for one list without equal scores.
     bounds : tuple of float
-        The least and the greatest value.
+        The smallest and the largest value.
     empty_when : str
-        Which lists have nothing to measure.
+        For which lists the metric is undefined.
     kernel : callable or None
         Called as kernel(first, last, offsets, ranked, options, values) on lists in rank order; writes NaN for an empty
         list. None for a metric of exposures.
@@ -75,9 +76,13 @@ class Metric:
     takes_cutoff : bool
         Whether a cutoff may follow the name.
     options : tuple of str
-        Which of `gain` and `max_grade` it reads.
+        Which parameters it reads: `gain`, `max_grade` or `p`.
+    function : callable or None
+        For a metric of your own, its value for one list: (scores, labels) → float, NaN = nothing to measure.
     cutoff : int or None
-        The number of places that count; None for all.
+        The number of ranks that count; None for all.
+    parameters : mapping of str to object
+        The values of parameters given in the name, as in `rbp(p=0.95)`.
     """
 
     name: str
@@ -94,7 +99,9 @@ class Metric:
     higher_is_better: bool = True
     takes_cutoff: bool = True
     options: tuple[str, ...] = ()
+    function: Callable[[Floats, Floats], float] | None = None
     cutoff: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def is_stochastic(self) -> bool:
@@ -106,6 +113,16 @@ class Metric:
         """Whether it is linear in the gains of the items: Σ_r discount_r · gain(item at rank r)."""
         return self.place_sum is not None and self.place_sum.divisor is not None
 
+    def parameter(self, name: str, given: Any = None) -> Any:
+        """The value of a parameter: of the name, as in `rbp(p=0.95)`, else as given, else the default."""
+        return self.parameters.get(name, PARAMETERS[name].default if given is None else given)
+
+    def discounts(self, length: int) -> Floats:
+        """The discounts of the first places of its sum over places."""
+        assert self.place_sum is not None
+        persistence = {"p": self.parameter("p")} if "p" in self.options else {}
+        return self.place_sum.discounts(length, **persistence)
+
     def facts(self) -> dict[str, Any]:
         """The record as JSON values, as the command line and the documentation show it."""
         return {
@@ -115,8 +132,8 @@ class Metric:
             "measured on": "rankings sampled from the scores" if self.is_stochastic else "the order of the scores",
             "higher is better": self.higher_is_better,
             "takes a cutoff": self.takes_cutoff,
-            "parameters": ", ".join(self.options) or "none",
-            "lists left out": f"those where {self.empty_when}",
+            "parameters": "; ".join(map(_described, self.options)) or "none",
+            "lists left out": f"those in which {self.empty_when}",
         }
 
     def best(self, values: Iterable[float]) -> float:
@@ -124,4 +141,17 @@ class Metric:
         return max(values) if self.higher_is_better else min(values)
 
     def __str__(self) -> str:
-        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+        values = ", ".join(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in self.parameters.items()
+        )
+        name = f"{self.name}({values})" if values else self.name
+        return name if self.cutoff is None else f"{name}@{self.cutoff}"
+
+
+def _described(name: str) -> str:
+    """A parameter in words; that of label metrics is an argument alone."""
+    spec = PARAMETERS.get(name)
+    if spec is None:
+        return name
+    return f"{name} ({spec.allowed}" + (")" if spec.default is None else f", default {spec.default})")

@@ -127,7 +127,7 @@ def reference_hit(ranked: RankedLabels) -> float:
 RECORDS = (
     Metric(
         name="precision",
-        summary="The share of relevant items among the first k places, also if the list is shorter than k.",
+        summary="The share of relevant items among the first k ranks, also if the list is shorter than k.",
         formula="#{relevant, r ≤ k} / k; without a cutoff k is the length of the list",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,
@@ -168,7 +168,7 @@ RECORDS = (
     Metric(
         name="hit",
         summary="Whether a relevant item is among the first k.",
-        formula="1 if min{r : relevant} ≤ k, else 0",
+        formula="[min{r : relevant} ≤ k], 1 if so and 0 if not",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,
         kernel=hit,

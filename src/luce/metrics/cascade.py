@@ -109,7 +109,7 @@ def reference_err(ranked: RankedLabels) -> float:
 RECORDS = (
     Metric(
         name="err",
-        summary="Expected reciprocal rank of the item at which a reader who goes down the list stops.",
+        summary="Expected reciprocal rank: the reader goes down the list and stops at a satisfying item.",
         formula="Σ_{r ≤ k} R_r/r · Π_{j < r} (1 − R_j), R = (2^y − 1) / 2^max_grade",
         bounds=(0, 1),
         empty_when=NOTHING_RELEVANT,

@@ -1,4 +1,4 @@
-"""Exposures of items under the Plackett-Luce policy of their scores, estimated so that metrics of them are unbiased."""
+"""Exposures of items: sorted by score, or in rankings sampled from the scores, for metrics without bias by noise."""
 
 import zlib
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, selected_offsets
-from luce.errors import DataError
+from luce.errors import DataError, unknown_name
 from luce.kernels.exposure import exposure
 from luce.metrics.base import Metric
 from luce.metrics.fairness import ValueAndGradient
@@ -17,6 +17,8 @@ from luce.randomness import Draw
 
 SAMPLES = 1_000
 """Rankings drawn from each list to estimate exposures."""
+RANKINGS = "sampled", "sorted"
+"""Rankings sampled from the Plackett-Luce policy of the scores, or the items sorted by score."""
 
 
 class SampledExposures(NamedTuple):
@@ -72,8 +74,8 @@ def check_item_groups(metric: Metric, item_groups: Integers | None) -> None:
     """An error where the metric needs groups and there are none."""
     if metric.needs_item_groups and item_groups is None:
         raise DataError(
-            f"{metric} needs the group of each item, and the data have none: give item_groups= to Dataset or "
-            "from_arrays, or name their column when reading a table, item_group='seller' (--read item_group=seller)."
+            f"{metric} needs the group of each item, and the data have none: pass item_groups= to Dataset or "
+            "from_arrays, or name the column when reading a table, item_group='seller' (--read item_group=seller)."
         )
 
 
@@ -85,41 +87,78 @@ def measure_fairness(
     *,
     gain: str = "exponential",
     item_groups: Integers | None = None,
+    ranking: str = "sampled",
     n_jobs: int | None = None,
 ) -> Floats:
     """A metric of exposures for each list (Q,), from rankings that depend on the list alone; NaN where empty."""
     function = metric.exposure_function
     assert function is not None
     check_item_groups(metric, item_groups)
-    rows, bounds, drawn = _drawn(scores, labels, offsets, metric.cutoff, n_jobs)
+    rows, bounds, drawn = _drawn(scores, labels, offsets, metric.cutoff, ranking, n_jobs)
     merits, members = merits_of(labels[rows], gain), None if item_groups is None else item_groups[rows]
     values = without_noise(lambda exposures: function(exposures, merits, members, bounds), drawn)[0]
     return np.where(_measurable(metric, drawn.mean, merits, members, bounds), values, np.nan)
 
 
 def exposures_of(
-    scores: Floats, labels: Floats, offsets: Integers, cutoff: int | None = None, n_jobs: int | None = None
+    scores: Floats,
+    labels: Floats,
+    offsets: Integers,
+    cutoff: int | None = None,
+    ranking: str = "sampled",
+    n_jobs: int | None = None,
+    discounts: Callable[[int], Floats] = logarithmic,
 ) -> Floats:
     """The exposure (N,) of each observed item, as the metrics estimate it; NaN of the others.
+
+    With discounts of one, `np.ones`, it is the probability of a place among the first `cutoff`.
 
     >>> exposures_of(np.zeros(3), np.array([1.0, 0, np.nan]), np.array([0, 3]), cutoff=1)
     array([0.5, 0.5, nan])
     """
-    rows, _, drawn = _drawn(scores, labels, offsets, cutoff, n_jobs)
+    rows, _, drawn = _drawn(scores, labels, offsets, cutoff, ranking, n_jobs, discounts)
     exposures = np.full(len(scores), np.nan)
     exposures[rows] = drawn.mean
     return exposures
 
 
+def sorted_exposures(scores: Floats, offsets: Integers, discounts: Floats) -> Floats:
+    """The exposure (N,) of each item where lists are sorted by score; items with equal scores share their ranks.
+
+    That is the exact mean over the orders of the equal scores. An item of score −∞ is not placed.
+
+    >>> sorted_exposures(np.array([1.0, 2.0, 1.0, -np.inf]), np.array([0, 4]), np.array([1.0, 0.6, 0.4, 0.3]))
+    array([0.5, 1. , 0.5, 0. ])
+    """
+    lists, weights = list_of_row(offsets), np.zeros(int(np.diff(offsets).max(initial=0)))
+    weights[: len(discounts)] = discounts[: len(weights)]
+    order = np.lexsort((-scores, lists))
+    given = np.where(scores[order] > -np.inf, weights[np.arange(len(scores)) - offsets[lists]], 0.0)
+    exposures = np.empty(len(scores))
+    exposures[order] = _alike(given, offsets, scores[order])
+    return exposures
+
+
 def _drawn(
-    scores: Floats, labels: Floats, offsets: Integers, cutoff: int | None, n_jobs: int | None
+    scores: Floats,
+    labels: Floats,
+    offsets: Integers,
+    cutoff: int | None,
+    ranking: str,
+    n_jobs: int | None,
+    discounts: Callable[[int], Floats] = logarithmic,
 ) -> tuple[Integers, Integers, SampledExposures]:
-    """The observed rows, their offsets and their exposures."""
+    """The observed rows, their offsets and their exposures; two equal halves where nothing is sampled."""
+    if ranking not in RANKINGS:
+        raise unknown_name("ranking", str(ranking), RANKINGS)
     rows, bounds = _in_order(scores, labels, offsets)
+    seen = discounts(int(np.diff(bounds).max(initial=0)))[:cutoff]
+    if ranking == "sorted":
+        exact = sorted_exposures(scores[rows], bounds, seen)
+        return rows, bounds, SampledExposures(exact, exact)
     lists = [zlib.crc32(labels[rows[a:b]].tobytes()) for a, b in pairwise(bounds)]
-    seen = logarithmic(int(np.diff(bounds).max(initial=0)))[:cutoff]
     drawn = draw_exposures(scores[rows], bounds, seen, SAMPLES, Draw(lists=np.array(lists, np.int64)), n_jobs)
-    return rows, bounds, SampledExposures(*(_alike(each, scores[rows], labels[rows], bounds) for each in drawn))
+    return rows, bounds, SampledExposures(*(_alike(each, bounds, scores[rows], labels[rows]) for each in drawn))
 
 
 def _in_order(scores: Floats, labels: Floats, offsets: Integers) -> tuple[Integers, Integers]:
@@ -128,10 +167,10 @@ def _in_order(scores: Floats, labels: Floats, offsets: Integers) -> tuple[Intege
     return order[~np.isnan(labels[order])], selected_offsets(~np.isnan(labels), offsets)
 
 
-def _alike(exposures: Floats, scores: Floats, labels: Floats, offsets: Integers) -> Floats:
-    """The mean exposure for neighbors with the same score and label, which differ by sampling noise alone."""
-    new = np.ones(len(scores), dtype=bool)
-    new[1:] = (scores[1:] != scores[:-1]) | (labels[1:] != labels[:-1])
+def _alike(exposures: Floats, offsets: Integers, *keys: Floats) -> Floats:
+    """The mean exposure for neighbors in a list with the same keys, which differ by chance alone."""
+    new = np.ones(len(exposures), dtype=bool)
+    new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
     new[offsets[:-1][np.diff(offsets) > 0]] = True
     block = np.cumsum(new) - 1
     return (np.bincount(block, exposures) / np.maximum(np.bincount(block), 1))[block]

@@ -58,7 +58,7 @@ class LabelMetric(Metric):
         """The record as JSON values, as the command line and the documentation show it."""
         own = {
             "measured on": "the first k labels predicted for a row",
-            "lists left out": f"none; where {EMPTY}, it is 0",
+            "lists left out": f"none; 0 if {EMPTY}",
         }
         return super().facts() | own
 
@@ -149,7 +149,7 @@ def label_metric(name: str) -> LabelMetric:
     """
     named = metric(name, LABEL_METRICS)
     if named.cutoff is None:
-        raise OptionError(f"A metric of labels needs a cutoff, such as '{named.name}@5'. Got {name!r}.")
+        raise OptionError(f"A metric for labels needs a cutoff, such as '{named.name}@5'. Got {name!r}.")
     return replace(LABEL_METRICS[named.name], cutoff=named.cutoff)
 
 
@@ -237,7 +237,7 @@ def evaluate_labels(
     n_bootstrap: int = 1000,
     random_state: Any = 0,
 ) -> Results:
-    """Measure the labels predicted for rows, with means and confidence intervals.
+    """Evaluate the labels predicted for rows, with means and confidence intervals.
 
     Parameters
     ----------
@@ -306,16 +306,16 @@ def _checked_ranking(ranking: ArrayLike, data: TaggedData, depth: int) -> Intege
     given = np.asarray(ranking)
     if given.ndim != 2 or len(given) != data.n_rows or given.dtype.kind not in "iu":
         raise DataError(
-            f"ranking must be {data.n_rows:,} rows of label numbers. Got {given.dtype} of shape {given.shape}."
+            f"ranking must have {data.n_rows:,} rows of label numbers. Got {given.dtype} of shape {given.shape}."
         )
     if given.shape[1] < min(depth, data.n_labels):
-        raise DataError(f"The ranking has {given.shape[1]} places; the metrics look at {depth}.")
+        raise DataError(f"The ranking has {given.shape[1]} labels per row; the metrics need {depth}.")
     result = given[:, :depth].astype(np.int64)
     if result.size and (result.min() < -1 or result.max() >= data.n_labels):
-        raise DataError(f"ranking must name labels from 0 to {data.n_labels - 1:,}, or −1 for none.")
+        raise DataError(f"ranking must contain labels from 0 to {data.n_labels - 1:,}, or −1 for none.")
     ordered = np.sort(result, axis=1)
     if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
-        raise DataError("ranking must name a label once a row at most.")
+        raise DataError("ranking must not contain a label twice in a row.")
     return np.pad(result, ((0, 0), (0, depth - result.shape[1])), constant_values=-1)
 
 

@@ -75,7 +75,7 @@ def sums(cells: Integers, values: Floats, n_cells: int) -> Floats:
 RECORDS = (
     Metric(
         name="disparity",
-        summary="Disparity of treatment (2021): deviation of exposure from proportionality to merit, over pairs.",
+        summary="Disparity of treatment: how far exposure is from proportional to merit, over pairs of items.",
         formula=f"Σ_{{d, e}} (E_d ρ_e − E_e ρ_d)² / (n(n − 1)), {EXPOSURE}, ρ = Gain(y)",
         bounds=(0, math.inf),
         empty_when="no label is above 0, or there is one item",
@@ -96,7 +96,7 @@ RECORDS = (
     ),
     Metric(
         name="merit-gap",
-        summary="Distance from exposure of each group in proportion to its merit.",
+        summary="Distance from meritocratic exposure: exposure of each group in proportion to its merit.",
         formula=f"Σ_g (share of exposure of g − share of merit of g)², {EXPOSURE}, merit Gain(y)",
         bounds=(0, 2),
         empty_when="no label is above 0, or there are not two groups",

@@ -151,7 +151,7 @@ RECORDS = (
     Metric(
         name="arp",
         summary="Average relevance position: the mean rank of the items, weighted by their labels.",
-        formula="Σ y_r · r / Σ y_r, labels below 0 counting as 0",
+        formula="(Σ y_r r) / (Σ y_r), labels below 0 counting as 0",
         bounds=(1, math.inf),
         empty_when=NOTHING_RELEVANT,
         kernel=average_position,
@@ -174,7 +174,8 @@ RECORDS = (
     ),
     Metric(
         name="disagreement",
-        summary="Weighted pairwise disagreement (2014): the gain differences of all pairs in the wrong order, summed.",
+        summary="Weighted pairwise disagreement (2014): the sum of the gain differences of all pairs in the wrong "
+        "order.",
         formula="Σ_{i, j : y_i > y_j} (Gain(y_i) − Gain(y_j)) · [r_i > r_j]",
         bounds=(0, math.inf),
         empty_when="no two gains differ",

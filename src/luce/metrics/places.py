@@ -34,12 +34,13 @@ def places_of(
     """
     form = metric.place_sum
     if form is None:
-        raise OptionError(f"{metric} is no sum over the places of one order: it cannot be searched for along a weight.")
+        raise OptionError(f"{metric} is not a sum over the ranks of one order: coordinate ascent cannot maximize it.")
     longest = int(np.diff(offsets).max(initial=0))
     depth = longest if metric.cutoff is None else min(metric.cutoff, longest)
     table = np.zeros(longest + 1)
-    table[:depth] = form.discounts(depth)
-    top = resolve_max_grade([metric], labels, max_grade)
+    table[:depth] = metric.discounts(depth)
+    gain = metric.parameter("gain", gain)
+    top = resolve_max_grade(metric, labels, max_grade)
     worth = LINEAR if form.worth == EXPONENTIAL and gain == "linear" else form.worth
     worths, spans = np.empty(len(labels)), np.empty(len(offsets) - 1)
     over_lists(_fill_worths, offsets, worth, labels, top or 0.0, results=[worths], n_jobs=n_jobs)

@@ -15,6 +15,7 @@ class RankedLabels(NamedTuple):
     cutoff: int | None
     linear: bool
     max_grade: float
+    p: float = 0.8
 
     @property
     def top(self) -> list[float]:

@@ -1,6 +1,7 @@
 """The results of an evaluation: a value for each list, and means with confidence intervals."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ class Results:
     intervals : dict of tuple of float
         (low, high) of each mean; (NaN, NaN) where fewer than two lists count or without bootstrap.
     n_empty : dict of int
-        The number of lists with nothing to measure.
+        The number of lists for which the metric is undefined.
     query_ids : pyarrow.Array of length Q
         The ids of the lists.
     list_weights : ndarray of shape (Q,) or None
@@ -89,26 +90,39 @@ class Results:
         rows = [("metric", "mean", f"{100 * self.confidence:g} % interval", "lists", header)]
         for name, mean in self.means.items():
             low, high = self.intervals[name]
-            between = "–" if math.isnan(low) else f"{_number(low)} to {_number(high)}"
             counted = self.n_lists - self.skipped[name]
-            rows.append((name, _number(mean), between, f"{counted:,}", f"{self.n_empty[name]:,}"))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-            )
-            for row in rows
-        ]
-        if self.max_grade is not None:
-            lines.append(f"err with max_grade {self.max_grade:g}")
-        return "\n".join(lines)
+            rows.append((name, number(mean), interval(low, high), f"{counted:,}", f"{self.n_empty[name]:,}"))
+        grade = "" if self.max_grade is None else f"\nerr with max_grade {self.max_grade:g}"
+        return text_table(rows) + grade
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name} {_number(mean)}" for name, mean in self.means.items())
+        means = ", ".join(f"{name} {number(mean)}" for name, mean in self.means.items())
         return f"Results({self.n_lists:,} lists, {means})"
 
 
-def _number(value: float) -> str:
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows in columns, the first to the left and the others to the right.
+
+    >>> print(text_table([("metric", "mean"), ("err", "0.4")]))
+    metric  mean
+    err      0.4
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in rows
+    )
+
+
+def interval(low: float, high: float) -> str:
+    """The ends of an interval; a dash where there is none."""
+    return "–" if math.isnan(low) else f"{number(low)} to {number(high)}"
+
+
+def number(value: float) -> str:
+    """A mean or a difference, four places where that says something."""
     return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{value:.4g}"
 
 

@@ -1,5 +1,6 @@
 """Paired significance tests over lists, with Holm's correction for several comparisons."""
 
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,11 +10,15 @@ from numpy.typing import ArrayLike
 
 from luce.arrays import Floats, as_floats, check_rows
 from luce.errors import DataError, OptionError, unknown_name
-from luce.metrics.resampling import BLOCK, group_sums
+from luce.metrics.resampling import BLOCK, bootstrap_intervals, group_sums
 from luce.metrics.results import Results
+from luce.metrics.table import higher_is_better
 
 EXACT = 14
 """Up to this many lists that differ, all 2^n sign patterns are enumerated."""
+
+SAME = 1e-12
+"""Values of a list that differ by no more are equal but for rounding."""
 
 
 class Significance(NamedTuple):
@@ -35,25 +40,36 @@ class Significance(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A ranker compared with the baseline.
+    """A ranker compared with the baseline in one metric, over the lists for which both have a value.
 
     Attributes
     ----------
-    name, baseline : str
-        The two rankers.
-    difference : float
-        Of their means over the common lists.
-    n_lists : int
-        The number of common lists.
+    metric, name, baseline : str
+        The metric and the two rankers.
+    mean, baseline_mean, difference : float
+        The mean of either over these lists, and the first minus the second.
+    low, high, confidence : float
+        The bootstrap confidence interval of the difference, not corrected for other comparisons, and its level; NaN
+        for fewer than two lists.
+    wins, losses, n_lists : int
+        The number of lists in which the ranker is better, in which it is worse, and of all.
     t_test, randomization : float
-        The p-values of the two tests.
+        The two-sided p-values of the paired t-test and of Fisher's randomization test.
     t_test_holm, randomization_holm : float
-        The same with Holm's correction.
+        The same with Holm's correction for the number of rankers compared with the baseline.
     """
 
+    metric: str
     name: str
     baseline: str
+    mean: float
+    baseline_mean: float
     difference: float
+    low: float
+    high: float
+    confidence: float
+    wins: int
+    losses: int
     n_lists: int
     t_test: float
     randomization: float
@@ -138,15 +154,18 @@ def holm(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
-def compare(
+def compare_results(
     results: Mapping[str, Results],
     metric: str,
     baseline: str | None = None,
     *,
+    n_bootstrap: int = 1000,
     n_permutations: int = 10_000,
     random_state: Any = 0,
 ) -> tuple[Comparison, ...]:
     """Compare each ranker with a baseline in one metric, over the lists for which both have a value.
+
+    `luce.compare` does this for score vectors.
 
     Parameters
     ----------
@@ -156,10 +175,12 @@ def compare(
         A metric of the results.
     baseline : str or None
         The name of the baseline; by default the first.
+    n_bootstrap : int
+        The number of bootstrap samples for the intervals of the differences; 0 for no intervals.
     n_permutations : int
         The number of random sign patterns of the randomization test.
     random_state : int or numpy.random.Generator
-        The seed of the patterns.
+        The seed of the bootstrap and of the patterns.
 
     Returns
     -------
@@ -169,48 +190,81 @@ def compare(
     baseline = next(iter(results), None) if baseline is None else baseline
     others = [name for name in results if name != baseline]
     if baseline is None or not others:
-        raise OptionError(f"compare needs a baseline and one more ranker. Got {', '.join(results) or 'none'}.")
+        given = ", ".join(results) or "none"
+        raise OptionError(f"A comparison needs a baseline and at least one other ranker. Got {given}.")
     if baseline not in results:
         raise unknown_name("ranker", baseline, results)
-    rows = []
-    for name in others:
-        differences = _weighted_differences(results[name], results[baseline], metric)
-        t = _t_test(differences)
-        flips = _randomization_test(differences, n_permutations, random_state)
-        rows.append((name, flips.statistic, t.n_lists, t.p_value, flips.p_value))
-    t_holm, flips_holm = holm([row[3] for row in rows]), holm([row[4] for row in rows])
+    rows = [_compared(results, metric, name, baseline, n_bootstrap, n_permutations, random_state) for name in others]
+    t_test, randomization = holm([row.t_test for row in rows]), holm([row.randomization for row in rows])
     return tuple(
-        Comparison(name, baseline, difference, n, t, flips, float(t_adjusted), float(flips_adjusted))
-        for (name, difference, n, t, flips), t_adjusted, flips_adjusted in zip(rows, t_holm, flips_holm, strict=True)
+        row._replace(t_test_holm=float(t), randomization_holm=float(flips))
+        for row, t, flips in zip(rows, t_test, randomization, strict=True)
+    )
+
+
+def _compared(
+    results: Mapping[str, Results],
+    metric: str,
+    name: str,
+    baseline: str,
+    n_bootstrap: int,
+    n_permutations: int,
+    random_state: Any,
+) -> Comparison:
+    """One comparison, without Holm's correction."""
+    one, other = results[name], results[baseline]
+    values, weights = _common_values(one, other, metric)
+    differences = values[:, 0] - values[:, 1]
+    scaled = differences * (weights / weights.mean()) if len(weights) else differences
+    flips, t_test = _randomization_test(scaled, n_permutations, random_state), _t_test(scaled)
+    interval = bootstrap_intervals(differences[:, None], weights, n_bootstrap, one.confidence, random_state)[0]
+    means = np.average(values, axis=0, weights=weights) if len(weights) else (math.nan, math.nan)
+    gains = differences if higher_is_better(metric) else -differences
+    return Comparison(
+        metric=metric,
+        name=name,
+        baseline=baseline,
+        mean=float(means[0]),
+        baseline_mean=float(means[1]),
+        difference=flips.statistic,
+        low=float(interval[0]),
+        high=float(interval[1]),
+        confidence=one.confidence,
+        wins=int((gains > SAME).sum()),
+        losses=int((gains < -SAME).sum()),
+        n_lists=t_test.n_lists,
+        t_test=t_test.p_value,
+        randomization=flips.p_value,
+        t_test_holm=math.nan,
+        randomization_holm=math.nan,
     )
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
     a = as_floats("a", a)
-    differences = _paired(a, as_floats("b", b, len(a)))
+    b = as_floats("b", b, len(a))
+    _refuse_infinite(a, b)
+    differences = a - b
     return differences[~np.isnan(differences)]
 
 
-def _paired(a: Floats, b: Floats) -> Floats:
-    if np.isinf(a).any() or np.isinf(b).any():
-        raise DataError("Values to compare must be finite, or NaN where a list has none. Got an infinite one.")
-    return a - b
+def _refuse_infinite(*values: Floats) -> None:
+    if any(np.isinf(each).any() for each in values):
+        raise DataError("Values to compare must be finite, or NaN for a list without a value. Got an infinite one.")
 
 
-def _weighted_differences(one: Results, other: Results, metric: str) -> Floats:
-    """Differences whose plain mean is the weighted mean difference over the common lists."""
+def _common_values(one: Results, other: Results, metric: str) -> tuple[Floats, Floats]:
+    """The values (n, 2) of the lists that count in both, and the weights of these lists."""
     for results in (one, other):
         if metric not in results.values:
-            raise OptionError(f"The results hold no {metric!r}. They hold {', '.join(results.values)}.")
+            raise OptionError(f"The results do not contain {metric!r}. They contain {', '.join(results.values)}.")
     if not one.query_ids.equals(other.query_ids):
-        raise DataError("Results to compare must be of the same lists, in the same order. Got different query ids.")
-    differences = _paired(one.values[metric], other.values[metric])
-    common = ~np.isnan(differences)
-    if one.list_weights is None:
-        return differences[common]
-    common &= one.list_weights > 0
-    weights = one.list_weights[common]
-    return differences[common] * (weights / weights.mean() if len(weights) else 1.0)
+        raise DataError("Results to compare must have the same lists in the same order. Got different query ids.")
+    values = np.stack([one.values[metric], other.values[metric]], axis=1)
+    _refuse_infinite(values)
+    weights = np.ones(len(values)) if one.list_weights is None else one.list_weights
+    common = ~np.isnan(values).any(axis=1) & (weights > 0)
+    return values[common], weights[common]
 
 
 def _t_test(differences: Floats) -> Significance:

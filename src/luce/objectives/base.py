@@ -27,7 +27,7 @@ class Objective:
 
     Attributes
     ----------
-    name, family, summary, formula, paper : str
+    name, family, summary, use_when, formula, paper : str
         The description of the objective.
     cost : str
         The time for a list of n items.
@@ -59,6 +59,8 @@ class Objective:
         Whether it accepts item weights; `no_item_weights` is the reason if not.
     shift_invariant : bool
         Whether adding a constant to all scores of a list changes nothing.
+    saturates : bool
+        Whether the loss is bounded, so that the gradient vanishes where scores are far apart, even in the wrong order.
     loss_is_log_probability : bool
         Whether the loss is minus the log of a normalized probability.
     log_probability : callable or None
@@ -79,6 +81,7 @@ class Objective:
     name: str
     family: str
     summary: str
+    use_when: str
     formula: str
     paper: str
     cost: str
@@ -98,6 +101,7 @@ class Objective:
     item_weights: bool = True
     no_item_weights: str = ""
     shift_invariant: bool = True
+    saturates: bool = False
     loss_is_log_probability: bool = False
     log_probability: Callable[..., Floats] | None = None
     gradient_only: bool = False
@@ -142,13 +146,13 @@ class Objective:
         nuisance : array-like of shape (P,), optional
             Values of the nuisance parameters; the initial ones by default.
         draw : Draw, optional
-            Names the randomness of a random objective.
+            The random numbers of a random objective.
         hessian : bool, default=False
             Also compute the diagonal of the second derivative.
         n_jobs : int, optional
             Threads; LUCE_THREADS, or all cores, by default.
         item_groups : array-like of shape (N,), optional
-            Integers that tell whose each item is, for fairness to groups.
+            The group of each item as an integer, for fairness to groups.
 
         Returns
         -------
@@ -202,7 +206,7 @@ class Objective:
         return evaluation
 
     def check(self, lists: Lists) -> Lists:
-        """The lists as arrays that `evaluate` takes, or an error that says what is wrong with them.
+        """The lists as the arrays that `evaluate` needs, or an error that describes what is wrong with them.
 
         Parameters
         ----------
@@ -218,11 +222,11 @@ class Objective:
         labels = as_floats("labels", lists.labels, len(scores))
         if not _all_finite(labels) and np.isinf(labels).any():
             row = np.flatnonzero(np.isinf(labels))[0]
-            raise DataError(f"labels must be finite. Got an infinite one at row {row}.")
+            raise DataError(f"labels must be finite. Got an infinite one at row {row + 1}.")
         offsets = check_offsets([0, len(scores)] if lists.offsets is None else lists.offsets, len(scores))
         numbered = lists.draw.lists
         if numbered is not None and len(numbered) != len(offsets) - 1:
-            raise DataError(f"draw.lists must name {len(offsets) - 1} lists. Got {len(numbered)}.")
+            raise DataError(f"draw.lists must have {len(offsets) - 1} entries, one per list. Got {len(numbered)}.")
         if lists.hessian and not self.hessian:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = self._checked_weights(lists.item_weights, len(scores))
@@ -255,21 +259,21 @@ class Objective:
             lacking = "an item with a label"
         else:
             lacking = f"two items with {'' if self.uses_ties else 'different '}labels (one sample has no order)"
-        return f"No list of {dataset!r} has {lacking}, so there is nothing for {self} to learn from."
+        return f"No list of {dataset!r} has {lacking}, so {self} has nothing to learn from."
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
         if not self.one_output_per_grade:
             return as_floats("scores", scores)
         s = np.ascontiguousarray(scores, dtype=np.float64)
         if s.ndim != 2:
-            raise DataError(f"{self.name} takes scores (rows, grades). Got shape {s.shape}.")
+            raise DataError(f"{self.name} needs scores of shape (rows, grades). Got shape {s.shape}.")
         return s
 
     def _checked_weights(self, item_weights: ArrayLike | None, n_rows: int) -> Floats | None:
         if item_weights is None:
             return None
         if not self.item_weights:
-            raise OptionError(f"{self.name} takes no item weights: {self.no_item_weights}")
+            raise OptionError(f"{self.name} does not support item weights: {self.no_item_weights}")
         weights = check_rows("item_weights", item_weights, n_rows)
         if weights.size and not (weights.min() >= 0 and weights.max() < np.inf):
             raise DataError(f"item_weights must be finite and not negative. Got {weights.min()} to {weights.max()}.")
@@ -287,6 +291,7 @@ class Objective:
             **({"also called": ", ".join(self.synonyms)} if self.synonyms else {}),
             "family": self.family,
             "summary": self.summary,
+            "when to use": self.use_when,
             "formula": self.formula,
             "paper": self.paper,
             "time complexity": f"O({self.cost})",
@@ -295,6 +300,7 @@ class Objective:
             "nuisance parameters": ", ".join(self.nuisance) or "none",
             "outputs per item": "one per grade" if self.one_output_per_grade else "1",
             "uses ties": self.uses_ties,
+            "saturates": self.saturates,
             "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
             "log-probability": self.loss_is_log_probability or self.log_probability is not None,
             "exact Hessian of tree leaves": self.leaf_sums is not None,
@@ -339,7 +345,7 @@ def check_finite(scores: Floats) -> None:
     """An error that names the first score that is not finite."""
     if not _all_finite(scores):
         row = int(np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))[0])
-        raise NumericalError(f"scores must be finite. Got {scores[row]} at row {row}.")
+        raise NumericalError(f"scores must be finite. Got {scores[row]} at row {row + 1}.")
 
 
 def _from_module(module: str, name: str, options: dict[str, Any]) -> Objective:
@@ -358,12 +364,13 @@ def record(
     synonyms: tuple[str, ...] = (),
     **traits: Any,
 ) -> Any:
-    """Make the decorated function an objective; the first line of its docstring is the summary."""
+    """Make the decorated function an objective; its docstring is the summary and, after it, when to use it."""
 
     def make(compute: Callable[..., Evaluation]) -> Objective:
-        summary = (inspect.getdoc(compute) or "").partition("\n")[0]
+        summary, _, advice = (inspect.getdoc(compute) or "").partition("\n\n")
+        words = summary, " ".join(advice.split()), formula, paper, cost
         specs = dict(option_specs or {})
         defaults = {key: spec.default for key, spec in specs.items()}
-        return Objective(name, family, summary, formula, paper, cost, compute, synonyms, specs, defaults, **traits)
+        return Objective(name, family, *words, compute, synonyms, specs, defaults, **traits)
 
     return make

@@ -31,9 +31,13 @@ def _squared(lists: Lists, value: str, norm: str) -> Evaluation:
     item_weights=False,
     no_item_weights=WHOLE_LIST,
     shift_invariant=False,
+    saturates=True,
 )
 def rankcosine(lists: Lists) -> Evaluation:
-    """Cosine distance between labels and scores."""
+    """Cosine distance between labels and scores.
+
+    Use it where the scale of the scores must not matter, and to reproduce the literature.
+    """
     return _cosine(lists, "label", "length")
 
 
@@ -47,9 +51,13 @@ def rankcosine(lists: Lists) -> Evaluation:
     item_weights=False,
     no_item_weights=WHOLE_LIST,
     shift_invariant=False,
+    saturates=True,
 )
 def cosine(lists: Lists) -> Evaluation:
-    """Cosine distance between gains and scores; lists without gain are ignored."""
+    """Cosine distance between gains and scores; lists without gain are ignored.
+
+    Use it as rankcosine, with exponential gains in place of the labels.
+    """
     return _cosine(lists, "gain", "length")
 
 
@@ -64,9 +72,13 @@ def cosine(lists: Lists) -> Evaluation:
     item_weights=False,
     no_item_weights=WHOLE_LIST,
     shift_invariant=False,
+    saturates=True,
 )
 def c_cosine(lists: Lists) -> Evaluation:
-    """Cosine distance with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
+    """Cosine distance with the gains divided by the ideal DCG, which makes it consistent with NDCG.
+
+    Use it as cosine, if NDCG is the metric.
+    """
     return _cosine(lists, "gain", "dcg")
 
 
@@ -82,12 +94,17 @@ def c_cosine(lists: Lists) -> Evaluation:
     shift_invariant=False,
 )
 def squared_gain(lists: Lists) -> Evaluation:
-    """Squared error of the scores as predictions of the gains."""
+    """Squared error of the scores as predictions of the gains.
+
+    Use it where the score should predict the gain itself. Because gains grow exponentially, the highest grades
+    dominate the fit.
+    """
     evaluation = _squared(lists, "gain", "one")
     if not np.isfinite(evaluation.loss).all() and (lists.labels >= 1024).any():
         row = int(np.flatnonzero(lists.labels >= 1024)[0])
         raise DataError(
-            f"The gain 2^{lists.labels[row]:g} − 1 at row {row} is beyond float64. Scale the labels, or use c-squared."
+            f"The gain 2^{lists.labels[row]:g} − 1 at row {row + 1} is beyond float64. Scale the labels, or use "
+            "c-squared."
         )
     return evaluation
 
@@ -104,7 +121,10 @@ def squared_gain(lists: Lists) -> Evaluation:
     shift_invariant=False,
 )
 def squared_label(lists: Lists) -> Evaluation:
-    """Squared error of the scores as predictions of the labels."""
+    """Squared error of the scores as predictions of the labels.
+
+    Use it where the score should predict the label itself, such as a rating.
+    """
     return _squared(lists, "label", "one")
 
 
@@ -120,5 +140,8 @@ def squared_label(lists: Lists) -> Evaluation:
     shift_invariant=False,
 )
 def c_squared(lists: Lists) -> Evaluation:
-    """Squared error with respect to gains / ideal DCG, consistent with NDCG; lists without gain are ignored."""
+    """Squared error with respect to gains / ideal DCG, consistent with NDCG; lists without gain are ignored.
+
+    Use it as squared-gain, if NDCG is the metric.
+    """
     return _squared(lists, "gain", "dcg")

@@ -66,7 +66,7 @@ def samples_at(samples: Any, step: int) -> int:
 
 OPTIONS = {
     "metric": Option(
-        "dcg, ndcg, precision or recall, with or without a cutoff, arp, or a row of discounts",
+        "dcg, ndcg, rbp, precision or recall, with or without a cutoff, arp, or a row of discounts",
         is_linear_metric,
         "ndcg@10",
         "metric to maximize in expectation (arp: minimize); a row of discounts, one per rank, uses the gains of dcg",
@@ -151,6 +151,7 @@ def _estimated(name: str, **record_fields: Any) -> Any:
         option_specs=OPTIONS,
         random=True,
         gradient_only=True,
+        saturates=True,
         estimate=partial(_estimate, name),
         device_lists=partial(_on_device, name),
         **record_fields,
@@ -167,7 +168,10 @@ def _evaluation(found: Estimate) -> Evaluation:
     paper=f"{PAPER}, Eq. 10; Williams 1992; Singh and Joachims 2019",
 )
 def policy_gradient(lists: Lists, **options: Any) -> Evaluation:
-    """Expected metric, with the REINFORCE estimator: every placement gets the total reward of the ranking."""
+    """Expected metric, with the REINFORCE estimator: every placement gets the total reward of the ranking.
+
+    Use it as a baseline: of the estimators it has the highest variance. To train, use pl-rank-2.
+    """
     return _evaluation(_estimate("policy-gradient", lists, **options))
 
 
@@ -180,7 +184,10 @@ def policy_gradient(lists: Lists, **options: Any) -> Evaluation:
     paper=f"{PAPER}, Eq. 20; identical to its placement policy gradient, Eq. 14",
 )
 def pl_rank_1(lists: Lists, **options: Any) -> Evaluation:
-    """Expected metric, estimated from the reward after each placement minus the expected loss of reward before it."""
+    """Expected metric, estimated from the reward after each placement minus the expected loss of reward before it.
+
+    Use it to reproduce the paper: pl-rank-2 has the same expectation and a lower variance.
+    """
     return _evaluation(_estimate("pl-rank-1", lists, **options))
 
 
@@ -191,7 +198,11 @@ def pl_rank_1(lists: Lists, **options: Any) -> Evaluation:
     paper=f"{PAPER}, Eq. 23; computed by PL-Rank-3 of Oosterhuis 2022, which gives identical values",
 )
 def pl_rank_2(lists: Lists, **options: Any) -> Evaluation:
-    """Expected metric, estimated as in pl-rank-1 but with the expected reward of an item: a lower variance."""
+    """Expected metric, estimated as in pl-rank-1 but with the expected reward of an item: a lower variance.
+
+    Use it where rankings are sampled from the model, or where one metric decides. More samples give a less noisy
+    gradient.
+    """
     return _evaluation(_estimate("pl-rank-2", lists, **options))
 
 
@@ -242,7 +253,10 @@ def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     gradient_only=True,
 )
 def stochastic_lambdaloss(lists: Lists, *, samples: Any, **options: Any) -> Evaluation:
-    """LambdaLoss averaged over sampled rankings: a bound on 1 − expected NDCG of the policy."""
+    """LambdaLoss averaged over sampled rankings: a bound on 1 − expected NDCG of the policy.
+
+    Use it as a baseline of pl-rank-2. It goes through all pairs once for every sample, and is slow.
+    """
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
     loss, gradient, hessian = np.zeros(len(offsets) - 1), np.zeros(len(lists.scores)), np.zeros(len(lists.scores))
     n_samples, sizes, scores = samples_at(samples, lists.draw.step), np.diff(offsets), lists.scores[order]

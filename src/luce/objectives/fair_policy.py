@@ -50,15 +50,15 @@ class DiscountGroup(NamedTuple):
     formula="−(Σ w · relevance + Σ w · F(E)), E_d = E[Σ_k θ_k 1(y_k = d)] over rankings y drawn from the policy; "
     "gradient: minus that of the estimator with gains Σ w ρ + Σ w ∂F/∂E, where ∂F/∂E is taken at exposures estimated "
     "from independent rankings, since the same rankings would bias it. Loss and gradient are estimates",
-    paper=f"{PAPER}, Eq. 26 to 31; Singh and Joachims 2018, 2019",
+    paper=f"{PAPER}, Eq. 26 to 31; Singh and Joachims 2018; Singh and Joachims 2019",
     cost="n log n + (samples + exposure_samples) · ranks of the utility",
     option_specs={
         "utility": Option(
             "a sum such as '0.7*ndcg@10 - 0.3*disparity@10', or a mapping from names and functions to weights",
             is_utility,
             "ndcg@10 - disparity@10",
-            "what is maximized: dcg, ndcg, precision and recall; with negative weights arp, disparity, parity-gap and "
-            "merit-gap; functions (exposures, merits, item_groups) of one list → value and gradient in the exposures",
+            "what is maximized: dcg, ndcg, rbp, precision and recall; with negative weights arp, disparity, parity-gap "
+            "and merit-gap; functions (exposures, merits, item_groups) of one list → value and gradient in exposures",
         ),
         "gain": one_of(
             *GAINS,
@@ -81,11 +81,16 @@ class DiscountGroup(NamedTuple):
     gradient_only=True,
     uses_ties=True,
     beyond_relevance=True,
+    saturates=True,
 )
 def fair_policy(
     lists: Lists, *, utility: Any, gain: str, discounts: Any, samples: Any, exposure_samples: int, estimator: str
 ) -> Evaluation:
-    """Expected utility of a policy: any linear combination of relevance and fairness of exposure."""
+    """Expected utility of a policy: any linear combination of relevance and fairness of exposure.
+
+    Use it where exposure has to be distributed fairly between items or between groups of items. The weights in
+    utility set the trade-off between relevance and fairness.
+    """
     order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
     labels, weights = lists.labels[order], None if lists.item_weights is None else lists.item_weights[order]
     merits = merits_of(labels, gain) * (1.0 if weights is None else weights)
@@ -148,7 +153,7 @@ def _measure(what: Metric | Function, item_groups: Integers | None) -> Any:
                     exposures[a:b], merits[a:b], None if item_groups is None else item_groups[a:b]
                 )
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
-            raise OptionError(f"The function {what!r} of a utility must give a finite value and a finite gradient.")
+            raise OptionError(f"The function {what!r} of a utility must return a finite value and a finite gradient.")
         return value, gradient
 
     return list_by_list

@@ -30,7 +30,7 @@ class CustomObjective:
         if weights is not None and len(weights):
             rows = np.asarray(weights, dtype=np.float64)
             if len(rows) != offsets[-1]:
-                raise DataError(f"There must be a weight for each of the {offsets[-1]} rows. Got {len(rows)}.")
+                raise DataError(f"weights must have {offsets[-1]} entries, one per row. Got {len(rows)}.")
             if np.array_equal(rows[offsets[:-1]][list_of_row(offsets)], rows):
                 row_weights = rows
             else:
@@ -57,7 +57,7 @@ class LightGBMObjective(CustomObjective):
         else:
             scores, labels = second, first
         if group is None:
-            raise DataError("A ranking objective needs the sizes of the lists: give group= to the LightGBM dataset.")
+            raise DataError("A ranking objective needs the sizes of the lists: pass group= to the LightGBM dataset.")
         return self.gradient_and_hessian(scores, labels, offsets_of_sizes(group), weight)
 
 
@@ -67,7 +67,7 @@ class XGBoostObjective(CustomObjective):
     def __call__(self, scores: Any, matrix: Any) -> tuple[Floats, Floats]:
         offsets = np.asarray(matrix.get_uint_info("group_ptr"), dtype=np.int64)
         if not len(offsets):
-            raise DataError("A ranking objective needs the lists: give qid= or group= to the DMatrix.")
+            raise DataError("A ranking objective needs the lists: pass qid= or group= to the DMatrix.")
         weights = np.asarray(matrix.get_weight(), dtype=np.float64)
         if len(weights) == len(offsets) - 1:
             weights = np.repeat(weights, np.diff(offsets))
@@ -92,12 +92,12 @@ def lightgbm_objective(name: str | Objective, *, seed: int = 0, **options: Any) 
     Returns
     -------
     callable
-        Gives the gradient and the hessian of each row.
+        Returns the gradient and the Hessian of each row.
 
     Raises
     ------
     OptionError
-        For an objective with an output for each grade or with learned parameters, which LightGBM has no place for.
+        For an objective with an output for each grade or with learned parameters, which LightGBM does not support.
 
     Examples
     --------
@@ -126,12 +126,12 @@ def xgboost_objective(name: str | Objective, *, seed: int = 0, **options: Any) -
     Returns
     -------
     callable
-        Gives the gradient and the hessian of each row.
+        Returns the gradient and the Hessian of each row.
 
     Raises
     ------
     OptionError
-        For an objective with an output for each grade or with learned parameters, which XGBoost has no place for.
+        For an objective with an output for each grade or with learned parameters, which XGBoost does not support.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def _grades(relevant: Relevant, offsets: np.ndarray, rows: int, n_labels: int) -
     """The grade of every label of every row, (B·N,)."""
     labels = relevant.labels.numpy()
     if len(offsets) != rows + 1:
-        raise DataError(f"relevant.offsets must bound {rows} rows, as scores has. Got {len(offsets) - 1}.")
+        raise DataError(f"relevant.offsets must have {rows} rows, like the scores. Got {len(offsets) - 1}.")
     if labels.size and not (labels.min() >= 0 and labels.max() < n_labels):
         raise DataError(f"relevant.labels must be from 0 to {n_labels - 1}. Got {labels.min()} to {labels.max()}.")
     grades = np.zeros(rows * n_labels)
@@ -75,7 +75,7 @@ def label_loss(
     scores : Tensor of shape (B, N)
     relevant : Relevant
     draw : Draw, optional
-        For a random objective give a new one each step.
+        Pass a new one in each step of a random objective.
     reduction : {"mean", "sum", "none"}, default="mean"
         Over rows; "none" gives (B,).
     n_jobs : int, optional

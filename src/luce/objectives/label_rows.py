@@ -198,7 +198,7 @@ def fused_linear_loss(
         given = f"{tuple(hidden.shape)}, {tuple(weight.shape)}, {None if bias is None else tuple(bias.shape)}"
         raise DataError(f"hidden, weight and bias must be (B, H), (N, H) and (N,). Got {given}.")
     if len(relevant.offsets) != len(hidden) + 1:
-        raise DataError(f"relevant.offsets must bound {len(hidden)} rows. Got {len(relevant.offsets) - 1}.")
+        raise DataError(f"relevant.offsets must have {len(hidden)} rows. Got {len(relevant.offsets) - 1}.")
     one_device(hidden, weight, bias, relevant.labels, relevant.offsets)
     found: Tensor = _FusedLoss.apply(hidden, weight, bias, _problem(objective, relevant, len(weight), reduction))
     return found

@@ -46,7 +46,7 @@ def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
     tied = (q[1:] == q[:-1]) & (y[1:] == y[:-1]) & (place[:-1] < (depth or ALL))
     if tied.any():
         raise DataError(
-            f"List {q[:-1][tied][0]} has equal labels, so it has no single order. "
+            f"List {q[:-1][tied][0] + 1} has equal labels, so it has no single order. "
             "Use pl-partition, which sums over the orders of equal labels."
         )
     return -ordered_likelihood(lists, Order(depth or ALL)).loss
@@ -90,19 +90,20 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
 @record(
     "listmle",
     family=FAMILY,
-    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from place j on, in the order of the labels",
+    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from rank j on, in the order of the labels",
     paper="Xia et al. 2008; Lan et al. 2014; Xia, Zhai and Wang 2019 (l-ListMLE: depth 10)",
     cost="n log n + n · permutations",
     option_specs={
         "depth": or_none(
             integer(
                 1,
-                summary="number of places of the order that count; None for all",
+                summary="number of ranks from the top that count; None for all",
                 search_space=Choice((None, 5, 10, 20)),
             )
         ),
         "whole_grades": boolean(
-            default=False, summary="extend depth to the end of the grade that it cuts, instead of cutting at random"
+            default=False,
+            summary="extend depth to the end of a grade that it would split, instead of splitting it at random",
         ),
         "permutations": PERMUTATIONS,
     },
@@ -113,7 +114,11 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
     device_lists=_listmle_on_device,
 )
 def listmle(lists: Lists, **options: Any) -> Evaluation:
-    """Negative log-likelihood of the order of the labels, with ties broken at random."""
+    """Negative log-likelihood of the order of the labels, with ties broken at random.
+
+    Use it where the labels give the full order of a list. Tied labels get a random order; for grades with many ties
+    pl-partition is exact. Set depth where only the top of the list matters.
+    """
     return ordered_likelihood(lists, _listmle_order(lists, **options))
 
 
@@ -146,7 +151,7 @@ def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
             "'halving', 'dcg', 'reciprocal' or a row of weights ≥ 0",
             _is_place_weights,
             "halving",
-            "weight of each place; 'halving' is 2^(n−j) − 1 of the paper, relative to the first place; places beyond a "
+            "weight of each rank; 'halving' is 2^(n−j) − 1 of the paper, relative to the first rank; ranks beyond a "
             "row of weights have weight 0",
             Choice(PLACE_WEIGHTS),
         ),
@@ -158,7 +163,11 @@ def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
     device_lists=_p_listmle_on_device,
 )
 def p_listmle(lists: Lists, **options: Any) -> Evaluation:
-    """ListMLE with a weight for each place, which emphasizes the top of the list."""
+    """ListMLE with a weight for each place, which emphasizes the top of the list.
+
+    Use it where the full order is known and the top of the list matters most. The default weights halve from place
+    to place, so that only the first few places count; those of alpha='dcg' fall slowly.
+    """
     return ordered_likelihood(lists, _p_listmle_order(lists, **options))
 
 
@@ -173,13 +182,18 @@ def p_listmle(lists: Lists, **options: Any) -> Evaluation:
     leaf_sums=_leaf_sums_of(lambda lists: Order(TO_THE_LOWEST)),
 )
 def pl_topk(lists: Lists) -> Evaluation:
-    """Negative log-likelihood of a known order at the top; items with the lowest label are unordered."""
+    """Negative log-likelihood of a known order at the top; items with the lowest label are unordered.
+
+    Use it where only the first few places are ordered, such as a podium or a list of favorites: give these items
+    different labels, and all others the same lowest one. Equal labels above the lowest are an error.
+    """
     evaluation = ordered_likelihood(lists, Order(TO_THE_LOWEST))
     tied = np.flatnonzero(np.isnan(evaluation.loss))
     if tied.size:
         raise DataError(
-            f"pl-topk needs the order of all items above the lowest label, but list {tied[0]} has equal labels there. "
-            "Use pl-partition, which takes ties."
+            f"pl-topk needs the order of all items above the lowest label, but list {tied[0] + 1} has equal labels "
+            "there. "
+            "Use pl-partition, which allows ties."
         )
     return evaluation
 
@@ -207,7 +221,11 @@ def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Te
     label_rows=PARTITION,
 )
 def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
-    """Exact negative log-likelihood of the grades, summed over all orders within a grade."""
+    """Exact negative log-likelihood of the grades, summed over all orders within a grade.
+
+    Use it for graded or binary labels: the order within a grade is unknown, and none is made up. It is the default
+    of TreeRanker and LabelRanker.
+    """
     return partition_likelihood(lists, tol)
 
 
@@ -221,5 +239,9 @@ def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
     label_rows=BOUND,
 )
 def pl_lb(lists: Lists) -> Evaluation:
-    """Negative lower bound of the log-likelihood of pl-partition, in closed form."""
+    """Negative lower bound of the log-likelihood of pl-partition, in closed form.
+
+    Use it instead of pl-partition where speed matters more than accuracy, or with item weights, which pl-partition
+    does not take.
+    """
     return evaluate_kernel(partitions.cpu.partition_lower_bound, lists, lists.weights)

@@ -62,7 +62,7 @@ def linear_gains(
     beyond = np.flatnonzero(np.isinf(gains))
     if beyond.size:
         raise DataError(
-            f"The gain 2^{labels[beyond[0]]:g} − 1 is beyond float64. Scale the labels, or take ndcg or linear gain."
+            f"The gain 2^{labels[beyond[0]]:g} − 1 is beyond float64. Scale the labels, or use ndcg or linear gain."
         )
     return gains, weights
 
@@ -75,11 +75,11 @@ def linear_form(metric: Any, longest: int, gain: str = "exponential") -> tuple[P
     named = metric_named(metric) if isinstance(metric, str) else METRICS["dcg"]
     form = named.place_sum
     assert form is not None
-    if form.worth == EXPONENTIAL and gain == "linear":
+    if form.worth == EXPONENTIAL and named.parameter("gain", gain) == "linear":
         form = form._replace(worth=LINEAR)
     if not isinstance(metric, str):
         return form, np.asarray(metric, dtype=np.float64)
-    return form, form.discounts(longest if named.cutoff is None else named.cutoff)
+    return form, named.discounts(longest if named.cutoff is None else named.cutoff)
 
 
 @compiled

@@ -22,7 +22,7 @@ def log_prob(
     offsets : array-like of shape (Q + 1,), optional
         List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
     model : str, default="pl-partition"
-        An objective with a probability. `listmle` is that of a full order, or of its first `depth` places; `pl-topk` of
+        An objective with a probability. `listmle` is that of a full order, or of its first `depth` ranks; `pl-topk` of
         a known order above the lowest label; `pl-partition` of ordered grades.
     **options
         Options of the objective.
@@ -34,7 +34,7 @@ def log_prob(
     Raises
     ------
     DataError
-        Where labels do not say what the probability is of: ties in a full order.
+        If the labels have ties where a full order is needed.
 
     Examples
     --------
@@ -52,4 +52,4 @@ def log_prob(
     names = ", ".join(
         name for name, entry in OBJECTIVES.items() if entry.loss_is_log_probability or entry.log_probability
     )
-    raise OptionError(f"{chosen.name} gives no probability. These do: {names}.")
+    raise OptionError(f"{chosen.name} does not define a probability. These do: {names}.")

@@ -41,7 +41,11 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
     no_item_weights=NO_WEIGHTS,
 )
 def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
-    """Negative log-likelihood of successive subset choices; the worth of a subset is the mean worth of its items."""
+    """Negative log-likelihood of successive subset choices; the worth of a subset is the mean worth of its items.
+
+    Use it for graded labels where the items of a grade are chosen together. It is the fastest of the models of
+    ordered partitions.
+    """
     return arithmetic_choice(lists, direction)
 
 
@@ -58,7 +62,11 @@ def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
     no_item_weights=NO_WEIGHTS,
 )
 def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
-    """Exact negative log-likelihood of successive subset choices; the worth of a subset is e^(mean score)."""
+    """Exact negative log-likelihood of successive subset choices; the worth of a subset is e^(mean score).
+
+    Use it for graded labels in short lists, and to check the sampled versions. Longer lists need pmop-gibbs,
+    pmop-mh or pmop-fd.
+    """
     return geometric_choice(lists, direction)
 
 
@@ -80,7 +88,11 @@ def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
     gradient_only=True,
 )
 def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Evaluation:
-    """Gradient of pmop-exact, estimated by a few Gibbs sweeps from the observed subset, for lists of any length."""
+    """Gradient of pmop-exact, estimated by a few Gibbs sweeps from the observed subset, for lists of any length.
+
+    Use it instead of pmop-exact for long lists. The gradient is noisy, and biased because the chains start at the
+    observed subset: more chains reduce the noise, and more steps the bias.
+    """
     return sampled_choice(lists, steps=steps, chains=chains, direction=direction)
 
 
@@ -106,5 +118,8 @@ def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Eval
     gradient_only=True,
 )
 def pmop_mh(lists: Lists, *, steps: int, chains: int, corrected: bool, direction: str) -> Evaluation:
-    """Gradient of pmop-exact, estimated by a few Metropolis-Hastings steps from the observed subset."""
+    """Gradient of pmop-exact, estimated by a few Metropolis-Hastings steps from the observed subset.
+
+    Use it instead of pmop-exact for long lists, and to reproduce the paper; pmop-gibbs is the alternative.
+    """
     return sampled_choice(lists, gibbs=False, corrected=corrected, steps=steps, chains=chains, direction=direction)

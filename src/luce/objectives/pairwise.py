@@ -42,7 +42,11 @@ HIGHEST_PARAMETER = 700.0
     hessian=True,
 )
 def ranknet(lists: Lists) -> Evaluation:
-    """Logistic loss of all pairs with different labels: the negative log-likelihood of the Bradley-Terry model."""
+    """Logistic loss of all pairs with different labels: the negative log-likelihood of the Bradley-Terry model.
+
+    Use it for binary or graded labels as a pairwise baseline. A list counts by its number of pairs, so that long
+    lists dominate.
+    """
     return pair_outcomes(lists)._replace(nuisance_gradient=None)
 
 
@@ -54,7 +58,10 @@ def ranknet(lists: Lists) -> Evaluation:
     cost="n log n",
 )
 def ranksvm(lists: Lists) -> Evaluation:
-    """Hinge loss of all pairs with different labels, with margin 1."""
+    """Hinge loss of all pairs with different labels, with margin 1.
+
+    Use it as ranknet, where pairs that are in order by a margin of 1 should no longer count.
+    """
     return evaluate_kernel(hinges.pair_hinges, lists, lists.weights, has_hessian=False)
 
 
@@ -67,7 +74,11 @@ def ranksvm(lists: Lists) -> Evaluation:
     hessian=True,
 )
 def rankregress(lists: Lists) -> Evaluation:
-    """Squared loss of all pairs with different labels, whose scores should differ by 1."""
+    """Squared loss of all pairs with different labels, whose scores should differ by 1.
+
+    Use it to reproduce the literature: unlike the other pairwise losses it also penalizes pairs that are in order
+    by more than 1.
+    """
     return evaluate_kernel(squares.pair_squares, lists, lists.weights)
 
 
@@ -83,7 +94,10 @@ def rankregress(lists: Lists) -> Evaluation:
     uses_ties=True,
 )
 def pairties_davidson(lists: Lists) -> Evaluation:
-    """Negative log-likelihood of all pairs, with ties modeled as by Davidson; initially ν = 1."""
+    """Negative log-likelihood of all pairs, with ties modeled as by Davidson; initially ν = 1.
+
+    Use it for wins, losses and draws, as in games. How likely a draw is between equals is learned with the model.
+    """
     return _with_ties(lists, "davidson")
 
 
@@ -99,7 +113,10 @@ def pairties_davidson(lists: Lists) -> Evaluation:
     uses_ties=True,
 )
 def pairties_rao_kupper(lists: Lists) -> Evaluation:
-    """Negative log-likelihood of all pairs, with ties modeled as by Rao and Kupper; initially θ = 2."""
+    """Negative log-likelihood of all pairs, with ties modeled as by Rao and Kupper; initially θ = 2.
+
+    Use it as pairties-davidson; here a draw becomes unlikely faster as the scores of two items move apart.
+    """
     return _with_ties(lists, "rao-kupper")
 
 
@@ -115,7 +132,10 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
     gradient_only=True,
 )
 def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
-    """RankNet with each pair weighted by the change of NDCG when its items are swapped."""
+    """RankNet with each pair weighted by the change of NDCG when its items are swapped.
+
+    Use it in trees if NDCG is the metric, as with the objective of this name in LightGBM.
+    """
     return _swaps(lists, truncation_level)
 
 
@@ -148,7 +168,10 @@ def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
     gradient_only=True,
 )
 def lambdaloss(lists: Lists, *, truncation_level: int | None, variant: str, mu: float) -> Evaluation:
-    """Bound on 1 − NDCG: logistic loss of pairs, weighted by gains and by the distance of the current ranks."""
+    """Bound on 1 − NDCG: logistic loss of pairs, weighted by gains and by the distance of the current ranks.
+
+    Use it as lambdarank, where the loss should be a bound on the metric.
+    """
     bits = 1 / np.log(2)
     if variant == "2":
         return _swaps(lists, truncation_level, change=0.0, gap=bits)

@@ -33,7 +33,11 @@ def expected_grade(scores: Floats) -> Floats:
     ranking_score=expected_grade,
 )
 def mcrank(lists: Lists) -> Evaluation:
-    """Classification of each item into its grade, an integer from 0; the score is the expected grade."""
+    """Classification of each item into its grade, an integer from 0; the score is the expected grade.
+
+    Use it for a few integer grades where the probability of each grade is of interest too. It trains one output per
+    grade.
+    """
     evaluation = evaluate_kernel(grade_choice, lists, lists.weights, lists.scores.shape[1], zeroed=False)
     if np.isnan(evaluation.loss).any():
         _check_grades(lists.labels, lists.scores.shape[1])
@@ -46,7 +50,7 @@ def _check_grades(labels: Floats, n_grades: int) -> None:
     if rows.size:
         raise DataError(
             f"mcrank needs integer grades from 0 to {n_grades - 1}, one for each output. "
-            f"Got {labels[rows[0]]:g} at row {rows[0]}."
+            f"Got {labels[rows[0]]:g} at row {rows[0] + 1}."
         )
 
 
@@ -62,5 +66,8 @@ def _check_grades(labels: Floats, n_grades: int) -> None:
     shift_invariant=False,
 )
 def bce(lists: Lists) -> Evaluation:
-    """Binary cross-entropy of whether an item is relevant, its label above 0, whatever the rest of the list."""
+    """Binary cross-entropy of whether an item is relevant, its label above 0, whatever the rest of the list.
+
+    Use it for binary labels where scores should be log-odds that can be compared between lists.
+    """
     return evaluate_kernel(logistic, lists, lists.weights)

@@ -15,13 +15,13 @@ class Relevant(NamedTuple):
     Attributes
     ----------
     labels : Tensor of shape (E,)
-        Row after row, rising within a row, each once.
+        Row after row, in increasing order within a row, each once.
     offsets : int64 Tensor of shape (B + 1,)
         Row b owns labels[offsets[b]:offsets[b + 1]].
     grades : Tensor of shape (E,), optional
         Above 0; all 1 by default.
     longest : int, optional
-        The most labels of a row, where it is known, which saves a wait for the GPU.
+        The largest number of labels of a row, if known, which avoids a synchronization with the GPU.
     """
 
     labels: Tensor

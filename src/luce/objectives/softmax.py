@@ -26,7 +26,12 @@ def _cross_entropy(lists: Lists, value: str, norm: str) -> Evaluation:
     uses_ties=True,
 )
 def listnet(lists: Lists) -> Evaluation:
-    """Cross-entropy between the top-one probabilities of the labels and of the scores."""
+    """Cross-entropy between the top-one probabilities of the labels and of the scores.
+
+    Use it for real-valued labels for which e^y is a sensible weight, such as logarithms of counts. A constant added
+    to all labels of a list changes nothing; items of grade 0 keep a small target, which those of kl and softmax do
+    not.
+    """
     return _cross_entropy(lists, "exponential", "sum")
 
 
@@ -41,7 +46,10 @@ def listnet(lists: Lists) -> Evaluation:
     label_rows=ATTENTION,
 )
 def attrank(lists: Lists) -> Evaluation:
-    """Cross-entropy with the softmax of the labels above zero; lists without such labels are ignored."""
+    """Cross-entropy with the softmax of the labels above zero; lists without such labels are ignored.
+
+    Use it where labels above 0 mean relevant and all others irrelevant: irrelevant items have no target.
+    """
     return _cross_entropy(lists, "attention", "sum")
 
 
@@ -56,7 +64,10 @@ def attrank(lists: Lists) -> Evaluation:
     weights_by_gain=True,
 )
 def kl(lists: Lists) -> Evaluation:
-    """Cross-entropy with the normalized gains; lists without gain are ignored."""
+    """Cross-entropy with the normalized gains; lists without gain are ignored.
+
+    Use it for grades where every list should count the same, whatever its number of relevant items.
+    """
     return _cross_entropy(lists, "gain", "sum")
 
 
@@ -71,7 +82,11 @@ def kl(lists: Lists) -> Evaluation:
     weights_by_gain=True,
 )
 def c_kl(lists: Lists) -> Evaluation:
-    """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG."""
+    """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG.
+
+    Use it for grades if NDCG is the metric. It is the default of LinearRanker and NeuralRanker. For counts use
+    softmax: with exponential gains only the largest count of a list matters.
+    """
     return _cross_entropy(lists, "gain", "dcg")
 
 
@@ -95,7 +110,10 @@ def c_kl(lists: Lists) -> Evaluation:
     uses_ties=True,
 )
 def softmax(lists: Lists, *, gain: str) -> Evaluation:
-    """Cross-entropy with the gains, not normalized as in kl: a list weighs as much as the sum of its gains."""
+    """Cross-entropy with the gains, not normalized as in kl: a list weighs as much as the sum of its gains.
+
+    Use it for counts such as clicks or purchases: each of them is a choice of an item from the list.
+    """
     if gain == "exponential":
         return _cross_entropy(lists, "gain", "one")
     # The kernel takes labels below 0 as they are; NaN stays NaN.

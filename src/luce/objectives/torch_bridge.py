@@ -57,8 +57,8 @@ def loss(
 ) -> Tensor:
     """The loss of an objective, differentiable in the scores and in the nuisance parameters.
 
-    Tensors on a GPU stay there, where the objective has kernels for it (`luce objectives NAME` says so); these give
-    float32 and do not look for NaN.
+    Tensors on a GPU stay there, where the objective has kernels for it (see `luce objectives NAME`); these return
+    float32 and do not check for NaN.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def loss(
     nuisance : Tensor of shape (P,), optional
         Values of the nuisance parameters of the objective.
     draw : Draw, optional
-        For a random objective give a new one each step.
+        Pass a new one in each step of a random objective.
     reduction : {"mean", "sum", "none"}, default="mean"
         "mean" is over lists, weighted by `list_weights`; "none" gives (Q,).
     longest : int, optional
-        The size of the longest list, which saves a wait for the GPU.
+        The size of the longest list, which avoids a synchronization with the GPU.
     n_jobs : int, optional
         Threads on a CPU.
     **options
@@ -176,9 +176,9 @@ def _unpadded(
         raise OptionError("Give offsets for flat lists or a mask for a padded batch, not both.")
     if mask.dtype != torch.bool or mask.ndim != 2 or scores.shape[:2] != mask.shape or labels.shape != mask.shape:
         shapes = f"mask {tuple(mask.shape)} {mask.dtype}, scores {tuple(scores.shape)}, labels {tuple(labels.shape)}"
-        raise DataError(f"A padded batch needs scores and labels of the shape of a boolean mask. Got {shapes}.")
+        raise DataError(f"A padded batch needs scores and labels of the same shape as its boolean mask. Got {shapes}.")
     sizes = mask.sum(dim=1)
     if bool((sizes == 0).any()):
-        raise DataError(f"The mask has no item in row {int((sizes == 0).nonzero()[0])}: a list needs at least one.")
+        raise DataError(f"The mask has no item in row {int((sizes == 0).nonzero()[0]) + 1}: a list needs at least one.")
     offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
     return scores[mask], labels[mask], offsets, None if item_weights is None else item_weights[mask]

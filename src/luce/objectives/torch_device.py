@@ -64,7 +64,7 @@ def _device_lists(
         known = ", ".join(name for name, each in OBJECTIVES.items() if each.device_lists is not None)
         raise LuceError(f"{objective.name} has no GPU kernels; {known} have. Move its tensors with .cpu().")
     if item_weights is not None:
-        raise OptionError(f"On a GPU {objective.name} takes no item weights. Move its tensors with .cpu().")
+        raise OptionError(f"On a GPU {objective.name} does not support item weights. Move its tensors with .cpu().")
     if longest is None:
         longest = int(offsets.diff().max()) if len(offsets) > 1 else 0
     factor = factor_of(reduction, len(offsets) - 1)

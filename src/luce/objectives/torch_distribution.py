@@ -71,9 +71,7 @@ class PlackettLuceDistribution(Distribution):
             got = f"{scores.dtype} {tuple(scores.shape)}" if isinstance(scores, Tensor) else type(scores).__name__
             raise DataError(f"scores must be a floating-point tensor [..., items]. Got {got}.")
         if mask is not None and (mask.dtype != torch.bool or mask.shape[-1:] != scores.shape[-1:]):
-            raise DataError(
-                f"mask must be True and False of shape [..., {scores.shape[-1]}]. Got {mask.dtype} {mask.shape}."
-            )
+            raise DataError(f"mask must be boolean, of shape [..., {scores.shape[-1]}]. Got {mask.dtype} {mask.shape}.")
         self.scores = scores if mask is None else torch.where(mask, scores, -torch.inf)
         checked = Distribution._validate_args if validate_args is None else validate_args
         if checked and not bool((self.scores < torch.inf).all()):
@@ -92,7 +90,9 @@ class PlackettLuceDistribution(Distribution):
         """
         sizes = offsets.diff()
         if scores.ndim != 1 or not bool((sizes >= 0).all()) or offsets[0] != 0 or offsets[-1] != len(scores):
-            raise DataError(f"offsets must rise from 0 to the number of scores, {len(scores)}. Got {offsets.tolist()}.")
+            raise DataError(
+                f"offsets must increase from 0 to the number of scores, {len(scores)}. Got {offsets.tolist()}."
+            )
         places = torch.arange(max(int(sizes.max()), 1), device=scores.device)
         mask = places < sizes.to(scores.device)[:, None]
         return cls(scores.new_full(mask.shape, -torch.inf).masked_scatter(mask, scores), validate_args=validate_args)
@@ -163,9 +163,9 @@ class PlackettLuceDistribution(Distribution):
     def _validate_sample(self, value: Tensor) -> None:
         """The first K of a ranking will do, so its length need not be that of the event."""
         if not isinstance(value, Tensor) or value.is_floating_point() or value.ndim == 0:
-            raise DataError("A ranking must be a tensor of integers [..., places], the positions of the items.")
+            raise DataError("A ranking must be a tensor of integers [..., ranks], the positions of the items.")
         if value.shape[-1] > self.event_shape[0]:
-            raise DataError(f"A ranking has at most {self.event_shape[0]} places. Got {value.shape[-1]}.")
+            raise DataError(f"A ranking has at most {self.event_shape[0]} ranks. Got {value.shape[-1]}.")
         try:
             torch.broadcast_shapes(value.shape[:-1], self.batch_shape)
         except RuntimeError as error:
@@ -176,6 +176,7 @@ class PlackettLuceDistribution(Distribution):
         good = self.support.check(value)
         if not bool(good.all()):
             raise DataError(
-                f"A ranking must hold different items, by their positions, 0 to {self.event_shape[0] - 1}, and −1 only "
+                f"A ranking must contain different items, by their positions, 0 to {self.event_shape[0] - 1}, and −1 "
+                "only "
                 f"after the last. Got {value[~good][0].tolist()}."
             )

@@ -46,7 +46,7 @@ def parse_utility(utility: str | Mapping[Any, float]) -> tuple[Term, ...]:
             what = _named(what)
         weights[what] = weights.get(what, 0.0) + weight
     if not any(weights.values()):
-        raise OptionError(f"A utility needs a term with a weight that is not 0: it is {EXAMPLE}. Got {utility!r}.")
+        raise OptionError(f"A utility needs a term with a nonzero weight: it is {EXAMPLE}. Got {utility!r}.")
     return tuple(Term(weight, what) for what, weight in weights.items() if weight)
 
 
@@ -56,7 +56,7 @@ def _read(formula: str) -> list[tuple[str, float]]:
     while at < len(formula.rstrip()):
         found = _TERM.match(formula, at)
         if found is None or (found["sign"] is None and at > 0):
-            raise OptionError(f"The utility {formula!r} cannot be read from {formula[at:]!r} on: it is {EXAMPLE}.")
+            raise OptionError(f"The utility {formula!r} cannot be parsed at {formula[at:]!r}: it is {EXAMPLE}.")
         sign = 1.0 if found["sign"] in (None, "+") else -1.0
         pairs.append((found["name"], sign * float(found["weight"] or 1.0)))
         at = found.end()
@@ -73,7 +73,7 @@ def _named(name: Any) -> Metric:
         raise OptionError(f"{base} is not linear in the gains of the items. A utility is made of {', '.join(known)}.")
     dashed = next((one for one in known if base.startswith(f"{one}-")), None)
     if dashed is not None:
-        hint = f"If that is a minus sign, put spaces: '{dashed} - …'."
+        hint = f"For a minus sign, add spaces: '{dashed} - …'."
         raise OptionError(f"There is no term of a utility {name!r}. {hint}")
     raise unknown_name("term of a utility", str(name), known)
 

@@ -71,4 +71,4 @@ def _resume(checkpointer: Checkpointer, booster: Booster, curve: LearningCurve) 
         booster.restore(arrays, done)
         return done
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"The checkpoint does not hold what this training needs to go on: {error!r}") from error
+        raise DataError(f"The checkpoint lacks what is needed to resume: {error!r}") from error

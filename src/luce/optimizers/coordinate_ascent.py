@@ -109,7 +109,7 @@ class _Problem:
         counted = ~np.isnan(self._values(np.zeros(len(labels))))
         self.shares = np.where(counted, 1.0 if list_weights is None else list_weights, 0.0)
         if not self.shares.any():
-            raise DataError(f"No list of the training data has anything for {metric} to measure.")
+            raise DataError(f"{metric} is undefined for every list of the training data.")
         self.shares /= self.shares.sum()
         self._choose_lists()
 
@@ -132,7 +132,7 @@ class _Problem:
         scores = scores_of(self.features, weights, n_jobs=self.n_jobs)
         if not np.isfinite(scores).all():
             raise DataError(
-                "Coordinate ascent needs features that are finite, none missing. Fill them first: transforms=('fill',)."
+                "Coordinate ascent needs finite features without missing values. Fill them: transforms=('fill',)."
             )
         counted = self.shares > 0
         return _Point(weights, scores, self.sign * float(self._values(scores)[counted] @ self.shares[counted]))

@@ -143,7 +143,7 @@ def _resume(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, 
         learner.restore(_with_prefix(arrays, "state."))
         return progress
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise DataError(f"The checkpoint does not hold what this training needs to go on: {error!r}") from error
+        raise DataError(f"The checkpoint lacks what is needed to resume: {error!r}") from error
 
 
 def like(wanted: Arrays, given: Arrays) -> Arrays:

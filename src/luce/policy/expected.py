@@ -31,7 +31,7 @@ def expected_metric(
     if metric.place_sum is None:
         raise OptionError(
             f"{metric.name} measures a policy as a whole and is not a mean over its rankings: use luce.evaluate. "
-            f"Means: {', '.join(one.name for one in METRICS.values() if one.place_sum is not None)}."
+            f"Metrics that are means: {', '.join(one.name for one in METRICS.values() if one.place_sum is not None)}."
         )
     given = as_floats("labels", labels, len(scores))
     observed = ~np.isnan(given)

@@ -20,14 +20,14 @@ SAMPLES = 1_000
 
 
 class Policy:
-    """A Plackett-Luce distribution over the rankings of each of Q lists with N items in all.
+    """A Plackett-Luce distribution over the rankings of each of Q lists with N items in total.
 
-    Items are placed one after another, from the first place down, each of those left with a probability proportional
+    Items are placed one after another, from the first rank down; each remaining item has a probability proportional
     to e^{score / temperature}: P(y) = Π_k e^{s(y_k)/T} / Σ e^{s/T} over the items not placed before k. At a low
     temperature it is close to the order of the scores, at a high one to uniform. An item of score −∞ is never placed.
 
     Expectations over rankings are returned as (value, standard_error). They are exact, with a standard error of 0,
-    where a list is short or only its first places count; for other lists they are estimates from `samples` rankings.
+    if a list is short or only its first ranks count; for other lists they are estimates from `samples` rankings.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Policy:
             scaled = given / temperature
         if np.isinf(scaled[np.isfinite(given)]).any():
             raise OptionError(
-                f"Scores divided by a temperature of {temperature!r} are beyond float64: take a higher one."
+                f"Scores divided by a temperature of {temperature!r} are beyond float64: use a higher one."
             )
         bounds = [0, len(given)] if offsets is None else offsets
         self.scores: Floats = read_only(given.copy())
@@ -99,7 +99,7 @@ class Policy:
         Policy(3 rows, 1 list, temperature 0.5)
         """
         if not hasattr(data, "offsets"):
-            raise DataError(f"Policy.of takes a Dataset, which has the offsets of lists. Got {type(data).__name__}.")
+            raise DataError(f"Policy.of needs a Dataset. Got {type(data).__name__}.")
         return cls(ranker.predict(data), data.offsets, temperature)
 
     @property
@@ -124,7 +124,7 @@ class Policy:
         n : int
             The number of rankings of each list.
         depth : int or None
-            The number of places; by default, and at most, the length of the longest list.
+            The number of ranks; by default, and at most, the length of the longest list.
         seed : int
             The same seed gives the same rankings for any number of threads; a larger `n` adds to them.
         n_jobs : int or None
@@ -133,7 +133,7 @@ class Policy:
         Returns
         -------
         ndarray of int32 of shape (Q, n, K)
-            Positions of items in their list, best first; −1 where no item is left.
+            Positions of items in their list, best first; −1 after the last item.
 
         Examples
         --------
@@ -169,12 +169,12 @@ class Policy:
         (np.float64(0.25), np.float64(0.25))
         >>> policy.log_prob([1, 1, 0])
         Traceback (most recent call last):
-        luce.errors.DataError: A ranking of list 0 must hold different items, ... Got [1, 1, 0].
+        luce.errors.DataError: A ranking of list 1 must contain different items, ... Got [1, 1, 0].
         """
         try:
             given = np.asarray(rankings)
         except ValueError as error:
-            raise DataError("rankings must be of one length; fill up shorter ones with −1.") from error
+            raise DataError("rankings must all have the same length: pad shorter ones with −1.") from error
         single = given.ndim == 1 and self.n_lists == 1
         expanded = given[None, None] if single else given[:, None] if given.ndim == 2 else given
         values = placements.log_probabilities(self._scaled, self.offsets, expanded, n_jobs=n_jobs)
@@ -183,12 +183,12 @@ class Policy:
     def placement_probabilities(
         self, depth: int | None = None, *, samples: int = SAMPLES, seed: int = 0, n_jobs: int | None = None
     ) -> Expectation:
-        """The probability P(item d is at place k).
+        """The probability P(item d is at rank k).
 
         Parameters
         ----------
         depth : int or None
-            The number of places; by default, and at most, the length of the longest list.
+            The number of ranks; by default, and at most, the length of the longest list.
         samples : int
             Rankings drawn from each list that is too long for exact computation.
         seed : int
@@ -219,12 +219,12 @@ class Policy:
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> Expectation:
-        """The exposure of each item, Σ_k θ_k P(item d is at place k).
+        """The exposure of each item, Σ_k θ_k P(item d is at rank k).
 
         Parameters
         ----------
         discounts : array-like of shape (K,) or None
-            θ of the first places; by default 1 / log2(1 + rank) of all places, as in dcg.
+            θ of the first ranks; by default 1 / log2(1 + rank) for all ranks, as in dcg.
         samples : int
             Rankings drawn from each list that is too long for exact computation.
         seed : int
@@ -244,7 +244,7 @@ class Policy:
         """
         row = dcg_discounts(self.longest) if discounts is None else as_floats("discounts", discounts)
         if not np.isfinite(row).all():
-            raise DataError(f"discounts must be finite, one for each place from the first on. Got {row.tolist()}.")
+            raise DataError(f"discounts must be finite numbers, one per rank from the first on. Got {row.tolist()}.")
         return placements.exposures(self._scaled, self.offsets, row, **_settings(samples, seed, n_jobs))
 
     def expected(
@@ -260,7 +260,7 @@ class Policy:
     ) -> Expectation:
         """The expectation of a metric over the rankings of each list.
 
-        It is exact for lists of up to 16 items, for longer ones where few places count, and always for arp,
+        It is exact for lists of up to 16 items, for longer ones if few ranks count, and always for arp,
         kendall-tau, disagreement and sharp-ndcg.
 
         Parameters
@@ -283,7 +283,7 @@ class Policy:
         Returns
         -------
         Expectation
-            Of shape (Q,); NaN for a list with nothing to measure.
+            Of shape (Q,); NaN for a list for which it is undefined.
 
         Examples
         --------
@@ -301,7 +301,7 @@ class Policy:
         Parameters
         ----------
         depth : int or None
-            Of the rankings of the first places only; by default of all.
+            The number of ranks from the top; by default all.
         samples : int
             Rankings drawn from each list that is too long for exact computation.
         seed : int

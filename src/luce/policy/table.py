@@ -1,4 +1,4 @@
-"""Sampled rankings as an Arrow table with one row per place."""
+"""Sampled rankings as an Arrow table with one row per rank."""
 
 import numpy as np
 import pyarrow as pa

@@ -119,9 +119,9 @@ def load(path: str | os.PathLike[str], *, module: Any = None) -> "Ranker | Label
     manifest, arrays = open_model(path, RANKERS)
     own = manifest.get("module")
     if own is not None and module is None:
-        raise DataError(f"{path} holds the weights of a module {own!r} of your own: load(path, module=…) needs it.")
+        raise DataError(f"{path} contains the weights of a custom module {own!r}: pass it as load(path, module=…).")
     if own is None and module is not None:
-        raise OptionError(f"{path} holds a whole ranker; it takes no module.")
+        raise OptionError(f"{path} is a complete ranker: leave out module=.")
     return RANKERS[manifest["kind"]].from_manifest(manifest, arrays, **({} if module is None else {"module": module}))
 
 

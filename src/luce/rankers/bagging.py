@@ -47,8 +47,8 @@ class Bagging:
     callback: Any
     checkpoint: Checkpoint | None
 
-    def fit(self) -> None:
-        """Fit all bags; an interrupt keeps the mean of those that are fitted."""
+    def fit(self) -> Any:
+        """Fit all bags; an interrupt keeps the mean of those that are fitted. Returns the lists they are scored on."""
         bags = self.draw()
         scores = BagScores(self.ranker, self.training, [bag.held_out for bag in bags])
         report = self.ranker.logged(self.callback)
@@ -63,6 +63,7 @@ class Bagging:
             self.keep(parts, history)
             raise
         self.keep(parts, history)
+        return scores.scored_lists
 
     def keep(self, parts: Sequence[Any], history: list[dict[str, float]]) -> None:
         """Make the ranker the mean of these parts."""
@@ -132,6 +133,11 @@ class BagScores:
             self.lists, self.features = training.dataset, training.features
         self.sums: Floats | float = 0.0
         self.counts = np.zeros(0 if self.lists is None else self.lists.n_lists)
+
+    @property
+    def scored_lists(self) -> Any:
+        """The lists that count in the score."""
+        return None if self.lists is None else self.lists.take(np.flatnonzero(self.counts))
 
     def add(self, part: Any) -> dict[str, float]:
         """Count in the next bag; the score as an entry of a record, or nothing without lists to validate on."""

@@ -15,7 +15,7 @@ from luce.rankers.storage import open_model, save_model
 class Checkpoint:
     """Where and how often `fit` saves the state of a training, and whether it resumes from a saved one.
 
-    A resumed training ends in the same model as an unbroken one. A crash while saving leaves the last checkpoint
+    A resumed training ends with the same model as an uninterrupted one. A crash while saving leaves the last checkpoint
     intact, and the checkpoint of another training is never overwritten: resume it with `resume=True`, or remove it.
 
     Parameters
@@ -23,9 +23,9 @@ class Checkpoint:
     path : str or path-like
         The file.
     minutes : float or None, default=10.0
-        Save when so many minutes have passed since the last time; None saves by `steps` only.
+        Minutes between two checkpoints; None to save by `steps` only.
     steps : int, optional
-        Save after every so many steps: batches, or evaluations of the loss; by default by `minutes` only.
+        Steps between two checkpoints: batches, or evaluations of the loss; by default `minutes` only.
     resume : bool, default=False
         Continue from the file if there is one.
 
@@ -50,9 +50,9 @@ class Checkpoint:
         resume: bool = False,
     ):
         if minutes is not None and not minutes > 0:
-            raise OptionError(f"A checkpoint every so many minutes needs a number > 0, or None. Got {minutes!r}.")
+            raise OptionError(f"The minutes between checkpoints must be a number > 0, or None. Got {minutes!r}.")
         if steps is not None and not (isinstance(steps, int) and steps >= 1):
-            raise OptionError(f"A checkpoint every so many steps needs an integer ≥ 1, or None. Got {steps!r}.")
+            raise OptionError(f"The steps between checkpoints must be an integer ≥ 1, or None. Got {steps!r}.")
         self.path, self.minutes, self.steps, self.resume = Path(path), minutes, steps, resume
         self._training: dict[str, Any] = {}
         self._last = time.monotonic()
@@ -66,7 +66,7 @@ class Checkpoint:
         one._training = training
         if one.path.exists() and not self.resume:
             raise DataError(
-                f"{one.path} holds the checkpoint of an earlier training. Go on from it (resume=True, or --resume), "
+                f"{one.path} is the checkpoint of an earlier training. Resume it (resume=True, or --resume), "
                 "or remove it."
             )
         return one
@@ -86,7 +86,7 @@ class Checkpoint:
         try:
             saved, progress = dict(manifest["training"]), dict(manifest["progress"])
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{self.path} does not hold a whole checkpoint: {error!r}") from error
+            raise DataError(f"{self.path} is not a complete checkpoint: {error!r}") from error
         for name, value in self._training.items():
             if saved.get(name) != value:
                 raise DataError(

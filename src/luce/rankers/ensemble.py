@@ -41,8 +41,9 @@ class EnsembleRanker(_BaseComposition, Explainable):
     """Rank by a weighted sum of the scores of several rankers.
 
     Each member is fitted on the training lists. The weights, none negative, minimize the mean loss of `objective` over
-    the validation lists, by which the members also stop early. Without validation lists some training lists are held
-    out: the weights are found there by members fitted on the others, and the members are then fitted on all lists.
+    the validation lists, which the members also use for early stopping. Without validation lists, some training lists
+    are held out: the weights are found there by members fitted on the others, and the members are then fitted on
+    all lists.
 
     Linear members with the same transforms, and trees with the same transforms, are added up to one vector or one
     forest before they score.
@@ -53,11 +54,11 @@ class EnsembleRanker(_BaseComposition, Explainable):
         The members by name; they stay as they are, and copies are fitted. None: `LinearRanker()` as "linear" and
         `TreeRanker()` as "trees", with the metric and the seed of the ensemble.
     objective : str or Objective, default="pl-partition"
-        The loss by which the weights are found, of OBJECTIVES; each member has its own to learn by.
+        The loss that determines the weights, a name of OBJECTIVES; each member is trained with its own.
     metric : str, default="ndcg@10"
-        What validation lists are scored by in `history_`.
+        The metric on the validation lists in `history_`.
     validation_fraction : float, default=0.2
-        The share of the lists that is held out where no validation lists are given.
+        The share of the lists that is held out if no validation lists are given.
     random_state : int, RandomState instance or None, default=0
         Seeds the choice of the lists to hold out and the samples of a random objective.
     n_jobs : int, optional
@@ -98,7 +99,7 @@ class EnsembleRanker(_BaseComposition, Explainable):
     resumable_params = ("n_jobs",)
     param_specs = {name: COMMON[name] for name in ("metric", "random_state", "n_jobs")} | {
         "estimators": Option(
-            "pairs of a name without __ and a ranker of lists that is no ensemble, each name once, or None",
+            "(name, ranker) pairs with different names without __ and rankers of lists that are not ensembles, or None",
             lambda value: value is None or _are_members(value),
         ),
         "validation_fraction": number(above=0, below=1),
@@ -142,11 +143,13 @@ class EnsembleRanker(_BaseComposition, Explainable):
             saved.save({}, {})
         if held_out is not None:
             self._blend(self._members(seed, saved), dataset, held_out, held_out, seed, callback)
+            self.finish_fit(dataset, held_out)
             return self
         share: Any = self.validation_fraction
         first, judge = split(dataset, (1 - share, share), seed)
         self._blend(self._members(seed, saved), first, judge, None, seed, callback)
         self._refit(self._members(seed, saved, refit=True), first, dataset)
+        self.finish_fit(dataset, None)
         return self
 
     def _named(self, seed: int) -> Sequence[Member]:
@@ -235,15 +238,16 @@ class EnsembleRanker(_BaseComposition, Explainable):
         for name, member in self.estimators_:
             if not isinstance(member, Explainable) or member.get_objective().ranking_score is not None:
                 raise OptionError(
-                    f"The score of the member {name!r} is not a sum of contributions of features: there is nothing to "
-                    "explain row by row. permutation_importance tells what each feature is worth."
+                    f"The score of the member {name!r} is not a sum of contributions of features, so it cannot be "
+                    "explained row by row. Use permutation_importance."
                 )
         names = {name: member.transformed_feature_names for name, member in self.estimators_}
         if len(set(names.values())) > 1:
             widths = ", ".join(f"{name} {len(each):,}" for name, each in names.items())
             raise OptionError(
-                f"The members have other features after their transforms ({widths}), whose contributions cannot be "
-                "added up: explain each of estimators_ by itself."
+                f"The members have different features after their transforms ({widths}), so their contributions "
+                "cannot be "
+                "added: explain each of estimators_ separately."
             )
         return next(iter(names.values()))
 
@@ -267,9 +271,10 @@ class EnsembleRanker(_BaseComposition, Explainable):
         super().check_params()
         objective = self.get_objective()
         if objective.gradient_only or objective.one_output_per_grade:
-            lacks = "gives a gradient but no loss" if objective.gradient_only else "has several scores per row"
+            lacks = "has a gradient but no loss" if objective.gradient_only else "has several scores per row"
             raise OptionError(
-                f"{objective.name} {lacks}: the weights of the members cannot be found by it. Take another objective, "
+                f"{objective.name} {lacks}: it cannot be used to find the weights of the members. Use another "
+                "objective, "
                 "such as pl-partition."
             )
         for name, member in self._named(0):
@@ -298,8 +303,8 @@ class EnsembleRanker(_BaseComposition, Explainable):
         for name, member in self.estimators_:
             if member.module_name is not None:
                 raise OptionError(
-                    f"The member {name!r} has a module of your own, {member.module_name}, which a model file cannot "
-                    "hold: pickle the ensemble, or save the members one by one."
+                    f"The member {name!r} has a custom module, {member.module_name}, which a model file cannot "
+                    "store: pickle the ensemble, or save the members one by one."
                 )
             members.append({"name": name, **member.to_manifest()[0]})
         return manifest | {"members": members}, arrays

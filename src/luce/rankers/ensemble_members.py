@@ -56,8 +56,8 @@ def restore_members(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
     try:
         for i, each in enumerate(manifest["members"]):
             if each["kind"] not in KINDS:
-                raise DataError(f"The model file holds a member of unknown kind {each['kind']!r}.")
+                raise DataError(f"The model file has a member of unknown kind {each['kind']!r}.")
             members.append((each["name"], RANKERS[each["kind"]].from_manifest(each, own[str(i)])))
     except (KeyError, TypeError) as error:
-        raise DataError(f"The model file does not hold all members of an EnsembleRanker: {error!r}") from error
+        raise DataError(f"The model file does not contain all members of an EnsembleRanker: {error!r}") from error
     return members

@@ -29,7 +29,7 @@ from luce.data.transforms import (
     restore_transforms,
     unfitted,
 )
-from luce.errors import DataError, LuceError, OptionError
+from luce.errors import DataError, LuceError, OptionError, suggest_keywords
 from luce.metrics import Metric
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
@@ -92,6 +92,11 @@ class Estimator(BaseEstimator):
     validation_fraction: float | None = None
     """Without a parameter of that name, none: no lists are held out."""
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name in {"__init__", "fit"} & vars(cls).keys():
+            setattr(cls, name, suggest_keywords(vars(cls)[name]))
+
     @property
     def iteration_limit(self) -> int:
         """The most iterations that a fit takes."""
@@ -141,6 +146,10 @@ class Estimator(BaseEstimator):
         """The validation score at `best_iteration_`; None without validation data."""
         best = next((step for step in self.history_ if step["iteration"] == self.best_iteration_), {})
         return best.get("validation")
+
+    baseline_score_: float | None = None
+    """The validation score of equal scores for all items, which `best_score_` should exceed; None without validation
+    data, for labels, and after `load`."""
 
     def describe(self, exclude: Sequence[str] = ()) -> dict[str, Any]:
         """Kind, objective, transforms and parameters, ready for JSON; without the parameters in `exclude`."""
@@ -214,13 +223,14 @@ class Estimator(BaseEstimator):
             estimator.load_state_dict(arrays)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             words = error if isinstance(error, LuceError) else repr(error)
-            raise DataError(f"The model file does not hold a whole {cls.__name__}: {words}") from error
+            raise DataError(f"The model file does not contain a complete {cls.__name__}: {words}") from error
         return estimator
 
     def wrong_arrays(self) -> DataError:
         """The error for arrays of a file that no fit could have given."""
         return DataError(
-            f"The model file does not hold what {self.get_objective()} learns: finite numbers of its shape."
+            f"The model file does not contain the parameters of {self.get_objective()}: finite numbers of the right "
+            "shape."
         )
 
     @property

@@ -106,8 +106,8 @@ class Explainable(Ranker):
         dataset, position = self.check_input(X, qid, group)
         if self.get_objective().ranking_score is not None:
             raise OptionError(
-                f"The score of {self.get_objective().name} is an expected grade, not a sum of contributions: there is "
-                "nothing to explain row by row. permutation_importance tells what each feature is worth."
+                f"The score of {self.get_objective().name} is an expected grade, not a sum of contributions: it cannot "
+                "be explained row by row. Use permutation_importance."
             )
         contributions, base = self.compute_contributions(self.transform_features(dataset), dataset.offsets)
         if position is not None:

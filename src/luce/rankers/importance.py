@@ -65,17 +65,17 @@ def permutation_importance(
     seed: int = 0,
     callback: Callable[[float], None] | None = None,
 ) -> Importance:
-    """How much of a metric is lost when the values of one feature are shuffled and all others stay.
+    """The loss of a metric when the values of one feature are shuffled and all others are unchanged.
 
     A feature that others can replace loses little. The value is the mean loss over lists, weighted as in
-    `luce.evaluate`, and over the shuffles; lists with nothing to measure do not count.
+    `luce.evaluate`, and over the shuffles; lists for which it is undefined do not count.
 
     Parameters
     ----------
     ranker : Ranker
         A fitted ranker of lists of any kind.
     dataset : Dataset
-        Judged lists, best ones that the ranker was not trained on.
+        Judged lists, preferably not those the ranker was trained on.
     metric : str, default="ndcg@10"
         A metric of METRICS; where lower is better, its increase counts as loss.
     repeats : int, default=5
@@ -102,9 +102,7 @@ def permutation_importance(
     ('kendall-tau', ['1', '2'])
     """
     if not isinstance(ranker, Ranker):
-        raise OptionError(
-            f"Features are shuffled to see what the rankings of lists lose; {type(ranker).__name__} ranks labels."
-        )
+        raise OptionError(f"permutation_importance supports rankers of lists; {type(ranker).__name__} ranks labels.")
     for name, value, least in (("repeats", repeats, 1), ("seed", seed, 0)):
         if not (is_integer(value) and value >= least):
             raise OptionError(f"{name} must be an integer ≥ {least}. Got {value!r}.")
@@ -113,7 +111,7 @@ def permutation_importance(
     before = values(dataset)
     weights = np.where(np.isnan(before), 0.0, 1.0 if dataset.list_weights is None else dataset.list_weights)
     if not weights.any():
-        raise DataError(f"No list has anything for {metric} to measure: {dataset!r}.")
+        raise DataError(f"{metric} is undefined for every list of {dataset!r}.")
     orders = [_shuffled_rows(dataset.offsets, within_lists, [seed, repeat]) for repeat in range(repeats)]
     sign = 1.0 if metric_of(metric).higher_is_better else -1.0
     found = np.empty((count, 2))

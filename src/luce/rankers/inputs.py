@@ -82,7 +82,7 @@ def refuse_missing(features: Any) -> None:
     for start in range(0, len(values), BLOCK):
         if np.isnan(values[start : start + BLOCK]).any():
             raise DataError(
-                "Features are missing (NaN) and nothing says what to do with them: put 'fill' among the transforms."
+                "Some features are missing (NaN), and this ranker needs all of them: add 'fill' to the transforms."
             )
 
 
@@ -90,5 +90,5 @@ def finite(scores: NDArray[Any]) -> Any:
     """The scores, one or several a row; an error where one is not finite."""
     if not np.isfinite(scores).all():
         row = int(np.argwhere(~np.isfinite(scores))[0, 0])
-        raise DataError(f"A score of row {row} is not finite: its features are too large for the ranker.")
+        raise DataError(f"The score of row {row + 1} is not finite: its features are too large for the ranker.")
     return scores

@@ -1,7 +1,6 @@
 """The linear ranker: a weight for each feature, any objective of the table, fitted by L-BFGS."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data.transforms import width_after
-from luce.errors import LuceWarning, OptionError, unknown_name
+from luce.errors import OptionError, unknown_name
 from luce.objectives import Objective
 from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Range, integer, number, or_none
@@ -32,16 +31,17 @@ class LinearRanker(Explainable):
     ----------
     objective : str or Objective, default="c-kl"
         A name of OBJECTIVES, or `luce.objective(name, **options)`. The default weights an item by the gain 2^y − 1 of
-        its label, as NDCG does; for labels that are ranks or counts take "pl-partition", which uses their order alone.
+        its label, as NDCG does; for labels that are ranks or counts use "pl-partition", which uses only their order.
     reg_lambda : float, default=10.0
-        Strength of the L2 penalty on the weights. It stands beside the sum of the losses over lists, not their mean.
+        Strength of the L2 penalty on the weights. It is relative to the sum of the losses over lists, not their mean.
     transforms : sequence of str or Transform, default=("symlog1p", "fill", "standardize")
         Feature transforms, by name of TRANSFORMS; fitted on the training data and stored with the ranker.
     optimizer : {"lbfgs", "gradient-descent", "coordinate-ascent"}, optional
         "gradient-descent" is for objectives that have a gradient but no loss; "coordinate-ascent" maximizes `metric`
         itself, whatever the objective. By default L-BFGS, or gradient descent where the objective has no loss.
     max_iter : int, optional
-        The most iterations; by default 100 of L-BFGS, 1,000 of gradient descent, 25 sweeps of coordinate ascent.
+        The maximum number of iterations; by default 100 of L-BFGS, 1,000 of gradient descent, 25 of coordinate
+        ascent.
     tol : float, default=1e-5
         L-BFGS and coordinate ascent stop when the relative improvement falls below it.
     learning_rate : float, default=0.1
@@ -51,7 +51,7 @@ class LinearRanker(Explainable):
     restarts : int, default=2
         Further starts of coordinate ascent, from random weights; the best result is kept.
     n_bags : int, default=1
-        With several, so many rankers are fitted, each to a random part of the lists and features, and averaged: the
+        If above 1, this many rankers are fitted, each to a random part of the lists and features, and averaged: the
         result is again one vector of weights.
     max_samples : float, default=0.8
         The share of the lists that each of several bags is fitted to.
@@ -60,7 +60,7 @@ class LinearRanker(Explainable):
     metric : str, default="ndcg@10"
         The metric of METRICS by which the best iteration is chosen if there is validation data.
     early_stopping_rounds : int, default=20
-        With validation data, training stops after so many iterations without improvement. Coordinate ascent does not
+        With validation data, training stops after this many iterations without improvement. Coordinate ascent does not
         stop early.
     random_state : int, RandomState instance or None, default=0
         Seeds the shuffle of equal labels (fixed during L-BFGS, drawn anew in each iteration of gradient descent),
@@ -159,15 +159,12 @@ class LinearRanker(Explainable):
     ) -> Self:
         self.check_params()
         training = self.prepare_training_data(X, y, qid, group, validation)
-        fit_resampled(self, training, callback, checkpoint)
+        judged = fit_resampled(self, training, callback, checkpoint)
+        self.finish_fit(training.dataset, judged)
         return self
 
     def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
         """Find the weights for these lists."""
-        objective = self.get_objective()
-        if not self.informative_lists(training.dataset).any():
-            message = objective.no_signal_message(training.dataset)
-            warnings.warn(f"{message} All scores are equal.", LuceWarning, stacklevel=4)
 
         def validation_score(parameters: Parameters) -> float | None:
             if training.validation is None:
@@ -176,7 +173,7 @@ class LinearRanker(Explainable):
             return self.validation_score(self.combine_outputs(outputs), training.validation)
 
         fit = LinearFit(
-            objective,
+            self.get_objective(),
             training,
             self.new_curve(validated=training.validation is not None),
             self.get_seed(),
@@ -226,11 +223,10 @@ class LinearRanker(Explainable):
             raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
         if self.optimizer == "lbfgs" and objective.gradient_only:
             raise OptionError(
-                f"{objective.name} gives a gradient but no loss to search along, which L-BFGS needs: "
-                "take optimizer='gradient-descent'."
+                f"{objective.name} has a gradient but no loss, which L-BFGS needs: use optimizer='gradient-descent'."
             )
         if self.optimizer == "coordinate-ascent" and objective.one_output_per_grade:
-            raise OptionError("Coordinate ascent maximizes the metric by one weight a feature; mcrank has several.")
+            raise OptionError("Coordinate ascent needs one weight per feature; mcrank has several.")
         return self.optimizer
 
     @property

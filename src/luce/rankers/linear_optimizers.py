@@ -93,7 +93,7 @@ def _saved_rows(checkpointer: Checkpointer | None, name: str, width: int) -> lis
     rows = saved[1].get(name, np.empty(0))
     fits = rows.dtype == np.float64 and rows.ndim == 2 and rows.shape[1] == width
     if not (fits and np.isfinite(rows).all()):
-        raise DataError(f"The checkpoint does not hold what this training needs to go on: {name} of {width} numbers.")
+        raise DataError(f"The checkpoint lacks what is needed to resume: {name} of {width} numbers.")
     return list(rows)
 
 
@@ -133,7 +133,7 @@ class _WeightsLearner:
 
     def _diverged(self, pass_number: int, step: int) -> LuceError:
         return LuceError(
-            f"The training diverges at iteration {pass_number + 1}, step {step + 1}. Try a lower learning_rate than "
+            f"Training diverges at iteration {pass_number + 1}, step {step + 1}. Try a learning_rate below "
             f"{self.rate:g}, standardize the features, or raise reg_lambda."
         )
 

@@ -17,6 +17,7 @@ from luce.data.transforms import fit_transforms
 from luce.errors import DataError, LuceWarning
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
+from luce.objectives import objective as objective_of
 from luce.options import integer, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
@@ -96,7 +97,7 @@ class Ranker(Estimator):
         Raises
         ------
         OptionError
-            If a parameter is not what it may be.
+            If the value of a parameter is not allowed.
         DataError
             If there is nothing to learn from.
         """
@@ -149,12 +150,12 @@ class Ranker(Estimator):
         group : array-like of shape (n_lists,), optional
             Instead of `qid`, the sizes of the lists.
         top : int, optional
-            How many items of each list to return; all by default.
+            The number of items per list; all by default.
 
         Returns
         -------
         pyarrow.Table
-            The columns query, rank (from 1), document (where there are ids), score and row, the number of the row in X.
+            The columns query, rank (from 1), document (if there are ids), score and row, the index in X (from 0).
 
         Examples
         --------
@@ -206,7 +207,7 @@ class Ranker(Estimator):
             return X, None
         if qid is None and group is None:
             if self.list_context:
-                raise DataError(f"This ranker {self.list_context}: give qid or group, or a Dataset.")
+                raise DataError(f"This ranker {self.list_context}: pass qid or group, or a Dataset.")
             qid = one_list(X)
         dataset = from_arrays(X, None, qid, group=group)
         self.check_features(dataset)
@@ -228,8 +229,8 @@ class Ranker(Estimator):
         if self.get_objective().weights_by_gain and self.max_grade_ > HIGHEST_GRADE:
             warnings.warn(
                 f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and the highest label "
-                f"is {self.max_grade_:g}: other items hardly count. For labels that are ranks or counts take "
-                "objective='pl-partition', which uses their order alone.",
+                f"is {self.max_grade_:g}: other items hardly count. For labels that are ranks or counts use "
+                "objective='pl-partition', which depends only on their order.",
                 LuceWarning,
                 stacklevel=3,
             )
@@ -255,7 +256,7 @@ class Ranker(Estimator):
         values = self._list_scores(scores, dataset, top)
         weighted_sum, weight = total(weighted_sums(values, dataset.list_weights))
         if not weight:
-            raise DataError(f"No list has anything for {self.metric} to measure: {dataset!r}.")
+            raise DataError(f"{self.metric} is undefined for every list of {dataset!r}.")
         return float(weighted_sum / weight)
 
     def _list_scores(self, scores: Floats, dataset: Dataset, top: float = 0.0) -> Floats:
@@ -274,6 +275,43 @@ class Ranker(Estimator):
         """Whether each list counts in a validation score: it has something to measure, and a weight above 0."""
         measurable = ~np.isnan(self._list_scores(np.zeros(dataset.n_rows), dataset))
         return measurable if dataset.list_weights is None else measurable & (dataset.list_weights > 0)
+
+    def finish_fit(self, dataset: Dataset, judged: Dataset | None) -> None:
+        """Warn if nothing was learned; set `baseline_score_` by the lists that `best_score_` is measured on."""
+        self.baseline_score_ = None
+        if judged is not None and not self.get_objective().beyond_relevance:
+            self.baseline_score_ = self.validation_score(np.zeros(judged.n_rows), judged)
+        reason = self.why_nothing_learned(dataset)
+        if reason:
+            warnings.warn(reason, LuceWarning, stacklevel=3)
+
+    def why_nothing_learned(self, dataset: Dataset) -> str:
+        """Why nothing was learned from a dataset; empty where something was."""
+        objective = self.get_objective()
+        if not self.informative_lists(dataset).any():
+            return objective.no_signal_message(dataset)
+        if not objective.pointwise and not objective_of("listmle").has_signal(dataset.labels, dataset.offsets).any():
+            return f"No list of {dataset!r} has two items with different labels, so there is no order to learn."
+        if self._scores_are_equal(dataset):
+            return f"{self.why_equal_scores(dataset)} All items of a list get the same score."
+        return ""
+
+    def why_equal_scores(self, dataset: Dataset) -> str:
+        """The likely reason."""
+        return f"{type(self).__name__} learned nothing from {dataset!r}: check that its features differ within lists."
+
+    def _scores_are_equal(self, dataset: Dataset) -> bool:
+        """Whether all items of a list have the same score, in every list."""
+        lists = np.flatnonzero(dataset.sizes > 1)
+        start, size = 0, 16  # a few lists at a time: mostly the first ones tell
+        while start < len(lists):
+            some = dataset.take(lists[start : start + size])
+            scores = self.predict(some)
+            # The products of a network differ in the last bits also for rows that are the same.
+            if not np.allclose(scores, np.repeat(scores[some.offsets[:-1]], some.sizes), rtol=1e-6, atol=0.0):
+                return False
+            start, size = start + size, 4 * size
+        return len(lists) > 0
 
     def combine_outputs(self, outputs: Floats) -> Floats:
         """One score per row, of an objective with one output per grade too."""

@@ -1,12 +1,10 @@
 """Fits on some of the lists: bags whose rankers are averaged, or a part held out to choose the number of iterations."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from luce.arrays import Integers
-from luce.errors import LuceWarning
 from luce.options import integer, number, or_none
 from luce.rankers.bagging import Bagging
 from luce.rankers.checkpoint import Checkpoint
@@ -22,10 +20,10 @@ BAGGING = {
 VALIDATION_FRACTION = or_none(number(above=0, below=1))
 
 
-def fit_resampled(ranker: Any, training: TrainingData, callback: Any, checkpoint: Any, **more: Any) -> None:
+def fit_resampled(ranker: Any, training: TrainingData, callback: Any, checkpoint: Any, **more: Any) -> Any:
     """Train a ranker: as bags, with a part of the lists held out, or on all of them as they are.
 
-    `more` goes to its method `train`.
+    `more` goes to its method `train`. Returns the lists that its validation score is measured on, if there is one.
     """
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
@@ -35,16 +33,16 @@ def fit_resampled(ranker: Any, training: TrainingData, callback: Any, checkpoint
     if training.validation is None and fraction is not None:
         judged = np.flatnonzero(has_signal & ranker.measurable_lists(training.dataset))
     if ranker.n_bags > 1 and has_signal.any():
-        Bagging(ranker, training, np.flatnonzero(has_signal), judged, callback, checkpoint).fit()
-    elif len(judged) >= FEWEST:
-        _fit_held_out(ranker, training, judged, callback, checkpoint, more)
-    else:
-        ranker.train(training, callback=callback, checkpoint=checkpoint, **more)
+        return Bagging(ranker, training, np.flatnonzero(has_signal), judged, callback, checkpoint).fit()
+    if len(judged) >= FEWEST:
+        return _fit_held_out(ranker, training, judged, callback, checkpoint, more)
+    ranker.train(training, callback=callback, checkpoint=checkpoint, **more)
+    return training.validation
 
 
 def _fit_held_out(
     ranker: Any, training: TrainingData, judged: Integers, callback: Any, checkpoint: Checkpoint | None, more: Any
-) -> None:
+) -> Any:
     """Hold out some of the judged lists to choose the number of iterations by, then train on all for as many."""
     seed = ranker.get_seed()
     size = min(max(1, round(ranker.validation_fraction * len(judged))), len(judged) - 1)
@@ -52,10 +50,9 @@ def _fit_held_out(
     others = np.setdiff1d(np.arange(training.dataset.n_lists), held_out)
     search = ranker.unfitted_copy(random_state=seed)
     first = None if checkpoint is None else checkpoint.numbered(0)
+    searched = training.take(others, held_out)
     try:
-        with warnings.catch_warnings():  # the training on all lists has its own
-            warnings.simplefilter("ignore", LuceWarning)
-            search.train(training.take(others, held_out), callback=callback, checkpoint=first, **more)
+        search.train(searched, callback=callback, checkpoint=first, **more)
         final = search.unfitted_copy(**search.found_params())
         final.train(training, callback=callback, checkpoint=checkpoint, **more)
     except KeyboardInterrupt:
@@ -64,3 +61,4 @@ def _fit_held_out(
         raise
     ranker.take_over(final)
     ranker.history_ = search.history_
+    return searched.validation

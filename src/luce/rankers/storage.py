@@ -27,8 +27,8 @@ def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: M
         content = save(stored, {MANIFEST: manifest_text({"format": FORMAT, **manifest}, stored)})
     except TypeError as error:
         raise OptionError(
-            "A model file holds data alone, and an option of this ranker or of its objective is something else, such "
-            f"as a function: {error}. Name what the option can be named by, or train without it."
+            "A model file contains only data, and an option of this ranker or of its objective is something else, such "
+            f"as a function: {error}. Give the option as a name, or train without it."
         ) from error
     with atomic_write(path) as partial:
         partial.write_bytes(content)
@@ -46,13 +46,13 @@ def open_model(path: str | os.PathLike[str], kinds: Container[str]) -> tuple[dic
             _check_manifest(path, manifest, kinds)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no dict
         if any(array.dtype.kind not in "fiub" for array in arrays.values()):
-            raise ValueError("it holds other than real numbers")
+            raise ValueError("it contains values that are not real numbers")
         if manifest.pop("crc32", None) != _checksum(manifest, arrays):
             raise ValueError("its checksum does not match")
     except DataError:
         raise
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, OSError, RuntimeError) as error:
-        raise DataError(f"{path} is not a whole Luce model file: {error}") from error
+        raise DataError(f"{path} is not a complete Luce model file: {error}") from error
     return manifest, arrays
 
 
@@ -72,9 +72,12 @@ def _checksum(manifest: Any, arrays: Mapping[str, NDArray[Any]]) -> int:
 
 def _check_manifest(path: str | os.PathLike[str], manifest: Any, kinds: Container[str]) -> None:
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int or manifest["format"] < 1:
-        raise DataError(f"{path} is not a Luce model file: its metadata name no format.")
+        raise DataError(f"{path} is not a Luce model file: its metadata have no format.")
     if manifest["format"] > FORMAT:
-        raise DataError(f"{path} has model format {manifest['format']}; this Luce reads up to {FORMAT}: update it.")
+        raise DataError(
+            f"{path} has model format {manifest['format']}; this version of Luce supports formats up to "
+            f"{FORMAT}: update Luce."
+        )
     kind = manifest.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
-        raise DataError(f"{path} holds a ranker of unknown kind {kind!r}.")
+        raise DataError(f"{path} contains a ranker of unknown kind {kind!r}.")

@@ -13,10 +13,14 @@ from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 SHOWN = 20
 """Items of the win matrix, the best ones."""
 INTERVALS = (
-    "Two items whose lines do not overlap differ significantly; the best tier is in color. A dot without a line: the "
-    "item has no comparison interval."
+    "Two items with lines that do not overlap differ significantly (95 %); the best tier is in color. An item with a "
+    "dot but no line has no comparison interval."
 )
-WINS = "The larger the dot, the likelier the row's item is ranked above the column's; in color from one half."
+WINS = (
+    "The larger the dot, the more likely it is that the item of the row is ranked above the item of the column; dots "
+    "for "
+    "50 % or more are in color."
+)
 
 
 def write_aggregation(path: str | os.PathLike[str], model: Any, **about: Any) -> Path:
@@ -27,14 +31,14 @@ def write_aggregation(path: str | os.PathLike[str], model: Any, **about: Any) ->
     sections = {
         "worths": Section("Worths", [Pictures([worths_picture(rated, model)]), note(INTERVALS), worths_table(table)]),
         "wins": Section("Wins", [Pictures([wins_picture(model, [row["item"] for row in rated[:SHOWN]])]), note(WINS)]),
-        "connectivity": Section("The rankings", rankings),
+        "connectivity": Section("Rankings", rankings),
     }
     return write_page(path, sections, **about)
 
 
 def worths_table(rows: list[dict[str, Any]]) -> PageTable:
     """A row for each item, of `PlackettLuce.summary`."""
-    columns = ["Item", "Rank", "Log worth", "Standard error", "95 % interval", "Worth", "Range of ranks", "Tier"]
+    columns = ["Item", "Rank", "Log worth", "Standard error", "95 % interval", "Worth", "Rank range (95 %)", "Tier"]
     cells = []
     for row in rows:
         if row["log_worth"] is None:
@@ -50,7 +54,7 @@ def worths_table(rows: list[dict[str, Any]]) -> PageTable:
 def _facts(model: Any) -> dict[str, str]:
     rankings = model.rankings_
     facts = {"Rankings": f"{len(rankings):,}", "Items": f"{rankings.n_items:,}"}
-    facts |= {"Rankings with a tie": f"{int(rankings.tied.sum()):,}"}
+    facts |= {"Rankings with ties": f"{int(rankings.tied.sum()):,}"}
     facts |= {f"Tie parameter {name}": decimal(value) for name, value in model.tie_parameters_.items()}
     facts |= {"Log-likelihood": f"{model.log_likelihood_:.2f}", "AIC": f"{model.aic_:.1f}", "BIC": f"{model.bic_:.1f}"}
     return facts
@@ -81,6 +85,6 @@ def wins_picture(model: Any, items: list[Any]) -> Picture:
             axes.scatter(j, i, s=90 * value, color=ACCENT if value >= 0.5 else MUTED, linewidths=0)
         axes.set_xticks(range(len(items)), [plain(str(item), 12) for item in items], rotation=90, fontsize=8)
 
-    description = "The probability that the row's item is ranked above the column's."
+    description = "The probability that the item of the row is ranked above the item of the column."
     looks: Any = {"title": "Who is ranked above whom", "grid": "", "rows": [plain(str(item), 18) for item in items]}
     return picture("wins", description, 110 + 16 * len(items), draw, **looks)

@@ -18,17 +18,22 @@ BINS = 8
 """Each of equal total probability."""
 
 INTRODUCTION = (
-    "In the Plackett-Luce model scores stand for probabilities: an item is placed first with probability exp(score) / "
-    "Σ exp(score). Of the items with a probability of 30 %, are 30 % the best of their list? Then the dots lie on the "
-    "dashed line. Where they rise more steeply the ranker is underconfident, less steeply overconfident."
+    "In the Plackett-Luce model, scores define probabilities: an item is ranked first with probability exp(score) / "
+    "Σ exp(score). If a ranker is calibrated, 30 % of the items with a probability of 30 % are the best of their list, "
+    "and the dots lie on the dashed line. A steeper curve means an underconfident ranker, a flatter one an "
+    "overconfident ranker."
 )
 EXPLANATION = (
-    "Across: the probability to be placed first; up: how often an item is the best of its list, shared among ties; "
-    "lines are two standard errors each way. Items are binned by probability, with equal total probability in each "
-    "dot. The calibration error is the share of all probability that is in the wrong dot; with few lists it is never "
-    "0. Scores divided by the best temperature fit best: above 1 they are overconfident, below 1 underconfident; it "
-    "is 0 where a best item always has the highest score, ∞ where a random order fits better. Lists whose grades are "
-    "all the same are left out. A loss that is not a likelihood is not meant to be calibrated."
+    "Horizontal axis: the predicted probability of being ranked first. Vertical axis: how often an item is the best of "
+    "its list, with ties counted in equal shares; the vertical lines are ± 2 standard errors. Items are binned by "
+    "probability, with equal total probability per bin. The calibration error is the share of the total probability "
+    "that is in the wrong bin; with few lists it is never 0. Dividing the scores by the best temperature makes them "
+    "fit "
+    "best: a temperature above 1 means overconfident scores, below 1 underconfident ones; it is 0 if a best item "
+    "always "
+    "has the highest score, and ∞ if a random order fits better. The last columns are the mean probability that a best "
+    "item is ranked first, by the scores and in a random order, and the number of lists. Lists in which all grades are "
+    "equal are left out. Scores trained with a loss that is not a likelihood are not expected to be calibrated."
 )
 
 
@@ -64,7 +69,7 @@ def calibration(report: Report) -> Section | None:
     pictures = [_picture(f"calibration-{i}", name, row, reach) for i, (name, row) in enumerate(rows.items())]
     table = PageTable(
         "Calibration",
-        ["Ranker", "Calibration error", "Best temperature", "Best item first", "in random order", "Lists"],
+        ["Ranker", "Calibration error", "Best temperature", "P(best item first)", "In random order", "Lists"],
         [
             [
                 name,
@@ -198,7 +203,7 @@ def _picture(name: str, ranker: str, row: Calibration, reach: float) -> Picture:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
 
-    spoken = "; ".join(f"{share(each.chance)} seen {share(each.seen)}" for each in row.bins)
-    caption = f"{plain(ranker, 80)}: probability to be placed first against how often best: {spoken}"
+    spoken = "; ".join(f"{share(each.chance)} observed {share(each.seen)}" for each in row.bins)
+    caption = f"{plain(ranker, 80)}: predicted probability of being ranked first and observed frequency: {spoken}"
     caption += f". Temperature {number(row.temperature)}."
     return picture(name, caption, HEIGHT + 12, draw, title=ranker, small=True)

@@ -29,8 +29,10 @@ class Report:
     dataset : Dataset
         The lists on which the results were measured.
     results : mapping of str to Results
+    origins : mapping of str to str
+        What a ranker is that was not trained here, shown below its name.
     comparisons : mapping of str to sequence of Comparison
-        The output of `luce.metrics.compare` by metric.
+        The output of `luce.metrics.compare_results` by metric.
     costs : mapping of str to Cost
     histories : mapping of str to sequence of mappings
         One mapping per iteration, with "iteration" and, where measured, "loss" and "validation".
@@ -48,6 +50,7 @@ class Report:
     command: str
     dataset: Dataset
     results: Mapping[str, Results] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
     comparisons: Mapping[str, Sequence[Comparison]] = field(default_factory=dict)
     costs: Mapping[str, Cost] = field(default_factory=dict)
     histories: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
@@ -60,13 +63,13 @@ class Report:
         for name, history in self.histories.items():
             for entry in history:
                 if "iteration" not in entry:
-                    raise OptionError(f"Every entry of the history of {name} must hold 'iteration'. Got {dict(entry)}.")
+                    raise OptionError(f"Every entry of the history of {name} must have 'iteration'. Got {dict(entry)}.")
         for name, result in self.results.items():
             for metric, values in result.values.items():
                 if len(values) != self.dataset.n_lists:
                     raise OptionError(
-                        f"The results of {name} must be of the {self.dataset.n_lists:,} lists of the dataset. "
-                        f"Got {len(values):,} values of {metric}."
+                        f"The results of {name} must have one value for each of the {self.dataset.n_lists:,} lists of "
+                        f"the dataset. Got {len(values):,} values of {metric}."
                     )
         checked = {
             name: as_floats(f"The scores of {name}", values, self.dataset.n_rows)

@@ -8,10 +8,11 @@ import numpy as np
 from luce.arrays import Floats
 from luce.errors import DataError, OptionError
 from luce.metrics import evaluate
+from luce.metrics.table import higher_is_better
 from luce.report.contents import Report
 from luce.report.formatting import decimal, number, short
 from luce.report.layout import Pictures, Section, Text
-from luce.report.results import family, higher_is_better, leading, scored
+from luce.report.results import family, leading, scored
 from luce.report.svg import ACCENT, INK, LINE, MUTED, SERIES, Picture, picture
 
 HEIGHT, POINTS = 132, 200
@@ -45,10 +46,10 @@ def learning(report: Report) -> Section | None:
         if one.metric != "loss" and np.isfinite(losses).any():
             drawn = [one, one._replace(metric="loss", values=losses)]
         last, best, value = number(one.iterations[-1]), number(one.iterations[one.best]), decimal(one.values[one.best])
-        text = f"Training ran to iteration {last}; {one.metric} was best at iteration {best}: {value}."
+        text = f"Training ended at iteration {last}. The best {one.metric}, {value}, was at iteration {best}."
     else:
-        what = f"{metrics.pop()} of the validation lists" if len(metrics) == 1 else "The criterion of early stopping"
-        text = f"{what}, by iteration; a dot and a dashed line mark the best."
+        what = f"{metrics.pop()} on the validation lists" if len(metrics) == 1 else "The early-stopping criterion"
+        text = f"{what} by iteration; a dot and a dashed line mark the best iteration."
     return Section("Learning curves", [Text(text), Pictures(curves("learning", drawn), small=True)])
 
 
@@ -78,7 +79,7 @@ def depth(report: Report) -> Section | None:
         return None
     metric, ranks, means = found
     pictures = lines("depth", f"{metric} by depth", "depth", ranks, means)
-    text = "How good the ranking is for a reader who looks at the first item only, at the first two, and so on"
+    text = f"Mean {metric} if only the first item counts, the first two, and so on"
     several = len(pictures) > 1
     blocks = [Text(f"{text}{'; the other rankers in gray' if several else ''}."), Pictures(pictures, small=several)]
     return Section(f"{metric} by depth", blocks)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from luce.arrays import Floats, Integers
+from luce.data.leakage import suspicious_features
 from luce.data.ragged import BLOCK, Dataset
 from luce.report.contents import Report
 from luce.report.formatting import count, number, plain, share
@@ -31,6 +32,9 @@ def data_card(report: Report) -> Section:
         "Rows without a grade": _part(dataset.n_rows - observed.size, dataset.n_rows),
         "Missing feature values": _part(missing_values(dataset), dataset.n_rows * dataset.n_features),
     }
+    suspicious = suspicious_features(dataset)
+    if suspicious:
+        facts["Features that may give the label away"] = plain(", ".join(each.name for each in suspicious), 300)
     grades = _distribution("grades", "Rows by grade", observed, "grade")
     lengths = _distribution("list-lengths", "Lists by length", dataset.sizes, "rows in the list")
     return Section("Data", [Facts(facts), Pictures([*grades, *lengths])])

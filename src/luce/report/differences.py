@@ -5,17 +5,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats, Integers
+from luce.metrics.significance import SAME
+from luce.metrics.table import higher_is_better
 from luce.report.contents import Report
 from luce.report.formatting import count, decimal, isolated, number, plain, short, signed
 from luce.report.layout import PageTable, Pictures, Section, Text, note, sortable
-from luce.report.results import Leader, goodness, higher_is_better, leading
+from luce.report.results import Leader, goodness, leading
 from luce.report.svg import ACCENT, INK, LOSS, MUTED, Picture, picture
 
 SHOWN, POINTS = 5, 400
 """Lists shown at either end, and bars of the picture; more lists are thinned out."""
-
-SAME = 1e-12
-"""Values that differ by no more are the same but for rounding."""
 
 
 class Tally(NamedTuple):
@@ -58,15 +57,18 @@ def differences(report: Report) -> Section | None:
         ]
         for row in tallies(report, leader)
     ]
-    heading = f"{'Every ranker a' if len(rows) > 1 else 'A'}gainst {rival}"
+    heading = f"Compared with {rival}"
     lower = "" if higher_is_better(leader.metric) else "; lower is better"
     return Section(
         "Wins and losses, list by list",
         [
-            Text(f"In which lists {name}, the best by {metric}, does better than {rival}, and in which worse."),
+            Text(f"{name}, which has the best mean {metric}, compared with {rival} on each list."),
             Pictures([differences_picture(leader, change)]),
             PageTable("Wins and losses", ["Ranker", "Better", "Worse", "Same"], rows, heading, sortable=True),
-            note(f"Numbers of lists; below them the mean improvement or loss of {metric} in those lists{lower}."),
+            note(
+                "Number of lists in which a ranker is better or worse; below it the mean gain or loss of "
+                f"{metric} in those lists{lower}."
+            ),
         ],
     )
 
@@ -146,9 +148,9 @@ def differences_picture(leader: Leader, change: Floats) -> Picture:
         axes.text(0.02, 0.96, f"better in {count(counts.better, 'list')}", ha="left", va="top", **looks)
         axes.set_xticks([])
 
-    spoken = f"better in {counts.better}, worse in {counts.worse}, the same in {counts.same} lists"
-    ends = f"by {decimal(float(ordered[0]))} at worst and {decimal(float(ordered[-1]))} at best"
-    title = f"{short(leader.metric)}, better or worse in each list"
-    xlabel = "lists, from the greatest loss to the greatest gain"
+    spoken = f"better in {counts.better}, worse in {counts.worse} and the same in {counts.same} lists"
+    ends = f"by {decimal(float(ordered[0]))} to {decimal(float(ordered[-1]))}"
+    title = f"Difference in {short(leader.metric)} on each list"
+    xlabel = "lists, from the largest loss to the largest gain"
     description = f"{leader.metric} of {leader.name}: {spoken}, {ends}."
     return picture("differences", description, 230, draw, title=title, xlabel=xlabel)

@@ -1,6 +1,7 @@
 """Why a ranker ranks as it does: feature importance, and contributions to the scores of one list; a page of either."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,15 +13,15 @@ from luce.data.ragged import Dataset
 from luce.metrics import METRICS
 from luce.report.contents import Report
 from luce.report.formatting import LETTERS, count, decimal, isolated, number, plain, plus_minus, short
-from luce.report.layout import Cell, PageTable, Pictures, Section, Text, note, write_page
+from luce.report.layout import Cell, Folded, PageTable, Pictures, Section, Text, note, write_page
 from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 
 if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
     from luce.rankers.explanation import Explainable
     from luce.rankers.importance import Importance
 
-FEATURES, SECTION_FEATURES, ITEM_FEATURES = 20, 12, 6
-"""Features of a picture of importance or of a table, of a picture of the report, and of one item; others are summed."""
+FEATURES, ITEM_FEATURES, ITEMS = 10, 6, 4
+"""Features of a picture of importance or a table, and of one item, where the others are summed; items not folded."""
 
 
 class Contribution(NamedTuple):
@@ -51,9 +52,8 @@ class ExplainedItem(NamedTuple):
 
 
 class ExplainedList(NamedTuple):
-    """The top of one list: its number, its query, how many items it has, their mean score, and the items."""
+    """The top of one list: its query, how many items it has, their mean score, and the items."""
 
-    number: int
     query: str
     size: int
     mean: float
@@ -83,8 +83,10 @@ def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, to
     >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
     >>> found = explained_list(luce.LinearRanker().fit(data), data, 0, top=1)
     >>> found.items[0].row, found.items[0].contributions[0].value, found.items[0].contributions[0].contribution > 0
-    (1, 3.0, True)
+    (2, 3.0, True)
     """
+    from luce.rankers.item_explanation import item_name
+
     one = dataset.take([list_number])
     scores, why = ranker.predict(one), ranker.explain(one).within_lists(one.offsets)
     start = dataset.rows(list_number).start
@@ -95,12 +97,11 @@ def explained_list(ranker: "Explainable", dataset: Dataset, list_number: int, to
     for place, row in enumerate(np.argsort(-scores, kind="stable")[:top].tolist()):
         known = (float(values[row, column]) if column >= 0 else np.nan for column in columns)
         contributions = list(map(Contribution, why.names, known, why.contributions[row].tolist()))
-        document = None if one.document_ids is None else one.document_ids[row].as_py()
-        name = f"row {start + row}" if document is None else str(document)
-        items.append(
-            ExplainedItem(place + 1, name, start + row, float(scores[row]), float(one.labels[row]), contributions)
-        )
-    return ExplainedList(list_number, str(one.query_ids[0].as_py()), len(scores), float(why.base[0]), items)
+        name = item_name(one, row)
+        name = name if one.document_ids is not None else f"item {name}"
+        facts = start + row + 1, float(scores[row]), float(one.labels[row])
+        items.append(ExplainedItem(place + 1, name, *facts, contributions))
+    return ExplainedList(str(one.query_ids[0].as_py()), len(scores), float(why.base[0]), items)
 
 
 def write_explanation(
@@ -125,21 +126,24 @@ def _list_section(found: ExplainedList) -> Section:
         ["Grade", *(number(item.label) for item in found.items)],
     ]
     columns = ["Feature", *(f"{item.rank}. {isolated(plain(item.document, 20))}" for item in found.items)]
-    heading = "Why these items are ranked here"
+    heading = "Why the items are ranked in this order"
+    drawn = [item_picture(item, reach) for item in found.items]
+    others = [Folded(f"The next {count(len(drawn) - ITEMS, 'item')}", [Pictures(drawn[ITEMS:])])]
+    explained = note(
+        "The mean score and the contributions of a column add up to the score. A contribution that is the same for all "
+        "items does not change their order and is left out. Small print: the value of the feature."
+    )
     return Section(
         heading,
         [
             Text(
-                f"Query {isolated(found.query)} (list {found.number}): {top}its {count(found.size, 'item')}. Their "
-                f"mean score is {decimal(found.mean)}; a bar shows what a feature adds to it (right) or subtracts "
-                "(left)."
+                f"Query {isolated(found.query)}: {top}its {count(found.size, 'item')}, whose mean score is "
+                f"{decimal(found.mean)}. A bar to the right is what a feature adds to it, a bar to the left what it "
+                "takes away."
             ),
-            Pictures([item_picture(item, reach) for item in found.items]),
-            PageTable(heading, columns, rows, "In numbers", foot),
-            note(
-                "The mean score and the contributions of a column add up to the score. What a feature adds to all "
-                "items of the list alike does not change their order and is left out. Small: the value of the feature."
-            ),
+            Pictures(drawn[:ITEMS]),
+            *(others if len(drawn) > ITEMS else []),
+            Folded("All numbers", [PageTable(heading, columns, rows, "", foot), explained]),
         ],
     )
 
@@ -147,13 +151,14 @@ def _list_section(found: ExplainedList) -> Section:
 def _importance_section(found: Sequence["Importance"]) -> Section:
     measures = [each.measure for each in found]
     text = (
-        "The loss when the values of a feature are shuffled over all rows, ± its standard error over lists; the lines "
-        "in the picture are two of them each way. A feature whose information others share loses little."
+        "What the metric loses when the values of a feature are shuffled over all rows; the lines are two standard "
+        "errors over lists each way. A feature whose information is also in others loses little."
     )
-    text += " Gain and splits show what the trees learned from." if "gain" in measures else ""
+    text += " Gain and splits show how much the trees use a feature." if "gain" in measures else ""
     pictures = Pictures([importance_picture(each) for each in found])
-    heading = "Feature importance"
-    return Section(heading, [pictures, importance_table(found), note(text)])
+    features = max(len(each.names) for each in found)
+    folded = Folded(f"All numbers, of {count(features, 'feature')}", [importance_table(found)])
+    return Section("Feature importance", [pictures, note(text), folded])
 
 
 def importance_table(found: Sequence["Importance"], most: int | None = None) -> PageTable:
@@ -164,7 +169,7 @@ def importance_table(found: Sequence["Importance"], most: int | None = None) -> 
         [plain(row["feature"], 40), *(_importance_cell(row[each], row.get(f"{each} error"), each) for each in measures)]
         for row in importance_rows(found)[:most]
     ]
-    return PageTable("Feature importance", ["Feature", *titles], rows, "In numbers")
+    return PageTable("Feature importance", ["Feature", *titles], rows)
 
 
 def _importance_cell(value: float | None, error: float | None, measure: str) -> Cell:
@@ -191,14 +196,12 @@ def importance_rows(found: Sequence["Importance"]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def importance_picture(
-    found: "Importance", name: str | None = None, heading: str | None = None, most: int = FEATURES
-) -> Picture:
+def importance_picture(found: "Importance", name: str | None = None, heading: str | None = None) -> Picture:
     """A bar for each of the most important features, with two standard errors both ways where they are known.
 
     `name` tells the picture from others of the page; the measure is the heading where none is given.
     """
-    chosen = found.order[:most]
+    chosen = found.order[:FEATURES]
     values, names = found.values[chosen], [short(found.names[i]) for i in chosen]
     spread = np.zeros(len(chosen)) if found.errors is None else 2 * np.nan_to_num(found.errors[chosen])
     measure = measured(found.measure)
@@ -220,11 +223,15 @@ def importance_picture(
 def measured(measure: str) -> str:
     """What the values of an importance are, in words.
 
-    >>> measured("ndcg@10"), measured("gain"), measured("size of the weight")
-    ('ndcg@10 lost', 'Gain of its splits', 'size of the weight')
+    >>> measured("rbp(p=0.9)@10"), measured("gain"), measured("size of the weight")
+    ('rbp(p=0.9)@10 lost', 'Gain of its splits', 'size of the weight')
     """
     known = {"gain": "Gain of its splits", "split": "Number of its splits"}
-    return known.get(measure, f"{measure} lost" if measure.partition("@")[0] in METRICS else measure)
+    return known.get(measure, f"{measure} lost" if _is_metric(measure) else measure)
+
+
+def _is_metric(measure: str) -> bool:
+    return re.split("[(@]", measure)[0] in METRICS
 
 
 def item_picture(item: ExplainedItem, reach: float) -> Picture:
@@ -256,11 +263,11 @@ def features(report: Report) -> Section | None:
     if not known:
         return None
     pictures = [
-        importance_picture(found, f"importance-{place}", short(name, 40), SECTION_FEATURES)
+        importance_picture(found, f"importance-{place}", short(name, 40))
         for place, (name, found) in enumerate(known.items())
     ]
     measures = list(dict.fromkeys(found.measure for found in known.values()))
-    lost = ", ".join(measure for measure in measures if measure.partition("@")[0] in METRICS)
+    lost = ", ".join(measure for measure in measures if _is_metric(measure))
     notes = []
     if lost:
         notes.append(
@@ -268,5 +275,5 @@ def features(report: Report) -> Section | None:
             "others share loses little."
         )
     if not {"gain", "split"}.isdisjoint(measures):
-        notes.append("Gain and splits show what the trees learned from.")
+        notes.append("Gain and splits show how much the trees use a feature.")
     return Section("Feature importance", [Pictures(pictures), *([note(" ".join(notes))] if notes else [])])

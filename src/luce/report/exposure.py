@@ -1,208 +1,163 @@
-"""Who gets how much attention, against merit: shares by grade and by group, as a table, pictures and a page."""
+"""Who gets how much exposure, against merit: tables, pictures and a page."""
 
 import os
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats
 from luce.data.ragged import Dataset
 from luce.errors import DataError
 from luce.metrics import Results
-from luce.metrics.exposure import exposures_of, merits_of
 from luce.report.contents import Report
+from luce.report.exposure_shares import ExposureShares, Share, exposure_shares
 from luce.report.formatting import count, decimal, interval, isolated, number, plain, plus_minus, share, short
-from luce.report.layout import Cell, Facts, PageTable, Pictures, Section, Text, note, write_page
+from luce.report.layout import Cell, PageTable, Pictures, Section, Text, note, write_page
 from luce.report.results import leading, scored
-from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
+from luce.report.svg import ACCENT, INK, LOSS, MUTED, Picture, picture
 
 ITEMS = 60_000
 """Rankings are drawn of lists with about so many items in all, evenly from the whole dataset: more only takes time."""
-FEW_GRADES, BINS, MOST_GROUPS = 10, 5, 20
-"""So many grades get a row each, more are put into bins of about equally many items; the largest groups get a row."""
+FOUR_FIFTHS = 0.8
+"""Impact ratios below it are marked."""
+WHEN_SORTED = "When sorted"
 
 
-class Share(NamedTuple):
-    """What some of the items get: means over lists of their shares of the list, with the standard error over lists.
-
-    ratio: attention over merit, 1 where it is in proportion. per_item: the mean exposure of an item.
-    """
-
-    name: str
-    items: int
-    of_items: float
-    of_merit: float
-    of_attention: float
-    error: float
-    ratio: float
-    per_item: float
-
-
-class Attention(NamedTuple):
-    """Shares by grade, and by group where items have groups; the number of lists that count."""
-
-    by_grade: list[Share]
-    by_group: list[Share]
-    n_lists: int
-
-
-def attention(
-    scores: Floats,
-    dataset: Dataset,
-    cutoff: int | None = 10,
-    gain: str = "exponential",
-    n_jobs: int | None = None,
-) -> Attention:
-    """Compute the shares of exposure that rankings drawn from the scores give to grades and groups.
-
-    Lists in which no item has merit are left out.
+def write_exposure(
+    path: str | os.PathLike[str], found: ExposureShares, results: Mapping[str, Results], **about: Any
+) -> Path:
+    """Write a page about the exposure that scores give.
 
     Parameters
     ----------
-    scores : ndarray of shape (N,)
-        The scores of a ranker.
-    dataset : Dataset
-        The judged lists.
-    cutoff : int or None, default=10
-        The number of places that are seen; None for all.
-    gain : {"exponential", "linear"}, default="exponential"
-        The merit of an item: 2^y − 1, or y.
-    n_jobs : int, optional
-        The number of threads.
+    path : str or path
+        The HTML file to write.
+    found : ExposureShares
+        Of the scores, as `exposure_shares` returns it.
+    results : mapping of str to Results
+        Metrics of exposure with `ranking="sampled"` and with `ranking="sorted"`, by these names.
+    **about
+        The `title`, `summary`, `command` and `settings` of the page.
 
     Returns
     -------
-    Attention
-        The shares `by_grade` and `by_group`, and `n_lists`.
-
-    Examples
-    --------
-    >>> data = Dataset(np.zeros((2, 1)), [2, 1], [0, 2])
-    >>> [(row.name, row.of_merit, row.of_attention) for row in attention(np.zeros(2), data).by_grade]
-    [('1', 0.25, 0.5), ('2', 0.75, 0.5)]
+    Path
+        Of the page.
     """
-    exposures = exposures_of(scores, dataset.labels, dataset.offsets, cutoff, n_jobs)
-    merits = merits_of(np.nan_to_num(dataset.labels), gain)
-    lists, seen = list_of_row(dataset.offsets), ~np.isnan(exposures)
-    deserved, given = (np.bincount(lists, np.where(seen, each, 0.0), dataset.n_lists) for each in (merits, exposures))
-    counted = (deserved > 0) & (given > 0)
-    if not counted.any():
-        raise DataError(
-            f"There is no merit to hold attention against: no list of {dataset!r} has a label above 0 and an item that "
-            "can be placed. Labels are grades, higher is better."
-        )
-    rows = np.flatnonzero(seen & counted[lists])
-    numbers = (np.cumsum(counted) - 1)[lists[rows]]
-    weights = np.ones(int(counted.sum())) if dataset.list_weights is None else dataset.list_weights[counted]
-    columns = np.ones(len(rows)), merits[rows], exposures[rows]
-    grades, item_groups = _grades(dataset.labels[rows]), None if dataset.item_groups is None else _groups(dataset, rows)
-    by_grade = _shares(*grades, numbers, columns, weights)
-    return Attention(
-        by_grade, [] if item_groups is None else _shares(*item_groups, numbers, columns, weights), len(weights)
+    level = f"{number(100 * next(iter(results.values())).confidence)} %"
+    text = f"0 is fair; lower is better. Means over lists with {level} intervals."
+    sections = {"exposure": _section({"": found})}
+    if found.by_group:
+        sections["impact"] = Section("Groups compared", [impact_table(found), note(_impact_note(found.cutoff))])
+    sections["unfairness"] = Section("Unfairness", [unfairness_table(results), note(text)])
+    return write_page(path, sections, **about)
+
+
+def unfairness_table(results: Mapping[str, Results]) -> PageTable:
+    """A row for each metric, a column for each kind of ranking."""
+    cells = [
+        [name, *(Cell(decimal(each.means[name]), _bracketed(*each.intervals[name])) for each in results.values())]
+        for name in next(iter(results.values())).means
+    ]
+    return PageTable("Unfairness", ["Metric", *(f"{ranking.capitalize()} rankings" for ranking in results)], cells)
+
+
+def _bracketed(low: float, high: float) -> str:
+    return f"({between})" if (between := interval(low, high)) else ""
+
+
+def impact_table(found: ExposureShares) -> PageTable:
+    """Impact ratios and recall of each group, in sampled and in sorted rankings."""
+    heads = "Impact ratio", "Impact ratio by merit", _recall(found.cutoff)
+    cells = [
+        [
+            short(row.name, 40),
+            *(_impact(each.impact_ratio, each.impact_ratio_error) for each in (row.sampled, row.sorted)),
+            *(_impact(each.merit_impact_ratio, each.merit_impact_ratio_error) for each in (row.sampled, row.sorted)),
+            *("–" if np.isnan(each.recall) else share(each.recall) for each in (row.sampled, row.sorted)),
+        ]
+        for row in found.by_group
+    ]
+    columns = [column for head in heads for column in (head, WHEN_SORTED)]
+    return PageTable("Groups compared", ["Group", *columns], cells)
+
+
+def _impact(ratio: float, error: float) -> Cell:
+    if np.isnan(ratio):
+        return Cell("–")
+    small = [plus_minus(error, "{:.3f}".format)] if error > 0 else []
+    small += [f"below {FOUR_FIFTHS}"] if ratio < FOUR_FIFTHS else []
+    return Cell(f"{ratio:.3f}", ", ".join(small))
+
+
+def _recall(cutoff: int | None) -> str:
+    return "Recall" if cutoff is None else f"Recall@{cutoff}"
+
+
+def _impact_note(cutoff: int | None) -> str:
+    places = "that are ranked" if cutoff is None else f"in the top {cutoff}"
+    return (
+        "Impact ratio: a group's share of the exposure divided by its share of the items, relative to the group where "
+        "this quotient is highest; by merit, the same with its share of the merit. ± standard error over lists. Ratios "
+        f"below {FOUR_FIFTHS} are marked, after the four-fifths rule for selection rates: for information, neither a "
+        "statistical test nor a legal finding. Among many small groups, some ratios are low by chance. "
+        f"{_recall(cutoff)}: the share of a group's relevant items {places}."
     )
 
 
-def _grades(labels: Floats) -> tuple[Integers, list[str]]:
-    """The bin of each label, and the names of the bins, from the lowest up."""
-    distinct, which = np.unique(labels, return_inverse=True)
-    if len(distinct) <= FEW_GRADES:
-        return which, [number(grade) for grade in distinct]
-    edges = np.unique(np.quantile(labels, np.linspace(0, 1, BINS + 1)))
-    bins = np.clip(np.searchsorted(edges, labels, side="right") - 1, 0, len(edges) - 2)
-    return bins, [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
-
-
-def _groups(dataset: Dataset, rows: Integers) -> tuple[Integers, list[str]]:
-    """The same for groups, the largest first, the small ones together where there are many."""
-    import pyarrow as pa
-
-    coded = dataset.item_groups.take(pa.array(rows)).dictionary_encode()
-    which, names = coded.indices.to_numpy(), [str(name) for name in coded.dictionary.to_pylist()]
-    by_size = np.argsort(-np.bincount(which, minlength=len(names)), kind="stable")
-    places = np.empty(len(names), dtype=np.int64)
-    places[by_size] = np.arange(len(names))
-    shown = [names[i] for i in by_size[:MOST_GROUPS]]
-    if len(names) > MOST_GROUPS:
-        shown.append(f"{len(names) - MOST_GROUPS:,} others")
-    return np.minimum(places[which], MOST_GROUPS), shown
-
-
-def _shares(
-    bins: Integers, names: Sequence[str], lists: Integers, columns: tuple[Floats, Floats, Floats], weights: Floats
-) -> list[Share]:
-    n_lists, counted, result = len(weights), np.count_nonzero(weights), []
-    totals = [np.bincount(lists, column, n_lists) for column in columns]
-    for place, name in enumerate(names):
-        here = bins == place
-        parts = [
-            np.bincount(lists[here], column[here], n_lists) / total
-            for column, total in zip(columns, totals, strict=True)
-        ]
-        items, merit, seen = (float(weights @ part / weights.sum()) for part in parts)
-        off = weights * (parts[2] - seen) / weights.sum()
-        error = float(np.sqrt(off @ off * counted / (counted - 1))) if counted > 1 else np.nan
-        ratio = seen / merit if merit > 0 else np.nan
-        result.append(Share(name, int(here.sum()), items, merit, seen, error, ratio, float(columns[2][here].mean())))
-    return result
-
-
-def write_exposure(path: str | os.PathLike[str], found: Attention, results: Results, **about: Any) -> Path:
-    """Write a page about the attention that a policy gives; `about` is as for `write_page`."""
-    level = f"{number(100 * results.confidence)} %"
-    measured = {name: f"{decimal(mean)} ({interval(*results.intervals[name])})" for name, mean in results.means.items()}
-    text = f"0 is fair, lower is better. Means over lists and their {level} intervals."
-    unfairness = Section("Unfairness", [Facts(measured), note(text)])
-    return write_page(path, {"attention": _section({"": found}), "unfairness": unfairness}, **about)
-
-
 def shares_picture(name: str, by: str, rows: Sequence[Share], heading: str | None = None) -> Picture:
-    """A ring for the share of merit, a dot for the share of attention with its error, a line between them."""
-    legend = "attention (dot), merit (ring)"
-    title = f"By {by}: {legend}" if heading is None else short(heading, 40)
+    """A ring for the share of merit, a dot with its error for that of exposure, a diamond for that when sorted."""
 
     def draw(axes: Any) -> None:
         for place, row in enumerate(rows):
-            spread = np.nan_to_num(2 * row.error)
-            ends = row.of_attention - spread, row.of_attention + spread
-            axes.hlines(place, row.of_merit, row.of_attention, color=MUTED, linewidth=1.2)
-            axes.hlines(place, *ends, color=ACCENT, linewidth=3.5, alpha=0.35)
-            ring = {"markerfacecolor": "none", "markeredgecolor": INK, "markersize": 7, "clip_on": False}
-            axes.plot(row.of_merit, place, "o", **ring)
-            axes.plot(row.of_attention, place, "o", color=ACCENT, markersize=6)
+            given, spread = row.sampled.of_exposure, np.nan_to_num(2 * row.sampled.error)
+            shown = row.of_merit, given, row.sorted.of_exposure
+            axes.hlines(place, min(shown), max(shown), color=MUTED, linewidth=1.2)
+            axes.hlines(place, given - spread, given + spread, color=ACCENT, linewidth=3.5, alpha=0.35)
+        places = range(len(rows))
+        hollow = {"markerfacecolor": "none", "clip_on": False, "linestyle": "none"}
+        axes.plot([row.of_merit for row in rows], places, "o", color=INK, markersize=7, label="merit", **hollow)
+        sampled, in_order = ([getattr(row, kind).of_exposure for row in rows] for kind in ("sampled", "sorted"))
+        axes.plot(sampled, places, "o", color=ACCENT, markersize=6, label="exposure, sampled")
+        axes.plot(in_order, places, "D", color=LOSS, markersize=6.5, label="exposure, sorted", **hollow)
         axes.set_xlim(left=0)
         axes.tick_params(axis="y", pad=8)
         axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        looks: Any = {"ncols": 3, "frameon": False, "fontsize": 10, "handletextpad": 0.2, "columnspacing": 1.2}
+        axes.figure.legend(loc="outside lower left", **looks)
 
-    xlabel = "share of the list, mean over lists" if heading is None else f"{legend}, by {by}"
-    spoken = "; ".join(f"{row.name}: merit {share(row.of_merit)}, attention {share(row.of_attention)}" for row in rows)
+    spoken = "; ".join(
+        f"{row.name}: merit {share(row.of_merit)}, exposure {share(row.sampled.of_exposure)}, when sorted "
+        f"{share(row.sorted.of_exposure)}"
+        for row in rows
+    )
     description = f"{'' if heading is None else f'{heading}. '}Shares by {by}: {spoken}."
-    looks: Any = {"title": title, "xlabel": xlabel, "grid": "x", "rows": [plain(row.name, 18) for row in rows]}
-    return picture(name, description, 88 + 26 * len(rows), draw, **looks)
+    title = f"By {by}" if heading is None else f"{short(heading, 40)}, by {by}"
+    looks: Any = {"title": title, "xlabel": "share of the list, mean over lists", "grid": "x"}
+    return picture(name, description, 112 + 26 * len(rows), draw, rows=[short(row.name, 18) for row in rows], **looks)
 
 
-def attention_section(report: Report) -> Section | None:
+def exposure_section(report: Report) -> Section | None:
     """Shares by grade and by group under the leader's scores, and the rival's beside them."""
-    found, n_sampled = leaders_attention(report)
+    found, n_sampled = leaders_exposure(report)
     return _section(found, n_sampled if n_sampled < report.dataset.n_lists else None) if found else None
 
 
-def leaders_attention(report: Report) -> tuple[dict[str, Attention], int]:
-    """The attention that the leader and its rival give, where they have scores, and how many lists were sampled."""
+def leaders_exposure(report: Report) -> tuple[dict[str, ExposureShares], int]:
+    """The exposure that the leader and its rival give, where they have scores, and how many lists were sampled."""
     leader = leading(report)
     names = [name for name in (leader.name, leader.rival) if name in report.scores] if leader is not None else []
     samples = {str(name): _sample(*scored(report, str(name))) for name in names}
     try:
-        found = {name: attention(*each, gain=report.results[name].gain) for name, each in samples.items()}
+        found = {name: exposure_shares(*each, gain=report.results[name].gain) for name, each in samples.items()}
     except DataError:  # no merit anywhere, or grades whose gains overflow
         return {}, 0
     return found, next((each[1].n_lists for each in samples.values()), 0)
 
 
-def _section(found: Mapping[str, Attention], n_sampled: int | None = None) -> Section:
+def _section(found: Mapping[str, ExposureShares], n_sampled: int | None = None) -> Section:
     """Tables and pictures of the first ranker's shares, with the second's beside them where there is one."""
     (name, first), *others = found.items()
     pictures = [
@@ -213,34 +168,38 @@ def _section(found: Mapping[str, Attention], n_sampled: int | None = None) -> Se
     ]
     blocks: list[Any] = [Pictures(pictures)]
     if name:
-        blocks.insert(0, Text(f"Attention in rankings sampled from the scores of {isolated(name)}, against merit."))
+        blocks.insert(0, Text(f"Exposure under the scores of {isolated(name)}, compared with merit."))
     for by in ("grade", "group"):
         if rows := getattr(first, f"by_{by}"):
-            rival = {row.name: row.of_attention for _, each in others for row in getattr(each, f"by_{by}")}
-            blocks.append(shares_table(by, rows, others[0][0] if others else None, rival))
+            rivals = {ranker: getattr(each, f"by_{by}") for ranker, each in others}
+            blocks.append(shares_table(by, rows, rivals))
     sampled = "" if n_sampled is None else f" in a sample of {number(n_sampled)}"
+    seen = "" if first.cutoff is None else f" down to rank {first.cutoff}"
     text = (
         f"Shares of each list, averaged over {count(first.n_lists, 'list')} with merit{sampled}, ± standard error. "
-        "Attention is the expected exposure in rankings sampled from the scores, 1 / log2(1 + rank) at each rank that "
-        "is seen; merit is the gain of the grade."
+        f"Exposure is the expected value of 1 / log2(1 + rank){seen}, in rankings sampled from the scores or, when "
+        "sorted, in the order of the scores. Merit is the gain of the grade."
     )
     return Section("Exposure and merit", [*blocks, note(text)])
 
 
-def shares_table(
-    by: str, rows: Sequence[Share], rival: str | None = None, rival_shares: Mapping[str, float] = MappingProxyType({})
-) -> PageTable:
-    """A row for each share, with the attention that a rival gives beside it."""
-    columns = [by.capitalize(), "Items", "Share of items", "of merit", "of attention"]
-    columns += [] if rival is None else [f"with {isolated(plain(rival, 30))}"]
+def shares_table(by: str, rows: Sequence[Share], rivals: Mapping[str, Sequence[Share]] | None = None) -> PageTable:
+    """A row for each share, with the exposure that rivals give beside it."""
+    beside = {
+        f"With {isolated(plain(name, 30))}": {row.name: share(row.sampled.of_exposure) for row in shares}
+        for name, shares in (rivals or {}).items()
+    }
+    heads = by.capitalize(), "Items", "Share of items", "Share of merit", "Share of exposure", *beside, WHEN_SORTED
     cells = []
     for row in rows:
-        other = rival_shares.get(row.name)
-        beside = [] if rival is None else ["–" if other is None else share(other)]
-        attended = Cell(share(row.of_attention), plus_minus(row.error, share))
-        shares = share(row.of_items), share(row.of_merit), attended, *beside
-        cells.append([plain(row.name, 40), number(row.items), *shares, number(row.ratio), decimal(row.per_item)])
-    return PageTable(f"Attention by {by}", [*columns, "Attention / merit", "Exposure per item"], cells, f"By {by}")
+        given, in_order = (
+            Cell(share(each.of_exposure), plus_minus(each.error, share)) for each in (row.sampled, row.sorted)
+        )
+        rival = [shares.get(row.name, "–") for shares in beside.values()]
+        name, items, merit = short(row.name, 40), share(row.of_items), share(row.of_merit)
+        ratio = number(row.sampled.exposure_per_merit)
+        cells.append([name, number(row.items), items, merit, given, *rival, in_order, ratio])
+    return PageTable(f"Exposure by {by}", [*heads, "Exposure / merit"], cells, f"By {by}")
 
 
 def _sample(dataset: Dataset, scores: Floats) -> tuple[Floats, Dataset]:

@@ -94,6 +94,25 @@ def count(n: int, word: str) -> str:
     return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
+def feature_words(name: str) -> str:
+    """A feature in a sentence; one without a name goes by its number.
+
+    >>> feature_words("price"), feature_words("38")
+    ('\u2068price\u2069', 'feature 38')
+    """
+    return f"feature {name}" if name.isdecimal() else isolated(name)
+
+
+def ordinal(n: int) -> str:
+    """A rank as a word in a sentence.
+
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 112, 1003)]
+    ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '112th', '1,003rd']
+    """
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{ending}"
+
+
 def plain(text: str, longest: int = 60) -> str:
     """One line of printable characters, cut to `longest` with an ellipsis.
 

@@ -126,7 +126,7 @@ def write_page(
     settings: Mapping[str, Any],
     contents: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a page, completely or not at all, and return its path; the last section says how to repeat it."""
+    """Write a page, completely or not at all, and return its path; its last section tells how to reproduce it."""
     page = page_of(title, summary, {**sections, "repeat": repeat_section(command, settings)}, contents)
     with atomic_write(path) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
@@ -158,9 +158,9 @@ def page_of(title: str, summary: str, sections: Mapping[str, Section], contents:
 
 
 def repeat_section(command: str, settings: Mapping[str, Any]) -> Section:
-    """What someone needs to do it again: the command, the settings, the versions and the machine."""
+    """What is needed to reproduce a page: the command, the settings, the versions and the machine."""
     given = [Facts(settings, "Settings")] if settings else []
-    return Section("To repeat it", [Code(command), *given, Facts(_versions(), "Versions")])
+    return Section("Reproduce", [Code(command), *given, Facts(_versions(), "Versions")])
 
 
 def _versions() -> dict[str, str]:

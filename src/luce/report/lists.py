@@ -49,18 +49,17 @@ def lists(report: Report) -> Section | None:
     rival = leader.rival if leader.rival in report.scores and leader.name in report.scores else None
     name, metric = isolated(leader.name), plain(leader.metric, 40)
     intro = (
-        "The lists with the greatest losses and gains"
+        "The lists with the largest losses and gains"
         if leader.rival
         else f"The lists with the lowest and highest {metric}"
     )
-    intro += f", and a typical one: the top as {name} ranks it"
-    intro += f", with the rank that {isolated(rival)} gave each item." if rival else "."
+    intro += f", and a typical list: the top items as ranked by {name}"
+    intro += f", with their ranks by {isolated(rival)}." if rival else "."
     important = leader.name in report.importances
-    columns = f"most important to {name}" if important else "most correlated with the score in that list"
-    last = f"{f'Was: the rank by {isolated(rival)}. ' if rival else ''}Last columns: the features {columns}."
+    columns = f"most important to {name}" if important else "most correlated with the score within the list"
     data = {
         "intro": intro,
-        "note": last,
+        "note": f"The last columns are the features {columns}.",
         "metric": metric,
         "leader": leader,
         "rival": rival,
@@ -146,7 +145,7 @@ def _feature(dataset: Dataset, column: int) -> str:
 
 def _document(dataset: Dataset, row: int) -> str:
     given = None if dataset.document_ids is None else dataset.document_ids[row].as_py()
-    return f"row {row}" if given is None else str(given)
+    return f"row {row + 1}" if given is None else str(given)
 
 
 def bar_lengths(labels: Floats, all_labels: Floats) -> Floats:

@@ -11,7 +11,7 @@ from luce.report.curves import depth, learning
 from luce.report.data_card import data_card
 from luce.report.differences import differences
 from luce.report.explanation import features
-from luce.report.exposure import attention_section
+from luce.report.exposure import exposure_section
 from luce.report.layout import Section, write_page
 from luce.report.lists import lists
 from luce.report.results import results
@@ -23,7 +23,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Report], Section | None]]] = {
     "differences": ("Wins and losses", differences),
     "lists": ("Lists to look at", lists),
     "calibration": ("Calibration", calibration),
-    "attention": ("Exposure and merit", attention_section),
+    "exposure": ("Exposure and merit", exposure_section),
     "features": ("Features", features),
     "data": ("Data", data_card),
 }
@@ -60,6 +60,6 @@ def write_report(path: str | os.PathLike[str], **contents: Any) -> Path:
     """
     report = Report(**contents)
     made = {name: section for name, (_, make) in SECTIONS.items() if (section := make(report)) is not None}
-    lines = {name: SECTIONS[name][0] for name in made} | {"repeat": "To repeat it"}
+    lines = {name: SECTIONS[name][0] for name in made} | {"repeat": "Reproduce"}
     about: dict[str, Any] = {name: getattr(report, name) for name in ("title", "summary", "command", "settings")}
     return write_page(path, made, **about, contents=lines)

@@ -8,9 +8,9 @@ import numpy as np
 
 from luce.arrays import Floats
 from luce.data.ragged import Dataset
-from luce.errors import OptionError
 from luce.metrics import Comparison, Results
 from luce.metrics import metric as find_metric
+from luce.metrics.table import higher_is_better
 from luce.report.contents import Cost, Report
 from luce.report.formatting import (
     amount,
@@ -30,6 +30,9 @@ from luce.report.svg import ACCENT, MUTED, Picture, picture
 
 SIGNIFICANT = 0.05
 """A difference with a smaller p-value, after the correction, is significant."""
+
+UNSURE = "not distinguishable from it"
+TEST = f"p < {SIGNIFICANT}, paired randomization test with Holm's correction"
 
 COSTS = (("Fit", "fit_seconds", duration), ("Rank", "predict_seconds", duration), ("Memory", "peak_bytes", amount))
 """The columns of what a ranker costs, each with the field of `Cost` that it shows and its form."""
@@ -59,8 +62,8 @@ def results(report: Report) -> Section | None:
     if len(pictures) > 4:
         blocks.append(Folded(plain(f"Pictures of {', '.join(metrics[4:])}", 80), [Pictures(pictures[4:])]))
     if tests:
-        correction = "Holm's correction for the number of rankers in the table"
-        blocks += [tests[0], note(f"Two-sided p-values of tests paired by list, with {correction}.")]
+        text = "Two-sided p-values of paired tests, with Holm's correction for the number of rankers compared."
+        blocks += [tests[0], note(f"{text} The {level} intervals of the differences are not corrected.")]
     if len(tests) > 1:
         others = [metric for metric, rows in report.comparisons.items() if rows][1:]
         blocks.append(Folded(plain(f"Differences in {', '.join(others)}", 80), tests[1:]))
@@ -69,7 +72,7 @@ def results(report: Report) -> Section | None:
 
 def _table(report: Report, columns: Mapping[str, Sequence[Whisker]], level: str) -> list[PageTable | Text]:
     every = list(report.results.values())
-    verdicts = {metric: _verdicts(metric, rows) for metric, rows in report.comparisons.items()}
+    marked = {metric: verdicts(metric, rows) for metric, rows in report.comparisons.items()}
     costs = [(title, field, form) for title, field, form in COSTS if _known(report, field)]
     heads = [Cell(plain(metric, 40), "" if higher_is_better(metric) else "lower is better") for metric in columns]
     rows = []
@@ -78,40 +81,35 @@ def _table(report: Report, columns: Mapping[str, Sequence[Whisker]], level: str)
         row = [sortable(getattr(cost, field), form) for _, field, form in costs]
         means = [
             Cell(decimal(one.mean), interval(one.low, one.high), one.mean, one.best, marks.get(ranker, ""))
-            for one, marks in ((rows[place], verdicts.get(metric, {})) for metric, rows in columns.items())
+            for one, marks in ((rows[place], marked.get(metric, {})) for metric, rows in columns.items())
         ]
-        rows.append([Cell(ranker), *means, *row])
+        rows.append([Cell(ranker, report.origins.get(ranker, "")), *means, *row])
     foot = ["Lists counted", *(_counted(every, metric) for metric in columns), *("" for _ in costs)]
     titles = [title for title, _, _ in costs]
     table = PageTable("Results", ["Ranker", *heads, *titles], rows, foot=[foot], sortable=True)
-    notes = [f"Means over the lists counted, with {level} intervals{'; the best in bold' if len(rows) > 1 else ''}."]
-    if any(verdicts.get(metric) for metric in columns):
-        notes.append("▲ better and ▼ worse than the baseline, significant at 5 % (randomization test, Holm).")
+    bold = "; the best mean is in bold" if len(rows) > 1 else ""
+    notes = [f"Means over the lists counted, with {level} intervals{bold}."]
+    if any(marked.get(metric) for metric in columns):
+        baseline = isolated(next(tests[0].baseline for tests in report.comparisons.values() if tests))
+        notes.append(f"▲ significantly better and ▼ significantly worse than the baseline, {baseline} ({TEST}).")
     if titles:
-        notes.append(f"{', '.join(titles)}: cost of each ranker{', memory at its peak' if 'Memory' in titles else ''}.")
+        notes.append(f"{', '.join(titles)}: {'time' if len(titles) < 3 else 'time and peak memory'} of each ranker.")
     return [table, note(" ".join([*notes, *_notes(every[0])]))]
 
 
 def _tests(metric: str, tests: Sequence[Comparison]) -> PageTable:
     rows = [
-        [t.name, signed(t.difference), p_value(t.randomization_holm), p_value(t.t_test_holm), number(t.n_lists)]
+        [
+            t.name,
+            Cell(signed(t.difference), interval(t.low, t.high)),
+            *map(p_value, (t.randomization_holm, t.t_test_holm)),
+            number(t.n_lists),
+        ]
         for t in tests
     ]
-    columns = ["Ranker", "Difference", "p, randomization", "p, t-test", "Lists"]
-    heading = f"Differences in {plain(metric, 40)} from {isolated(tests[0].baseline)}"
+    columns = ["Ranker", "Difference", "p, randomization test", "p, t-test", "Lists"]
+    heading = f"Differences in {plain(metric, 40)} from the baseline, {isolated(tests[0].baseline)}"
     return PageTable(f"Differences in {metric}", columns, rows, heading)
-
-
-def higher_is_better(metric: str) -> bool:
-    """What the table of metrics says of this name; a measure of the user's own counts as better when higher.
-
-    >>> higher_is_better("ndcg@10"), higher_is_better("arp"), higher_is_better("my own")
-    (True, False, True)
-    """
-    try:
-        return find_metric(metric).higher_is_better
-    except OptionError:
-        return True
 
 
 def whiskers_of(report: Report, metric: str) -> list[Whisker]:
@@ -125,7 +123,7 @@ def whiskers_of(report: Report, metric: str) -> list[Whisker]:
     ]
 
 
-def _verdicts(metric: str, tests: Sequence[Comparison]) -> dict[str, str]:
+def verdicts(metric: str, tests: Sequence[Comparison]) -> dict[str, str]:
     """Of each ranker that differs significantly from the baseline whether it is better or worse."""
     sign = 1 if higher_is_better(metric) else -1
     return {
@@ -152,15 +150,13 @@ def _notes(one: Results) -> list[str]:
     empty = max(one.n_empty.values(), default=0)
     notes = []
     if empty and one.empty == "skip":
-        notes.append("Lists in which a metric has nothing to measure are not counted.")
+        notes.append("Lists for which a metric is undefined, such as those without relevant items, are not counted.")
     elif empty:
-        notes.append(
-            f"Lists in which a metric has nothing to measure, up to {count(empty, 'list')}, count as {one.empty}."
-        )
+        notes.append(f"A list for which a metric is undefined (up to {count(empty, 'list')}) counts as {one.empty}.")
     if one.gain != "exponential":
-        notes.append(f"Gains are {one.gain}.")
+        notes.append(f"The gain is {one.gain}.")
     if one.max_grade is not None:
-        notes.append(f"The highest grade for err is {number(one.max_grade)}.")
+        notes.append(f"err assumes a highest grade of {number(one.max_grade)}.")
     return notes
 
 
@@ -186,8 +182,47 @@ def whiskers(name: str, metric: str, rows: Sequence[Whisker], level: str) -> Pic
     return picture(name, description, 66 + 34 * len(rows), draw, title=metric, grid="x")
 
 
+def headline(results: Mapping[str, Results], metric: str, tests: Sequence[Comparison]) -> str:
+    """What the means and the tests of a metric show, and no more: who has the best mean, and who differs from whom.
+
+    Names are marked as by `formatting.isolated`.
+    """
+    means = {name: each.means[metric] for name, each in results.items() if not math.isnan(each.means[metric])}
+    if not means:
+        return f"{metric} has no value."
+    upward = higher_is_better(metric)
+    leader = (max if upward else min)(means, key=lambda name: means[name])
+    if len(results) == 1:
+        low, high = results[leader].intervals[metric]
+        between = "" if math.isnan(low) else f" ({100 * results[leader].confidence:g} % interval {interval(low, high)})"
+        return f"{isolated(leader)} has a mean {metric} of {decimal(means[leader])}{between}."
+    extreme = "highest" if upward else "lowest"
+    first = f"{isolated(leader)} has the {extreme} mean {metric}, {decimal(means[leader])}."
+    if not tests:
+        return first
+    baseline, verdict_of = tests[0].baseline, verdicts(metric, tests)
+    groups = {
+        words: [isolated(test.name) for test in tests if verdict_of.get(test.name, "") == verdict]
+        for words, verdict in (("significantly better", "better"), ("significantly worse", "worse"), (UNSURE, ""))
+    }
+    found = [
+        f"{_listed(names)} {'are' if len(names) > 1 else 'is'} {words}" for words, names in groups.items() if names
+    ]
+    mean = "" if baseline == leader else f" ({decimal(means.get(baseline, math.nan))})"
+    return f"{first} Compared with {isolated(baseline)}{mean}, {_listed(found, ', and ')} ({TEST})."
+
+
+def _listed(words: Sequence[str], last: str = " and ") -> str:
+    """Words or clauses in a sentence.
+
+    >>> _listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return last.join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
 class Leader(NamedTuple):
-    """The best ranker by a metric, and its rival: None where there is no other."""
+    """The ranker with the best mean of a metric, and its rival: None where there is no other."""
 
     metric: str
     name: str

@@ -18,8 +18,10 @@ from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
 SHOWN, SLICED = 10, 6
 """Trials of the table, the best ones; settings with a picture of their own, the most important ones."""
 CAUTION = (
-    "The best value was selected among many on the same lists, and each fit was stopped early by the lists that score "
-    "it: expect slightly less on new lists. To know how much, evaluate the model on lists that took no part."
+    "The best value was selected among many on the same lists, and each fit used early stopping on the lists that "
+    "score "
+    "it: expect a slightly worse value on new lists. To measure it, evaluate the model on lists that were not used "
+    "here."
 )
 
 
@@ -29,9 +31,9 @@ def write_tuning(path: str | os.PathLike[str], tuned: TuningResult, **about: Any
     if len(tuned.ranked) > 1:
         order = [*tuned.importance, *(name for name in tuned.space if name not in tuned.importance)]
         pictures = Pictures([slice_picture(tuned, name) for name in order[:SLICED]], small=True)
-        text = f"The {tuned.metric} of each complete trial by one of its settings, the best trial dark."
+        text = f"{tuned.metric} of each complete trial by the value of one setting; the best trial is dark."
         text += "" if len(order) <= SLICED else " The most important settings are shown."
-        sections["slices"] = Section("By setting", [pictures, note(text)])
+        sections["slices"] = Section("Trials by setting", [pictures, note(text)])
     return write_page(path, sections, summary=summary_of(tuned), **about)
 
 
@@ -41,7 +43,7 @@ def _settings_section(tuned: TuningResult) -> Section:
         for name, candidates in tuned.space.items()
     ]
     columns = ["Setting", "Best", "Initial", "Search space"]
-    return Section("The settings", [PageTable("The settings", columns, rows), Text(_rounds(tuned)), note(CAUTION)])
+    return Section("Settings", [PageTable("Settings", columns, rows), Text(_rounds(tuned)), note(CAUTION)])
 
 
 def _trials_section(tuned: TuningResult) -> Section:
@@ -49,19 +51,21 @@ def _trials_section(tuned: TuningResult) -> Section:
     if tuned.importance:
         shares = np.array(list(tuned.importance.values()))
         found = Importance(f"share of the variance of {tuned.metric}", tuple(tuned.importance), shares)
-        pictures.append(importance_picture(found, "importance", "Which settings matter"))
-    notes = ["Means over the folds, with the value of each below."] if len(tuned.best.fold_scores) > 1 else []
+        pictures.append(importance_picture(found, "importance", "Importance of settings"))
+    notes = (
+        ["Means over the folds; the small print is the value of each fold."] if len(tuned.best.fold_scores) > 1 else []
+    )
     pruned = sum(trial.state == "pruned" for trial in tuned.trials)
     if pruned:
         notes.append(f"{count(pruned, 'trial')} in the worst quarter {'was' if pruned == 1 else 'were'} pruned.")
     if tuned.importance:
         notes.append(
-            "The importance of a setting is the share of the variance between complete trials that it explains by "
-            "itself (fANOVA); with few trials it is a rough estimate."
+            "The importance of a setting is the share of the variance between complete trials that it explains on "
+            "its own (fANOVA); with few trials it is a rough estimate."
         )
     failed = {f"Trial {trial.number}": plain(trial.error, 300) for trial in tuned.trials if trial.state == "failed"}
     failures = [Facts(failed, "Failed trials")] if failed else []
-    return Section("The trials", [Pictures(pictures), trials_table(tuned, SHOWN), note(" ".join(notes)), *failures])
+    return Section("Trials", [Pictures(pictures), trials_table(tuned, SHOWN), note(" ".join(notes)), *failures])
 
 
 def trials_table(tuned: TuningResult, most: int) -> PageTable:
@@ -72,20 +76,18 @@ def trials_table(tuned: TuningResult, most: int) -> PageTable:
         value = Cell(decimal(trial.value), folds, bold=not rows)
         params = [_text(trial.params[name]) for name in tuned.space]
         rows.append([str(trial.number), value, *params, duration(trial.seconds)])
-    return PageTable("The best trials", ["Trial", tuned.metric, *tuned.space, "Time"], rows, "The best trials")
+    return PageTable("Best trials", ["Trial", tuned.metric, *tuned.space, "Time"], rows, "Best trials")
 
 
 def summary_of(tuned: TuningResult) -> str:
-    """What was found, in a sentence or two."""
+    """The best trial in a sentence, compared with the first one."""
     best, first = tuned.best, tuned.first
-    start = (
-        f"Of {count(len(tuned.trials), 'trial')}, number {best.number} has the best {tuned.metric}: {best.value:.4f}"
-    )
+    start = f"Trial {best.number} of {len(tuned.trials):,} has the best {tuned.metric}, {best.value:.4f}"
     if first is None:
         return f"{start}."
     if first.number == best.number:
-        return f"{start}, with the initial settings: no other trial was better."
-    return f"{start}, against {first.value:.4f} with the initial settings."
+        return f"{start}: no other trial was better than the initial settings."
+    return f"{start}, compared with {first.value:.4f} for the initial settings."
 
 
 def _rounds(tuned: TuningResult) -> str:
@@ -93,10 +95,12 @@ def _rounds(tuned: TuningResult) -> str:
     ranker = tuned.best_ranker
     if "validation" in (ranker.history_[-1] if ranker.history_ else {}):
         best = f"{ranker.iteration_name} {ranker.best_iteration_}"
-        return f"The model was stopped by the validation data: {best} is its best."
+        return f"The model was fitted with early stopping on the validation data; {best} was the best."
     rounds = count(tuned.best.mean_iteration, ranker.iteration_name)
     best = ", ".join(f"{iteration:,}" for iteration in tuned.best.best_iterations)
-    return f"The model was fitted on all of the data in {rounds}: the mean of the best iterations of the folds, {best}."
+    return (
+        f"The model was fitted on all of the data for {rounds}, the mean of the best iterations of the folds ({best})."
+    )
 
 
 def _text(value: Any) -> str:
@@ -119,7 +123,7 @@ def history_picture(tuned: TuningResult) -> Picture:
         axes.plot(ended, np.full(len(ended), _limits(values)[0]), "|", color=MUTED, markersize=7, clip_on=False)
         axes.xaxis.get_major_locator().set_params(integer=True, nbins=6)
 
-    xlabel = "trial; the line is the best so far" + ("; ticks: pruned or failed" if ended else "")
+    xlabel = f"trial (line: best so far{'; ticks: pruned or failed' * bool(ended)})"
     spoken = f"from {decimal(values[0])} to the best, {decimal(best.value)}, in trial {best.number}"
     caption = f"{tuned.metric} of {count(len(complete), 'complete trial')}: {spoken}; {len(ended)} pruned or failed."
     return picture("trials", caption, 210, draw, title=f"{tuned.metric} of each trial", xlabel=xlabel)

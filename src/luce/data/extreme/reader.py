@@ -56,17 +56,17 @@ def read_tagged(
     """Read extreme-classification text, plain or compressed (.gz, .bz2, .zst).
 
     The first line is `rows features labels`; each further one is a row, `l1,l2,… index:value …`, its relevant labels
-    and its features, both numbered from 0. A row may lack labels or features, or be an empty line.
+    and its features, both numbered from 0. A row may have no labels or no features, or be an empty line.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     split : str or path-like, optional
-        A file of row numbers, counted from 1: only these rows, in that order. It may have several columns, one a split,
-        as the public collections have them.
+        A file of row numbers, counted from 1: only these rows, in that order. It may have one column per split,
+        as in the public collections.
     column : int
-        Which of them, from 0.
+        Index of the column, from 0.
     n_jobs : int, optional
         The number of threads; by default all cores.
 
@@ -82,7 +82,7 @@ def read_tagged(
     ...     _ = file.write_text("3 4 9\\n8,2 0:0.5 3:1\\n 1:2\\n5\\n")
     ...     data = read_tagged(file)
     >>> data
-    TaggedData(3 rows, 4 features, 9 labels, 1 a row, 1 row without, sparse)
+    TaggedData(3 rows, 4 features, 9 labels, 1 per row, 1 row without labels, sparse)
     >>> data.labels.indices, data.features.toarray()[0]
     (array([2, 8, 5], dtype=int32), array([0.5, 0. , 0. , 1. ], dtype=float32))
     """
@@ -122,7 +122,10 @@ def _pieces(path: Path, texts: Iterator[Bytes], header: Header, threads: int) ->
         pieces.append(piece)
     blank = _blank_rows_at_the_end(pieces)
     if not rows - blank <= header.rows <= rows:
-        raise DataError(f"{path} has {rows:,} rows, but its first line says {header.rows:,}: one of them is wrong.")
+        raise DataError(
+            f"{path} has {rows:,} rows, but its first line says {header.rows:,}. Correct the first line, or "
+            "the file is incomplete."
+        )
     return pieces
 
 
@@ -145,7 +148,7 @@ def _piece(text: Bytes, header: Header) -> tuple[TaggedPiece, LineError | None]:
 
 def _line_error(text: Bytes, error: int, place: int, header: Header) -> LineError:
     expected = {
-        BAD_LABEL: "expected labels with commas between them, such as 3,17, or a blank where there are none",
+        BAD_LABEL: "expected labels separated by commas, such as 3,17, or a space if there are none",
         LABEL_TOO_HIGH: f"labels must be below {header.labels:,}, as the first line says",
         COMMENTED: "expected index:value, such as 3:0.25; there are no comments",
         letor.FEATURE: "expected index:value, such as 3:0.25",
@@ -198,7 +201,7 @@ def _split_rows(path: FilePath, column: int, n_rows: int) -> Integers:
     lines = [line.split() for line in text.splitlines() if line.strip()]
     widths = {len(line) for line in lines}
     if len(widths) != 1 or not all(word.isdigit() and len(word) < 19 for line in lines for word in line):
-        raise DataError(f"{os.fspath(path)} must have row numbers, as many a line as there are splits.")
+        raise DataError(f"{os.fspath(path)} must have row numbers, with the same number of columns in each line.")
     if not 0 <= column < min(widths):
         raise OptionError(f"column must be from 0 to {min(widths) - 1}, the splits in {os.fspath(path)}. Got {column}.")
     rows = np.array([int(line[column]) for line in lines], dtype=np.int64)

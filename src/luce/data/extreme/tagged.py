@@ -17,7 +17,7 @@ MOST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TaggedData:
-    """N rows, each with the relevant few of L labels. Frozen: no field changes.
+    """N rows, each with a few relevant labels out of L; immutable.
 
     A row may have no label, no feature, or all labels. A label repeated in a row counts once.
 
@@ -36,7 +36,7 @@ class TaggedData:
     sizes : ndarray of shape (N,)
         The number of relevant labels of each row.
     label_counts : ndarray of shape (L,)
-        In how many rows each label is relevant.
+        The number of rows in which each label is relevant.
     is_sparse : bool
         Whether the features are a CSR array.
 
@@ -44,7 +44,7 @@ class TaggedData:
     --------
     >>> data = TaggedData([[1.0, 0], [0, 1]], [[0, 1, 1], [0, 0, 0]])
     >>> data
-    TaggedData(2 rows, 2 features, 3 labels, 1 a row, 1 row without)
+    TaggedData(2 rows, 2 features, 3 labels, 1 per row, 1 row without labels)
     >>> data.label_counts, data.relevant(np.array([1, 0]))
     (array([0, 1, 1]), (array([1, 2]), array([0, 0, 2]), array([1., 1.])))
     """
@@ -59,7 +59,7 @@ class TaggedData:
             raise DataError("features of tagged rows must be finite. Got NaN.")
         labels = _checked_labels(self.labels)
         if labels.shape[0] != features.shape[0]:
-            raise DataError(f"labels must have {features.shape[0]:,} rows, as features. Got {labels.shape[0]:,}.")
+            raise DataError(f"labels must have {features.shape[0]:,} rows, like the features. Got {labels.shape[0]:,}.")
         for name, count in (("labels", labels.shape[1]), ("features", features.shape[1])):
             if count > MOST:
                 raise DataError(f"There can be at most {MOST:,} {name}. Got {count:,}.")
@@ -94,7 +94,7 @@ class TaggedData:
 
     @property
     def label_counts(self) -> Integers:
-        """In how many rows each label is relevant."""
+        """The number of rows in which each label is relevant."""
         return np.bincount(self.labels.indices, minlength=self.n_labels)
 
     def relevant(self, rows: Integers) -> tuple[Integers, Integers, NDArray[np.float64]]:
@@ -108,7 +108,7 @@ class TaggedData:
         Parameters
         ----------
         lists : array-like of int
-            Numbers of rows, from 0.
+            Indices of rows, from 0.
 
         Returns
         -------
@@ -124,8 +124,8 @@ class TaggedData:
     def __repr__(self) -> str:
         without = int(np.count_nonzero(self.sizes == 0))
         words = [f"{self.n_rows:,} row{'' if self.n_rows == 1 else 's'}", f"{self.n_features:,} features"]
-        words += [f"{self.n_labels:,} labels", f"{self.labels.nnz / max(self.n_rows, 1):.3g} a row"]
-        words += [f"{without:,} row{'' if without == 1 else 's'} without"] if without else []
+        words += [f"{self.n_labels:,} labels", f"{self.labels.nnz / max(self.n_rows, 1):.3g} per row"]
+        words += [f"{without:,} row{'' if without == 1 else 's'} without labels"] if without else []
         return f"TaggedData({', '.join(words)}{', sparse' if self.is_sparse else ''})"
 
 
@@ -143,7 +143,7 @@ def _checked_labels(given: Any) -> Any:
     entries = sparse.coo_array(matrix)
     values = entries.data.astype(np.float64)
     if not (np.isfinite(values).all() and values.min(initial=0.0) >= 0):
-        raise DataError("labels must be grades: finite and not negative, 0 where a label is not relevant.")
+        raise DataError("labels must be grades: finite and not negative, 0 for a label that is not relevant.")
     rows, columns = (each[values > 0].astype(np.int64) for each in entries.coords)
     values = values[values > 0]
     order = np.lexsort((columns, rows))

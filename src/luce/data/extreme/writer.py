@@ -19,16 +19,16 @@ BLOCK = 1 << 14
 
 
 def write_tagged(data: TaggedData, path: str | os.PathLike[str]) -> None:
-    """Write extreme-classification text: `rows features labels`, then a row a line; zeros are left out.
+    """Write extreme-classification text: `rows features labels`, then one line per row; zeros are left out.
 
-    What is read back has the same values to the last bit. The format has no place for grades other than 1.
+    Reading the file restores the same values to the last bit. The format cannot store grades other than 1.
 
     Parameters
     ----------
     data : TaggedData
         What to write.
     path : str or path-like
-        The file to write, compressed where it ends in .gz, .bz2 or .zst.
+        The file to write, compressed if it ends in .gz, .bz2 or .zst.
 
     Examples
     --------
@@ -43,8 +43,8 @@ def write_tagged(data: TaggedData, path: str | os.PathLike[str]) -> None:
     """
     if (data.labels.data != 1).any():
         raise DataError(
-            f"{os.fspath(path)} was not written: the text has no place for grades, it only says which labels are "
-            "relevant. Set the grades to 1, or store the matrices with scipy.sparse.save_npz."
+            f"{os.fspath(path)} was not written: the format stores only which labels are relevant, and these have "
+            "grades. Set the grades to 1, or store the matrices with scipy.sparse.save_npz."
         )
     with atomic_write(path) as unfinished, open_to_write(unfinished, path) as stream:
         stream.write(f"{data.n_rows} {data.n_features} {data.n_labels}\n".encode())

@@ -56,7 +56,7 @@ def _read_list_sizes(path: Path, given: str | os.PathLike[str] | None, n_rows: i
     sizes = [int(line) for line in lines]
     if sum(sizes) != n_rows:
         raise DataError(
-            f"The list sizes in {place} must add up to the {n_rows:,} rows of {path}. They make {sum(sizes):,}."
+            f"The list sizes in {place} must add up to the {n_rows:,} rows of {path}. Their sum is {sum(sizes):,}."
         )
     return np.array(sizes, dtype=np.int64)
 
@@ -88,7 +88,9 @@ def dense_features(
         table = zeros(shape, np.float32)
     except MemoryError:
         size = f"{shape[0]:,} rows of {shape[1]:,} features"
-        raise DataError(f"There is no memory for {size}: read with sparse=True, which keeps no zeros.") from None
+        raise DataError(
+            f"There is not enough memory for {size}: read with sparse=True, which stores no zeros."
+        ) from None
     starts = offsets_of_sizes([len(piece.labels) for piece in pieces]).tolist()
     left = dict(enumerate(pieces))
     pieces.clear()

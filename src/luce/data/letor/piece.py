@@ -80,7 +80,7 @@ class BlockAllocator:
                 return mmap.mmap(file.fileno(), size)
         except OSError as error:
             folder = os.fspath(self._folder)
-            raise DataError(f"There is no room for {size:,} bytes in {folder}: {error}.") from error
+            raise DataError(f"There is not enough space for {size:,} bytes in {folder}: {error}.") from error
 
     def copy(self, array: NDArray[Any]) -> NDArray[Any]:
         """A copy of an array."""
@@ -142,13 +142,13 @@ def token_at(text: Bytes, place: int, limit: int = 40) -> str:
 
 def _line_error(text: Bytes, error: int, place: int, bounds: IndexBounds) -> LineError:
     expected = {
-        parser.LABEL: "expected a label: a number, or nan where it is not observed",
-        parser.INFINITE_LABEL: "a label must be finite, or nan where it is not observed",
+        parser.LABEL: "expected a label: a number, or nan if it is not observed",
+        parser.INFINITE_LABEL: "a label must be finite, or nan if it is not observed",
         parser.QUERY: "expected a query id right after qid:",
         parser.FEATURE: "expected index:value, such as 3:0.25",
-        parser.VALUE: "expected a number after the colon, or nan or NULL where it is missing",
+        parser.VALUE: "expected a number after the colon, or nan or NULL for a missing value",
         parser.INFINITE_VALUE: "a feature must be finite and at most 3.4e38, the limit of float32",
-        parser.TOO_LOW: f"feature indices must be at least {bounds.lowest}, as first_index={bounds.lowest} says",
+        parser.TOO_LOW: f"feature indices must be at least {bounds.lowest}, because first_index={bounds.lowest}",
         parser.TOO_HIGH: f"feature indices must be at most {bounds.highest:,}: {bounds.reason}",
     }
     return LineError(place, f"{expected[error]}. Got {token_at(text, place)}.")

@@ -42,28 +42,28 @@ def read_letor(
 
     A line is `label qid:query index:value index:value … # comment`. Features that a line leaves out are 0; `nan` and
     `NULL` are missing. The document id is what follows `docid =` in the comment, else the comment's first word.
-    Rows of one query that are not together are brought together: lists in order of first appearance, rows in order.
+    Rows of one query need not be adjacent: they are grouped, with lists in order of first appearance.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     n_features : int, optional
-        The number of features, where the file may not use the last of them.
+        The number of features, if the file may not contain the last ones.
     first_index : {0, 1}, optional
-        The lowest feature index; by default 0 where the file has the index 0 anywhere, else 1.
+        The lowest feature index; by default 0 if the file contains the index 0, else 1.
     sparse : bool, optional
-        Whether the features become a SciPy CSR array; by default what takes clearly less memory.
+        Whether the features become a SciPy CSR array; by default if that takes clearly less memory.
     max_features : int
-        An index beyond this is an error, not a request for memory.
+        A higher index is an error, so that a typo does not allocate memory.
     lists : str or path-like, optional
-        A file of list sizes, one a line, for text without qid; by default PATH.query or PATH.group, as LightGBM has.
+        A file of list sizes, one per line, for text without qid; by default PATH.query or PATH.group, as in LightGBM.
     temp_folder : str or path-like, optional
-        A folder; the features are then in files without a name there, mapped into memory: they may be larger than it.
+        A folder for memory-mapped temporary files with the features, which may then be larger than memory.
     n_jobs : int, optional
         The number of threads; by default all cores.
     progress : callable, optional
-        Called with the bytes of the file read so far and in all.
+        Called with the number of bytes read so far and in total.
 
     Returns
     -------
@@ -171,11 +171,9 @@ class _Scan:
         wrong = np.flatnonzero(has_id != self._has_queries)
         if not len(wrong):
             return None
-        this = (
-            "no qid:, and the lines before have one" if self._has_queries else "a qid:, and the lines before have none"
-        )
+        this = "no qid:, and earlier lines have one" if self._has_queries else "a qid:, and earlier lines have none"
         return LineError(
-            int(piece.run_places[wrong[0]]), f"expected qid: on every line or on none. This one has {this}."
+            int(piece.run_places[wrong[0]]), f"expected qid: on every line or on none. This line has {this}."
         )
 
     def _line_number(self, text: Bytes, place: int) -> int:
@@ -187,7 +185,7 @@ class _Scan:
         line = bytes(text[before:]).partition(b"\n")[0].rstrip(b"\r")
         number = self._line_number(text, error.place)
         if b"\0" in line:
-            return f"{self.path}, line {number:,}: expected UTF-8 text. Got NUL bytes, as UTF-16 has them."
+            return f"{self.path}, line {number:,}: expected UTF-8 text. Got NUL bytes, as in UTF-16."
         start, end = max(0, error.place - before - 40), error.place - before + 60
         shown = line[start:end].decode(errors="replace")
         shown = ("…" if start else "") + shown + ("…" if end < len(line) else "")
@@ -196,13 +194,19 @@ class _Scan:
 
 def _bounds(n_features: int | None, first_index: int | None, max_features: int) -> IndexBounds:
     if first_index not in (None, 0, 1):
-        raise OptionError(f"first_index must be 0, 1 or None (found from the file). Got {first_index!r}.")
+        raise OptionError(f"first_index must be 0, 1 or None (inferred from the file). Got {first_index!r}.")
     for name, value in (("n_features", n_features), ("max_features", max_features)):
         if value is not None and not (isinstance(value, int) and 1 <= value < 2**31 - 1):
             raise OptionError(f"{name} must be an integer from 1 to {2**31 - 2:,}. Got {value!r}.")
     if n_features is not None:
-        return IndexBounds(first_index or 0, n_features - (first_index == 0), "n_features says so, or the model")
-    return IndexBounds(first_index or 0, max_features - (first_index == 0), "raise max_features if the file means it")
+        return IndexBounds(
+            first_index or 0,
+            n_features - (first_index == 0),
+            "by n_features, or by the features of the model",
+        )
+    return IndexBounds(
+        first_index or 0, max_features - (first_index == 0), "raise max_features if the index is correct"
+    )
 
 
 def _is_sparse(wanted: bool | None, shape: tuple[int, int], entries: int) -> bool:

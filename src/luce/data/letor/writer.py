@@ -21,7 +21,7 @@ BLOCK = 1 << 19
 
 
 def write_letor(dataset: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write LETOR text, `label qid:query index:value … #docid = document`, compressed where the name says so.
+    """Write LETOR text, `label qid:query index:value … #docid = document`, compressed if it ends in .gz, .bz2 or .zst.
 
     What is read back has the same values to the last bit. A sparse dataset is written without its zeros. Weights,
     groups and names of features have no place in the format; a warning says that they are left out.
@@ -69,7 +69,7 @@ def _check(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     if any(lost.values()):
         what = ", ".join(name for name, is_lost in lost.items() if is_lost)
         warnings.warn(
-            f"LETOR text has no place for {what}: left out of {os.fspath(path)}. A .luce-data file keeps everything.",
+            f"LETOR text cannot store {what}: left out of {os.fspath(path)}. A .luce-data file stores everything.",
             LuceWarning,
             stacklevel=3,
         )
@@ -77,13 +77,13 @@ def _check(dataset: Dataset, path: str | os.PathLike[str]) -> None:
 
 def _check_ids(name: str, ids: pa.Array, forbidden: str) -> None:
     if ids.null_count:
-        raise DataError(f"{name} must all be given to be written as LETOR text. {ids.null_count} are missing.")
+        raise DataError(f"{name} must not have missing values in LETOR text. {ids.null_count} are missing.")
     if pa.types.is_integer(ids.type):
         return
     at = pc.index(pc.match_substring_regex(ids, forbidden), True).as_py()
     if at >= 0:
         allowed = "no blanks, line ends or NUL" + (", no #, and not empty" if name == "query_ids" else "")
-        raise DataError(f"{name} that LETOR text can hold have {allowed}. Got {ids[at].as_py()!r} at {at}.")
+        raise DataError(f"{name} in LETOR text must have {allowed}. Got {ids[at].as_py()!r} at {at + 1}.")
 
 
 def _is_numbered_from(dataset: Dataset, first: int) -> bool:

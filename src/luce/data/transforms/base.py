@@ -131,6 +131,6 @@ def dense_only(transform: Transform, features: Features) -> None:
     """Refuse sparse features where zeros would not stay zeros."""
     if sparse.issparse(features):
         raise DataError(
-            f"The transform {transform.name} needs dense features: it moves zeros. Got sparse ones. "
+            f"The transform {transform.name} needs dense features, because it changes zeros. Got sparse features. "
             "Use standardize, which only scales sparse features, or read with sparse=False."
         )

@@ -45,12 +45,12 @@ def make_transform(name: str, **options: Any) -> Transform:
     for option in options:
         if option not in allowed:
             takes = ", ".join(allowed) or "none"
-            raise OptionError(f"The transform {name} has no option {option!r}; it takes {takes}.")
+            raise OptionError(f"The transform {name} has no option {option!r}. Its options: {takes}.")
     return TRANSFORMS[name](**options)
 
 
 def fit_transforms(transforms: Sequence[str | Transform], dataset: Dataset) -> list[Transform]:
-    """Fit transforms one after the other, each on the dataset as those before it leave it.
+    """Fit transforms one after the other, each on the output of the previous ones.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def restore_transforms(states: Sequence[Mapping[str, Any]], arrays: Mapping[str,
         values = dict(state)
         kind = TRANSFORMS.get(str(values.pop("transform", None)))
         if kind is None:
-            raise DataError(f"A stored transform is not known here: {dict(state)}. Known: {', '.join(TRANSFORMS)}.")
+            raise DataError(f"Unknown stored transform: {dict(state)}. Known transforms: {', '.join(TRANSFORMS)}.")
         try:
             if not all(isinstance(value, int | float | None) for value in values.values()):
                 raise TypeError(f"numbers must be in {values}")

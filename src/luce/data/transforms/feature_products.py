@@ -56,7 +56,9 @@ class SecondOrder(Transform):
     correlations: NDArray[np.float64] | None = field(default=None, repr=False)
 
     name: ClassVar[str] = "second-order"
-    summary: ClassVar[str] = "adds the products of two features whose correlation with the label passes a threshold"
+    summary: ClassVar[str] = (
+        "adds the products of pairs of features if their correlation with the label exceeds a threshold"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,12 +70,15 @@ class SecondOrder(Transform):
             sides = np.concatenate([self.left, self.right])
             valid = sides.dtype == np.int64 and len(self.left) == len(self.right)
             if not valid or np.any((sides < 0) | (sides >= (self.n_features or 0))):
-                raise DataError("The pairs of the transform second-order must be numbers of its features.")
+                raise DataError("The pairs of the transform second-order must be indices of its features.")
 
     def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
         width = width_after(before, dataset.n_features)
         if width > FEATURES_LIMIT:
-            raise DataError(f"second-order looks at all pairs of up to {FEATURES_LIMIT:,} features. Got {width:,}.")
+            raise DataError(
+                f"second-order supports at most {FEATURES_LIMIT:,} features, because it examines all pairs. "
+                f"Got {width:,}."
+            )
         with one_blas_thread():
             tiles = [_tile(dataset, before, a, b, self.threshold) for a, b in _tiles(width)]
         left, right, correlations = (np.concatenate([np.empty(0), *column]) for column in zip(*tiles, strict=True))

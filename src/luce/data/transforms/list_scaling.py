@@ -13,7 +13,7 @@ from luce.threads import over_lists
 
 @dataclass(frozen=True, eq=False)
 class ListMinMax(Transform):
-    """Least 0 and greatest 1 in each list; 0 where the feature is constant there. A missing value stays missing.
+    """Scale each feature to the range 0 to 1 within each list; 0 if it is constant there. Missing values stay missing.
 
     Examples
     --------
@@ -23,7 +23,7 @@ class ListMinMax(Transform):
     """
 
     name: ClassVar[str] = "list-minmax"
-    summary: ClassVar[str] = "least 0 and greatest 1 of each feature within each list"
+    summary: ClassVar[str] = "scales each feature to the range 0 to 1 within each list"
     within_lists: ClassVar[bool] = True
 
     def apply(self, features: Features, offsets: Integers) -> Features:
@@ -35,7 +35,7 @@ class ListMinMax(Transform):
 
 @dataclass(frozen=True, eq=False)
 class ListZScore(Transform):
-    """Mean 0 and standard deviation 1 in each list; 0 where the feature is constant there. Missing stays missing.
+    """Scale each feature to mean 0 and standard deviation 1 within each list; 0 if constant. Missing stays missing.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class ListZScore(Transform):
     """
 
     name: ClassVar[str] = "list-zscore"
-    summary: ClassVar[str] = "mean 0 and standard deviation 1 of each feature within each list"
+    summary: ClassVar[str] = "scales each feature to mean 0 and standard deviation 1 within each list"
     within_lists: ClassVar[bool] = True
 
     def apply(self, features: Features, offsets: Integers) -> Features:

@@ -28,7 +28,7 @@ class Fill(Transform):
     Parameters
     ----------
     constant : float, optional
-        What missing values become; by default the mean of the feature.
+        The value that replaces missing ones; by default the mean of the feature.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Fill(Transform):
     values: NDArray[np.float64] | None = field(default=None, repr=False)
 
     name: ClassVar[str] = "fill"
-    summary: ClassVar[str] = "missing values become the training mean of the feature, or a constant"
+    summary: ClassVar[str] = "replaces missing values by the training mean of the feature, or by a constant"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,7 +80,7 @@ class SymLog1p(Transform):
     """
 
     name: ClassVar[str] = "symlog1p"
-    summary: ClassVar[str] = "sign(x)·log(1 + |x|), which shortens long tails"
+    summary: ClassVar[str] = "applies sign(x)·log(1 + |x|), which shortens long tails"
 
     def apply(self, features: Features, offsets: Integers) -> Features:
         if sparse.issparse(features):
@@ -109,7 +109,7 @@ class Standardize(Transform):
     scale: NDArray[np.float64] | None = field(default=None, repr=False)
 
     name: ClassVar[str] = "standardize"
-    summary: ClassVar[str] = "mean 0 and standard deviation 1 over the training rows"
+    summary: ClassVar[str] = "scales each feature to mean 0 and standard deviation 1 over the training rows"
 
     def __post_init__(self) -> None:
         super().__post_init__()

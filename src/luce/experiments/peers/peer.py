@@ -21,12 +21,12 @@ from luce.rankers.settings import COMMON, check_settings
 
 
 class PeerRanker(BaseEstimator):
-    """A ranker of another library, with early stopping by a metric as Luce computes it.
+    """A ranker of another library, with early stopping on a metric computed by Luce.
 
     Parameters
     ----------
     n_estimators : int
-        The most rounds.
+        The maximum number of rounds.
     num_leaves : int
         Of each tree.
     learning_rate : float
@@ -43,7 +43,7 @@ class PeerRanker(BaseEstimator):
     Attributes
     ----------
     history_ : list of dict
-        One record a round: its "iteration" and, with validation data, its "validation" score.
+        One record per round: its "iteration" and, with validation data, its "validation" score.
     best_iteration_ : int
         The number of rounds that predictions use.
     """
@@ -143,7 +143,7 @@ class ValidationCurve(LearningCurve):
         values = measure(scores, self.lists.labels, self.lists.offsets, self.metric, **self._settings)[self.metric]
         weighted_sum, weight = weighted_sums(values, self.lists.list_weights)
         if not weight:
-            raise DataError(f"No list has anything for {self.metric} to measure: {self.lists!r}.")
+            raise DataError(f"{self.metric} is undefined for every list of {self.lists!r}.")
         value = float(weighted_sum / weight)
         self.add(len(self.history) + 1, np.nan, value, None)
         return value
@@ -152,14 +152,12 @@ class ValidationCurve(LearningCurve):
 def _check(dataset: Dataset, peer: str, any_label: bool) -> None:
     """An error for lists that the other libraries do not take, or would take for something else."""
     if not dataset.n_rows:
-        raise DataError(f"There is nothing for {peer} to learn from: no item has a label.")
+        raise DataError(f"{peer} has nothing to learn from: no item has a label.")
     if dataset.item_weights is not None:
-        raise DataError(f"{peer} is given weights of lists, not of items: leave out the item weights.")
+        raise DataError(f"{peer} supports weights of lists, not of items: leave out the item weights.")
     labels = dataset.labels
     if not any_label and ((labels < 0) | (labels != np.floor(labels))).any():
-        raise DataError(
-            f"{peer} needs labels that are whole grades from 0 on. Got {labels.min():g} to {labels.max():g}."
-        )
+        raise DataError(f"{peer} needs labels that are integers ≥ 0. Got {labels.min():g} to {labels.max():g}.")
 
 
 def dense(dataset: Dataset) -> Any:

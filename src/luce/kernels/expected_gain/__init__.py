@@ -108,17 +108,17 @@ def _check_rankings(rankings: Rankings, scores: Floats, offsets: Integers, depth
     """Every place that the discounts pay for, as far as there are items to place, must have an item of its own."""
     n_lists = len(offsets) - 1
     if rankings.ndim != 3 or len(rankings) != n_lists or rankings.shape[1] == 0:
-        raise DataError(f"rankings must be ({n_lists} lists, samples, places). Got shape {rankings.shape}.")
+        raise DataError(f"rankings must be ({n_lists} lists, samples, ranks). Got shape {rankings.shape}.")
     live = np.diff(selected_offsets(scores > -np.inf, offsets))
     places = np.minimum(depth, live)
     if rankings.shape[2] < places.max(initial=0):
-        raise DataError(f"rankings must have {places.max()} places. Got {rankings.shape[2]}.")
+        raise DataError(f"rankings must have {places.max()} ranks. Got {rankings.shape[2]}.")
     for q in range(n_lists):
         paid = np.sort(rankings[q, :, : places[q]], axis=1)
         placeable = np.flatnonzero(scores[offsets[q] : offsets[q + 1]] > -np.inf)
         bad = ~np.isin(paid, placeable).all(axis=1) | (np.diff(paid, axis=1) == 0).any(axis=1)
         if bad.any():
             raise DataError(
-                f"The first {places[q]} places of a ranking of list {q} must hold different items, by their positions "
+                f"The first {places[q]} ranks of a ranking of list {q + 1} must be different items, by their positions "
                 f"in the list from 0 on, with scores above −inf. Got {rankings[q, bad.argmax()].tolist()}."
             )

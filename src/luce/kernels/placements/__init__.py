@@ -127,7 +127,7 @@ def log_probabilities(scores: Floats, offsets: Integers, rankings: ArrayLike, *,
     given = np.asarray(rankings)
     if given.ndim != 3 or len(given) != len(offsets) - 1 or (given.size and given.dtype.kind not in "iu"):
         raise DataError(
-            f"rankings must be integers ({len(offsets) - 1} lists, samples, places). Got {given.dtype} {given.shape}."
+            f"rankings must be integers ({len(offsets) - 1} lists, samples, ranks). Got {given.dtype} {given.shape}."
         )
     values = np.empty(given.shape[:2])
     inputs = scores, np.ascontiguousarray(given, dtype=np.int64)
@@ -136,7 +136,7 @@ def log_probabilities(scores: Floats, offsets: Integers, rankings: ArrayLike, *,
     if bad.size:
         q, sample = bad[0]
         raise DataError(
-            f"A ranking of list {q} must hold different items, by their positions in the list, 0 to "
+            f"A ranking of list {q + 1} must contain different items, by their positions in the list, 0 to "
             f"{offsets[q + 1] - offsets[q] - 1}, and −1 only after the last. Got {given[q, sample].tolist()}."
         )
     return values

@@ -76,5 +76,6 @@ def check_scores(scores: Floats) -> None:
     bad = np.flatnonzero(~(scores < np.inf))
     if bad.size:
         raise DataError(
-            f"scores must be numbers, or −inf for an item that is never placed. Got {scores[bad[0]]} at row {bad[0]}."
+            f"scores must be numbers, or −inf for an item that is never placed. Got {scores[bad[0]]} at row "
+            f"{bad[0] + 1}."
         )

@@ -95,8 +95,8 @@ def _longest(lists: Lists) -> int:
     longest = int(observed.max(initial=0))
     if longest > LONGEST:
         raise DataError(
-            f"pmop-exact takes lists of at most {LONGEST} observed items, for its cost grows with their cube. "
-            f"List {observed.argmax()} has {longest}. Use pmop-gibbs, whose cost grows with the list."
+            f"pmop-exact supports lists of at most {LONGEST} observed items, because its cost grows with their cube. "
+            f"List {observed.argmax() + 1} has {longest}. Use pmop-gibbs, which has a linear cost."
         )
     return longest
 

@@ -40,7 +40,7 @@ class FittedLabels(NetworkEstimator):
         X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
             The rows, or their features.
         k : int, default=5
-            How many labels of each row.
+            The number of labels per row.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class FittedLabels(NetworkEstimator):
         X : TaggedData, array-like or sparse matrix of shape (n_rows, n_features)
             The rows, or their features.
         top : int or None, default=10
-            How many labels of each row; None is all.
+            The number of labels per row; None for all.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class FittedLabels(NetworkEstimator):
     def evaluate(
         self, X: Any, y: Any = None, metrics: str | Iterable[str] = METRICS, *, a: float = A, b: float = B, **given: Any
     ) -> Results:
-        """Measure the ranking of the labels, with the propensities of the training labels.
+        """Evaluate the ranking of the labels, with the propensities of the training labels.
 
         Parameters
         ----------
@@ -161,7 +161,9 @@ class FittedLabels(NetworkEstimator):
 
     def _check_labels(self, data: TaggedData) -> None:
         if data.n_labels != len(self.label_counts_):
-            raise DataError(f"The training data had {len(self.label_counts_):,} labels, this has {data.n_labels:,}.")
+            raise DataError(
+                f"The training data had {len(self.label_counts_):,} labels, and these data have {data.n_labels:,}."
+            )
 
     def build_network(self) -> Any:
         from luce.rankers.labels.network import LabelNetwork
@@ -183,9 +185,9 @@ class FittedLabels(NetworkEstimator):
     def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
         counts, rows = arrays["label_counts"], arrays["training_rows"]
         if counts.ndim != 1 or rows.shape != (1,) or not all(each.dtype == np.int64 for each in (counts, rows)):
-            raise DataError("The model file does not hold the number of training rows and those of each label.")
+            raise DataError("The model file does not contain the number of training rows and those of each label.")
         if not 0 <= counts.min(initial=0) <= counts.max(initial=0) <= rows[0]:
-            raise DataError("The model file tells of labels that more rows had than there were.")
+            raise DataError("The model file has labels with more rows than there are training rows.")
         self.label_counts_, self.training_rows_ = counts, int(rows[0])
         self.check_size(arrays, len(self.hidden_layer_sizes), len(counts))
         self.restore_network(arrays)

@@ -23,7 +23,7 @@ def as_tagged(X: Any, y: Any) -> TaggedData:
 def feature_rows(X: Any) -> Dataset:
     """The features as one list without labels: what transforms and the check of features take."""
     if isinstance(X, Dataset):
-        raise DataError("A label ranker takes tagged rows, or features alone. Got lists of items.")
+        raise DataError("A label ranker needs TaggedData, or features. Got lists of items.")
     features = X.features if isinstance(X, TaggedData) else X
     n_rows = features.shape[0] if getattr(features, "shape", ()) else len(features)
     return Dataset(features, np.zeros(n_rows), [0, n_rows])

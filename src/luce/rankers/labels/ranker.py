@@ -26,7 +26,7 @@ from luce.rankers.training_data import TrainingData
 class LabelRanker(FittedLabels):
     """Rank all labels for a row by a network with one score per label: which few of many labels are relevant?
 
-    It is no `Ranker`: it learns from rows with labels (`TaggedData`), not from lists of items.
+    It is not a `Ranker`: it learns from rows with labels (`TaggedData`), not from lists of items.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class LabelRanker(FittedLabels):
     dropout : float, default=0.0
         The fraction of hidden values that are dropped in training.
     negatives : int, optional
-        By default a step scores all labels; with a number, the labels relevant in the batch and so many others, drawn
+        By default a step scores all labels; with a number, the labels relevant in the batch and this many others, drawn
         at random.
     optimizer : {"adam", "adagrad", "sgd"}, default="adam"
         The optimizer of PyTorch.
@@ -58,7 +58,7 @@ class LabelRanker(FittedLabels):
     metric : str, default="precision@5"
         The metric of LABEL_METRICS by which the best epoch is chosen if there is validation data.
     early_stopping_rounds : int, default=10
-        Training stops after so many epochs without improvement of the validation score.
+        Training stops after this many epochs without improvement of the validation score.
     validation_fraction : float or None, default=0.1
         Without validation data, this share of the rows is held out to choose the number of epochs, and the network is
         then trained on all rows for as many. None, or fewer than ten rows with labels: `epochs` epochs.
@@ -190,7 +190,7 @@ class LabelRanker(FittedLabels):
         self.check_params()
         data = as_tagged(X, y)
         if not data.sizes.any() or not data.n_features:
-            raise DataError(f"There is nothing to learn from in {data!r}: it takes features, and rows with labels.")
+            raise DataError(f"There is nothing to learn from in {data!r}: features and rows with labels are needed.")
         self.n_features_in_, self.max_grade_ = data.n_features, float(data.labels.data.max())
         rows = feature_rows(data)
         self.transforms_ = fit_transforms(self.transforms, rows)
@@ -239,4 +239,4 @@ class LabelRanker(FittedLabels):
 
         check_one_score_per_label(self.get_objective())
         if any(kind is not None and kind.within_lists for kind in self.transform_types):
-            raise OptionError("Rows of labels are no lists of items: transforms within lists do not go with them.")
+            raise OptionError("A label ranker has no lists of items: transforms within lists are not supported.")

@@ -167,7 +167,7 @@ class NetworkEstimator(Estimator):
         """A DataError where a file claims more layers, or wider ones, than it has numbers for."""
         widest = max(width_after(self.transforms_, self.n_features_in_), *self.hidden_layer_sizes, outputs)
         if n_layers > len(arrays) or widest > sum(array.size for array in arrays.values()):
-            raise DataError("The model file tells of more layers, or wider ones, than it holds numbers for.")
+            raise DataError("The model file has fewer weights than its layers need.")
 
     def check_params(self) -> None:
         super().check_params()

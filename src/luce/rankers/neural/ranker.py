@@ -33,7 +33,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
     objective : str or Objective, default="c-kl"
         A name of OBJECTIVES, or `luce.objective(name, **options)`; a step minimizes its mean over a batch of lists.
         The default weights an item by the gain 2^y − 1 of its label, as NDCG does; for labels that are ranks or counts
-        take "pl-partition", which uses their order alone.
+        use "pl-partition", which depends only on their order.
     hidden_layer_sizes : sequence of int, default=(64, 32)
         The widths of the hidden layers.
     activation : {"relu", "sigmoid", "tanh", "gelu", "silu", "identity"}, default="relu"
@@ -68,13 +68,13 @@ class NeuralRanker(NetworkEstimator, Ranker):
     metric : str, default="ndcg@10"
         The metric of METRICS by which the best epoch is chosen if there is validation data.
     early_stopping_rounds : int, default=20
-        Training stops after so many epochs without improvement of the validation score.
+        Training stops after this many epochs without improvement of the validation score.
     validation_fraction : float or None, default=0.2
         Without validation data, this share of the lists is held out to choose the number of epochs, and the network is
         then trained on all lists for as many; with several bags, each has the lists outside of it for that. None, or
         fewer than ten lists that `metric` can measure: `epochs` epochs.
     n_bags : int, default=1
-        With several, so many networks are trained, each on a random part of the lists and features, and their scores
+        If above 1, this many networks are trained, each on a random part of the lists and features, and their scores
         averaged.
     max_samples : float, default=0.8
         The share of the lists that each of several bags is trained on.
@@ -206,7 +206,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
         training = self.prepare_training_data(X, y, qid, group, validation)
         if not self.informative_lists(training.dataset).any():
             raise DataError(self.get_objective().no_signal_message(training.dataset))
-        fit_resampled(self, training, callback, checkpoint)
+        judged = fit_resampled(self, training, callback, checkpoint)
+        self.finish_fit(training.dataset, judged)
         return self
 
     def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:

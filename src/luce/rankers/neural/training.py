@@ -63,8 +63,8 @@ class TorchLearner:
     def diverged(self, step: int) -> LuceError:
         """The error for scores that are no longer finite."""
         return LuceError(
-            f"The scores are no longer finite at step {step + 1}: the training diverges. "
-            f"Try a lower learning_rate than {self.learning_rate:g}, standardized features, or normalization."
+            f"Training diverges: the scores are not finite at step {step + 1}. "
+            f"Try a learning_rate below {self.learning_rate:g}, standardized features, or normalization."
         )
 
     def validation_score(self) -> float | None:

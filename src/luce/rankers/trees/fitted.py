@@ -56,7 +56,7 @@ class FittedTrees(Explainable):
     def compute_contributions(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
         deepest = max(tree.depth for tree in self.forest_.trees)
         if deepest > DEEPEST:
-            raise OptionError(f"A tree that is {deepest:,} splits deep cannot be explained; {DEEPEST:,} can.")
+            raise OptionError(f"A tree that is {deepest:,} splits deep cannot be explained; the limit is {DEEPEST:,}.")
         contributions, base = predict_contributions(self._booster, features, thread_count(self.n_jobs))
         scores = predict_scores(self._booster, features, thread_count(self.n_jobs))
         apart = np.abs(base + contributions.sum(axis=1) - scores)
@@ -67,7 +67,7 @@ class FittedTrees(Explainable):
     def importance(self, kind: str = "gain") -> Importance:
         """How much the trees use each feature.
 
-        This says what the trees learned from, not what a ranking would lose: `luce.permutation_importance` does.
+        This describes the training, not what a ranking would lose: see `luce.permutation_importance`.
 
         Parameters
         ----------
@@ -99,8 +99,8 @@ class FittedTrees(Explainable):
         Returns
         -------
         lightgbm.Booster
-            Its raw scores are those of the ranker, bit for bit; one column a grade where the objective has an output
-            a grade. It takes features after the ranker's transforms.
+            Its raw scores are those of the ranker, bit for bit; one column per grade if the objective has one
+            output per grade. Its input are the features after the transforms of the ranker.
 
         Examples
         --------
@@ -119,12 +119,12 @@ class FittedTrees(Explainable):
         Parameters
         ----------
         n_estimators : int
-            How many rounds to keep, at least 1 and at most those there are.
+            The number of rounds, from 1 to the number of rounds of this ranker.
 
         Returns
         -------
         TreeRanker
-            A new ranker; this one is left as it is.
+            A new ranker; this one is unchanged.
 
         Examples
         --------
@@ -136,9 +136,11 @@ class FittedTrees(Explainable):
         """
         check_is_fitted(self)
         if self.n_bags > 1:
-            raise OptionError(f"truncate takes rounds of trees, which {self.n_bags} bags do not share: take n_bags=1.")
+            raise OptionError(f"truncate needs rounds of trees, which {self.n_bags} bags do not share: use n_bags=1.")
         if not 1 <= n_estimators <= self.forest_.rounds:
-            raise OptionError(f"There are {self.forest_.rounds} rounds of trees to keep some of. Got {n_estimators!r}.")
+            raise OptionError(
+                f"n_estimators must be from 1 to {self.forest_.rounds}, the number of rounds. Got {n_estimators!r}."
+            )
         shorter = type(self)(**self.get_params(deep=False))
         shorter.__dict__.update(self.__dict__)
         shorter._set_forest(self.forest_.first(n_estimators))
@@ -181,7 +183,7 @@ class FittedTrees(Explainable):
         dataset, position = self.check_input(X, qid, group)
         if self.n_bags > 1:
             raise OptionError(
-                f"staged_predict takes rounds of trees, which {self.n_bags} bags do not share: take n_bags=1."
+                f"staged_predict needs rounds of trees, which {self.n_bags} bags do not share: use n_bags=1."
             )
         parts = list(self.transform_blocks(dataset, complete_lists=bool(self.list_context)))
         return self._staged_scores(parts, slice(None) if position is None else position)
@@ -214,7 +216,7 @@ class FittedTrees(Explainable):
     def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
         model = arrays["model"]
         if model.dtype != np.uint8 or model.ndim != 1:
-            raise DataError("The model file does not hold trees.")
+            raise DataError("The model file does not contain trees.")
         self.restore_nuisance(arrays)
         width = width_after(self.transforms_, self.n_features_in_)
         self._set_forest(Forest.parse(model.tobytes().decode("ascii"), width, self._n_outputs))

@@ -139,7 +139,7 @@ class Tree:
         if not np.isfinite(self.leaf_value).all():
             raise ValueError("a leaf of a tree has no finite value")
         if (self.leaf_count < 0).any() or (self.internal_count < 1).any():
-            raise ValueError("a tree has fewer rows than none")
+            raise ValueError("a tree has a negative number of rows")
         self._check_children(n)
         self._check_categories()
 
@@ -149,7 +149,7 @@ class Tree:
         expected = [*range(-n_leaves, 0), *range(1, n_leaves - 1)] if n_leaves > 1 else []
         parents = np.tile(np.arange(n_leaves - 1), 2)
         if not np.array_equal(np.sort(children), expected) or ((children >= 0) & (children <= parents)).any():
-            raise ValueError("the nodes of a tree do not hang together")
+            raise ValueError("the nodes of a tree are not connected")
 
     def _check_categories(self) -> None:
         """Splits by category lead to sets of categories, each of which has its part of `cat_threshold`."""
@@ -224,7 +224,7 @@ class Forest:
         """The trees of a text that `text` wrote, of so many features and outputs; a ValueError for any other."""
         infos, blocks = text_sections(text)
         if len(infos) != n_features or not all(map(_FEATURE_INFO.fullmatch, infos)):
-            raise ValueError(f"it does not hold trees of {n_features} features")
+            raise ValueError(f"it does not contain trees with {n_features} features")
         forest = cls(tuple(map(Tree.parse, blocks)), outputs, infos)
         if not blocks or len(blocks) % outputs or forest.text() != text:
             raise ValueError("it is not written as a model of trees is")

@@ -41,9 +41,9 @@ class BuiltinObjective(NamedTuple):
         """From judged lists; an error for labels that LightGBM does not take."""
         labels, lists, items = dataset.labels, dataset.list_weights, dataset.item_weights
         if np.isnan(labels).any():
-            raise DataError("LightGBM's own objectives need a label for every item: leave out those not observed.")
+            raise DataError("LightGBM's own objectives need a label for every item: leave out items without one.")
         if (labels != np.floor(labels)).any() or labels.min() < 0:
-            raise DataError("LightGBM's own objectives need labels that are whole grades from 0 on.")
+            raise DataError("LightGBM's own objectives need labels that are integers ≥ 0.")
         weights = None if lists is None else np.repeat(lists, dataset.sizes)
         if items is not None:
             weights = items if weights is None else weights * items

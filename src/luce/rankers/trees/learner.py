@@ -153,7 +153,7 @@ class TreeLearner:
             raise ValueError("model must be text")
         forest = Forest.parse(model.tobytes().decode(), len(self.grower.feature_infos), self.grower.outputs)
         if forest.rounds != self.init_rounds + rounds or list(forest.trees[: len(self.trees)]) != self.trees:
-            raise ValueError(f"model must hold the trees of {rounds} rounds")
+            raise ValueError(f"model must contain the trees of {rounds} rounds")
         if nuisance.shape != (rounds + 1, len(self.objective.nuisance)) or not np.isfinite(nuisance).all():
             raise ValueError("nuisance must be finite numbers for each round")
         self.trees, self.nuisance = list(forest.trees), nuisance.astype(np.float64)
@@ -194,8 +194,8 @@ class TreeLearner:
 
     def _diverged(self, round_number: int) -> LuceError:
         return LuceError(
-            f"The scores grow beyond numbers at round {round_number}: the training diverges. Try a lower "
-            f"learning_rate than {self.params.learning_rate:g}, or a higher reg_lambda."
+            f"Training diverges: the scores are not finite at round {round_number}. Try a "
+            f"learning_rate below {self.params.learning_rate:g}, or a higher reg_lambda."
         )
 
     def _sum(self, *values: Any) -> Floats:

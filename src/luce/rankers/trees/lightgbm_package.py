@@ -16,17 +16,17 @@ VERSIONS = ((4, 4), (5, 0))
 """From this version of LightGBM on, and before that one."""
 
 UNSUPPORTED = {
-    "boosting": "trees are kept as they are grown: dart rescales earlier trees, and rf averages them",
-    "data_sample_strategy": "lists are sampled whole: take subsample",
-    "bagging_fraction": "lists are sampled whole: take subsample",
+    "boosting": "earlier trees must not change: dart rescales them, and rf averages them",
+    "data_sample_strategy": "lists are sampled as a whole: use subsample",
+    "bagging_fraction": "lists are sampled as a whole: use subsample",
     "linear_tree": "a leaf has one value",
     "objective": "it is a parameter of the ranker: objective, or lightgbm_objective",
     "learning_rate": "it is a parameter of the ranker",
     "num_leaves": "it is a parameter of the ranker",
     "num_threads": "it is a parameter of the ranker: n_jobs",
-    "machines": "training on several machines is asked for by fit(…, machines=luce.Machines(…))",
-    "num_machines": "training on several machines is asked for by fit(…, machines=luce.Machines(…))",
-    "tree_learner": "several machines grow a tree each with its own rows, one machine alone with all",
+    "machines": "to train on several machines use fit(…, machines=luce.Machines(…))",
+    "num_machines": "to train on several machines use fit(…, machines=luce.Machines(…))",
+    "tree_learner": "on several machines, each grows the tree on its own rows",
 }
 """Parameters of LightGBM that `lightgbm_params` cannot hold, and why."""
 
@@ -38,7 +38,7 @@ def lightgbm() -> Any:
     if not VERSIONS[0] <= found < VERSIONS[1]:
         low, high = (".".join(map(str, version)) for version in VERSIONS)
         raise MissingPackageError(
-            f"Trees need lightgbm from {low} on and before {high}. Found {package.__version__}; to install it: "
+            f"Trees need lightgbm ≥ {low} and < {high}. Found {package.__version__}; to install it: "
             "pip install 'luce[trees]'"
         )
     one_thread_after_fork("LightGBM", getattr(package.basic._LIB, "LGBM_SetMaxThreads", None))

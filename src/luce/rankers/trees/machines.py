@@ -41,7 +41,7 @@ class Machines:
     rank : int
         Which of them this is, from 0.
     timeout : float, default=60.0
-        Seconds to wait for all to connect, and after which a machine that does not answer is given up.
+        Seconds to wait for all to connect, and for an answer of a machine before it counts as lost.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Machines:
         self.addresses = [_address(one) for one in given]
         self.size = len(self.addresses)
         if len(set(self.addresses)) < self.size or not self.size:
-            raise OptionError(f"machines must be host:port of each machine, each once. Got {addresses!r}.")
+            raise OptionError(f"machines must be the host:port of each machine, each once. Got {addresses!r}.")
         if not (is_integer(rank) and 0 <= rank < self.size):
             raise OptionError(f"rank must be from 0 to {self.size - 1}, one of {self.size} machines. Got {rank!r}.")
         if not (is_number(timeout) and timeout > 0):
@@ -116,7 +116,7 @@ class Machines:
         mine = lengths[self.rank : self.rank + 1].tobytes()
         self.all_to_all([mine] * self.size, _bytes_of(lengths[:, None]))
         if lengths.min() < 0 or lengths.max() > LARGEST:
-            raise MachineError(f"A rank wants to send {lengths.max()} bytes: it is out of step. Start all ranks again.")
+            raise MachineError(f"A rank wants to send {lengths.max()} bytes: it is out of sync. Restart all ranks.")
         parts = [own if rank == self.rank else bytearray(length) for rank, length in enumerate(lengths.tolist())]
         self.all_to_all([own] * self.size, [memoryview(part) for part in parts])
         return [bytes(part) for part in parts]
@@ -203,7 +203,7 @@ class Machines:
             names = ",".join(map(self._name, range(self.size)))
             raise MachineError(
                 f"Rank {rank} was given other machines than rank {self.rank}, which has {names}: give every rank the "
-                "same, in the same order."
+                "same machines in the same order."
             )
         return rank
 
@@ -221,8 +221,8 @@ class Machines:
     def _absent(self, ranks: list[int]) -> NoReturn:
         names = ", ".join(f"rank {rank} ({self._name(rank)})" for rank in ranks)
         raise MachineError(
-            f"{names} did not come within {self.timeout:g} seconds: start every rank, with the same machines; can it "
-            "be reached, and is its port free?"
+            f"{names} did not connect within {self.timeout:g} seconds: start every rank with the same machines. "
+            "Is it reachable, and is its port free?"
         )
 
 

@@ -1,7 +1,6 @@
 """The estimator of boosted trees: its parameters, its fit, its file."""
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self
@@ -11,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
+from luce.data import Dataset
 from luce.data.fingerprint import fingerprint
 from luce.data.transforms import width_after
-from luce.errors import DataError, LuceWarning, MachineError, OptionError
+from luce.errors import DataError, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
 from luce.optimizers.gradient_descent import Checkpointer
@@ -47,14 +47,14 @@ class TreeRanker(FittedTrees):
     objective : str or Objective, default="pl-partition"
         A name of OBJECTIVES, or `luce.objective(name, **options)`.
     n_estimators : int, default=500
-        The most boosting rounds. A round grows one tree, or one for each grade where the objective has an output for
-        each.
+        The maximum number of boosting rounds. A round grows one tree, or one per grade if the objective has one output
+        per grade.
     num_leaves : int, default=7
-        The most leaves of a tree.
+        The maximum number of leaves of a tree.
     max_depth : int, optional
-        The most splits above a leaf; None for no limit.
+        The maximum depth of a tree; None for no limit.
     min_child_samples : int, default=20
-        The fewest rows in a leaf.
+        The minimum number of rows in a leaf.
     learning_rate : float, default=0.1
         The share of each Newton step that is taken.
     leaf_hessian : {"exact", "diagonal"}, optional
@@ -73,14 +73,14 @@ class TreeRanker(FittedTrees):
     colsample_bytree : float, default=1.0
         The share of the features that each tree may split by.
     n_bags : int, default=1
-        With several, so many forests are grown, each on a random part of the lists and features, and averaged: the
+        If above 1, this many forests are grown, each on a random part of the lists and features, and averaged: the
         result is again one forest.
     max_samples : float, default=0.8
         The share of the lists that each of several bags is grown on.
     max_features : float, default=1.0
         The share of the features that each of several bags may split by.
     categorical_feature : sequence of int or str, default=()
-        Columns, by number from 0 or by name, whose values are category numbers.
+        Columns with category numbers, by index from 0 or by name.
     monotone_constraints : sequence of {-1, 0, 1}, optional
         For each feature, 1 if scores must not fall as it grows, −1 if they must not rise, 0 for no constraint.
     lightgbm_objective : {"lambdarank", "rank_xendcg"}, optional
@@ -89,9 +89,9 @@ class TreeRanker(FittedTrees):
     lightgbm_params : dict, optional
         Further parameters of LightGBM, by name.
     metric : str, default="ndcg@10"
-        What validation lists are scored by; the best round is kept.
+        The metric on the validation lists; the trees up to the best round are used.
     early_stopping_rounds : int, default=50
-        Stop when the validation score has not improved for so many rounds.
+        Training stops after this many rounds without improvement of the validation score.
     validation_fraction : float or None, default=0.2
         Without validation data, this share of the lists is held out to choose the number of rounds, and as many are
         then grown on all lists; with several bags, each has the lists outside of it for that. None, fewer than ten
@@ -216,7 +216,7 @@ class TreeRanker(FittedTrees):
         Parameters
         ----------
         X : Dataset or array of shape (n_rows, n_features)
-            The training lists, or the features of their rows; sparse features are taken too.
+            The training lists, or the features of their rows; the features may be sparse.
         y : array of shape (n_rows,), optional
             The label of each row, where X is features.
         qid : array of shape (n_rows,), optional
@@ -224,7 +224,7 @@ class TreeRanker(FittedTrees):
         group : array of shape (n_lists,), optional
             In place of qid: the number of rows of each list, one list after the other.
         validation : Dataset or tuple (X, y, qid), optional
-            Lists that the rounds are scored on by `metric`: the best are kept, and training may stop early.
+            Lists for early stopping by `metric`.
         init_model : TreeRanker, optional
             A fitted ranker of the same features. Its trees are kept, and up to `n_estimators` rounds are added.
         callback : callable, optional
@@ -248,10 +248,11 @@ class TreeRanker(FittedTrees):
         with reducers as reducer:
             self.check_params()
             if self.n_bags > 1 and (init_model is not None or machines is not None):
-                raise OptionError(f"init_model and machines take n_bags=1, not bags. Got n_bags={self.n_bags}.")
+                raise OptionError(f"init_model and machines need n_bags=1. Got n_bags={self.n_bags}.")
             training = self.prepare_training_data(X, y, qid, group, validation)
             if machines is None:
-                fit_resampled(self, training, callback, checkpoint, init_model=init_model)
+                judged = fit_resampled(self, training, callback, checkpoint, init_model=init_model)
+                self.finish_fit(training.dataset, judged)
             else:
                 self.train(training, callback=callback, checkpoint=checkpoint, init_model=init_model, reducer=reducer)
         return self
@@ -305,30 +306,30 @@ class TreeRanker(FittedTrees):
             if curve.best_state is not None:
                 self._set_fitted(learner, curve)
             raise
-        if not curve.history:
-            warnings.warn(
-                f"No tree can split {training.dataset!r}: its features are constant, or min_child_samples = "
-                f"{self.min_child_samples} leaves no room. All scores are equal.",
-                LuceWarning,
-                stacklevel=5,
-            )
         self._set_fitted(learner, curve)
+
+    def why_equal_scores(self, dataset: Dataset) -> str:
+        if self.importance("split").values.any():
+            return super().why_equal_scores(dataset)
+        return (
+            f"No tree can split {dataset!r}: its features are constant, or it has too few rows for min_child_samples = "
+            f"{self.min_child_samples}."
+        )
 
     def _init_forest(self, init_model: "TreeRanker | None") -> Forest | None:
         """The trees to begin with, which must be of the same features and outputs."""
         if init_model is None:
             return None
         if not isinstance(init_model, TreeRanker):
-            raise OptionError(
-                f"init_model must be a fitted TreeRanker, whose trees are kept. Got {type(init_model).__name__}."
-            )
+            raise OptionError(f"init_model must be a fitted TreeRanker. Got {type(init_model).__name__}.")
         check_is_fitted(init_model)
         width = width_after(self.transforms_, self.n_features_in_)
         forest = init_model.forest_
         if len(forest.feature_infos) != width or forest.outputs != self._n_outputs:
             raise DataError(
-                f"init_model scores {len(forest.feature_infos)} features by {forest.outputs} trees a round; here are "
-                f"{width} features and {self._n_outputs} trees a round."
+                f"init_model scores {len(forest.feature_infos)} features by {forest.outputs} trees per round; here "
+                "there are "
+                f"{width} features and {self._n_outputs} trees per round."
             )
         return forest
 
@@ -382,7 +383,9 @@ class TreeRanker(FittedTrees):
         if self.leaf_hessian == "exact" and objective.leaf_sums is None:
             known = ", ".join(name for name, each in OBJECTIVES.items() if each.leaf_sums is not None)
             raise OptionError(
-                f"{objective.name} has no exact leaf_hessian; those that have: {known}. Take leaf_hessian='diagonal'."
+                f"{objective.name} has no exact leaf_hessian; those that have: {known}. Use leaf_hessian='diagonal'."
             )
         if self.monotone_constraints is not None and objective.one_output_per_grade:
-            raise OptionError(f"{objective.name} has one score a grade, which together cannot be kept monotone.")
+            raise OptionError(
+                f"{objective.name} has one score per grade, and their combination cannot be constrained to be monotone."
+            )

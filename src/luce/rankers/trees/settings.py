@@ -35,7 +35,7 @@ PARAM_SPECS = COMMON | {
     **BAGGING,
     "validation_fraction": VALIDATION_FRACTION,
     "categorical_feature": Option(
-        "columns, by number from 0 or by name",
+        "columns, by index from 0 or by name",
         lambda value: _all(value, lambda one: is_integer(one) or isinstance(one, str)),
     ),
     "monotone_constraints": or_none(
@@ -74,7 +74,7 @@ def lightgbm_parameters(ranker: Any, n_features: int, outputs: int, seed: int, n
     if ranker.monotone_constraints is not None:
         if len(ranker.monotone_constraints) != n_features:
             raise OptionError(
-                f"monotone_constraints must say −1, 0 or 1 for each of {n_features} features. "
+                f"monotone_constraints must have −1, 0 or 1 for each of the {n_features} features. "
                 f"Got {ranker.monotone_constraints!r}."
             )
         parameters["monotone_constraints"] = [int(sign) for sign in ranker.monotone_constraints]

@@ -60,7 +60,7 @@ class ShardReducer(Reducer):
         learned = [transform.name for transform in transforms if not transform.within_lists]
         if self.size > 1 and learned:
             raise OptionError(
-                f"transforms must look at lists one by one where machines share them: {', '.join(learned)} learns "
+                f"transforms must treat each list separately on several machines: {', '.join(learned)} learns "
                 "from all. Leave it out: trees need none."
             )
         dataset = training.dataset

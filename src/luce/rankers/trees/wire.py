@@ -78,8 +78,8 @@ class Peer:
             self._farewell(length)
         if (mark, kind, number, length) != (MARK, MESSAGE, self.number % 2**32, len(self.into)):
             raise MachineError(
-                f"{self.name} sent {length} bytes where {len(self.into)} were expected: it is out of step, or another "
-                "program. Start all ranks again, of one version of Luce."
+                f"{self.name} sent {length} bytes where {len(self.into)} were expected: it is out of sync, or another "
+                "program. Restart all ranks, with the same version of Luce."
             )
 
     def _farewell(self, length: int) -> NoReturn:
@@ -91,7 +91,9 @@ class Peer:
         raise MachineError(f"{self.name} has stopped: {text.decode(errors='replace')}")
 
     def _gone(self, how: str | None) -> NoReturn:
-        raise MachineError(f"{self.name} is gone ({how}): it ended, was killed, or cannot be reached. Training stops.")
+        raise MachineError(
+            f"{self.name} is disconnected ({how}): it ended, was killed, or cannot be reached. Training stops."
+        )
 
     def leave(self, why: str) -> None:
         """Say why this machine stops, unless it stops in the middle of a message."""
