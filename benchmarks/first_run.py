@@ -62,6 +62,8 @@ class Cost(NamedTuple):
 def run(words: Sequence[str], cache: Path) -> Cost:
     """What a command of Luce costs with this numba cache."""
     report = cache.parent / "compiled.json"
+    if "-o" in words:
+        Path(words[-1]).unlink(missing_ok=True)  # a model is not replaced unasked
     seconds = cpu_seconds(["-c", RUN, str(report), *words], cache)
     return Cost(seconds, [(own, name) for own, name in json.loads(report.read_text())])
 
