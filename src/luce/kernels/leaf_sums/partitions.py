@@ -64,7 +64,7 @@ def leaf_sums(first, last, offsets, scores, labels, leaves, list_weights, tol, s
 @inlined
 def _groups(leaves, order, slot, group):
     """Number the leaves of a set as they come; returns how many there are. `slot` is left as it was, all −1."""
-    n_groups = 0
+    n_groups = np.int64(0)  # inlined, a literal 0 would be a second type for what is called with it
     for j in range(len(order)):
         u = leaves[order[j]]
         if slot[u] < 0:
