@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from luce.compiled import compiled, summing
+from luce.compiled import compiled, inlined, summing
 from luce.kernels.elementary import exp, exp2m1
 from luce.kernels.label_order import longest_list, sort_by_label
 
@@ -108,7 +108,7 @@ def highest(values):
     return max(max(a, b), max(c, d))
 
 
-@compiled
+@inlined
 def _divide_by_the_largest(y, value, norm, targets):
     """The targets again, now whatever the size of the labels; returns the norm."""
     top, largest, total, square = 0.0, 0.0, 0.0, 0.0
@@ -126,7 +126,7 @@ def _divide_by_the_largest(y, value, norm, targets):
     return total if norm == SUM else np.sqrt(square)
 
 
-@compiled
+@inlined
 def _scaled_gain(label, power):
     """(2^y − 1) / 2^power."""
     if label > 60.0:  # the 1 is rounded away
@@ -134,7 +134,7 @@ def _scaled_gain(label, power):
     return exp2m1(label) * np.exp2(-power) if label > 0.0 else 0.0
 
 
-@compiled
+@inlined
 def _ideal_dcg(labels, start, stop, discounts, order, targets):
     """The discounted sum of gains from the highest down."""
     n, total = sort_by_label(labels, start, stop, order), 0.0
