@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from luce.errors import unknown_name
+from luce.errors import OptionError, unknown_name
 from luce.lists import Evaluation, Lists
 from luce.objectives.base import Objective, record
 from luce.randomness import Draw
@@ -54,6 +54,8 @@ def objective(name: str | Objective, **options: Any) -> Objective:
         if main not in OBJECTIVES:
             raise unknown_name("objective", name, [*OBJECTIVES, *SYNONYMS])
         name = OBJECTIVES[main]
+    if not isinstance(name, Objective):
+        raise OptionError(f"An objective is a name such as 'listmle', or luce.objective(…). Got {name!r}.")
     return name.with_options(**options)
 
 
