@@ -111,6 +111,8 @@ def test_preflib_by_its_ending(tmp_path):
             {"format": "pairs", "left": "x", "right": "y", "outcome": "z", "results": ["a"]},
             "three outcomes",
         ),
+        ("a.csv", "left,right,winner\na,b,a\n", {"weights": "w"}, "format pairs 'weights'. Did you mean 'weight'?"),
+        ("a.soc", "", {"unlistd": "below"}, "format preflib 'unlistd'. Did you mean 'unlisted'"),
         ("a.csv", "left,right,winner\na,b,a\na,b,c\n", {}, "Pair 2 has 'c'. Other values are named by results"),
         ("a.csv", "left,right,winner\na,b,a\na,,a\n", {}, "Column 'right' has no item in row 2"),
     ],

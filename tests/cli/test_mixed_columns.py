@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,9 @@ from typer.testing import CliRunner
 
 import luce
 from luce.cli import app
+from luce.cli.compare_own import _file_scores
+from luce.cli.reading import read_data
+from luce.errors import DataError
 
 HEADER = "session,clicks,brand,price,price,fresh,day,constant,shop,title"
 
@@ -72,3 +76,15 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
 def test_inspect_names_categories(folder):
     shown = call("inspect", folder / "train.csv", "--read", "query=session", "--read", "label=clicks").stdout
     assert "brand (3 categories), price, price.1, fresh" in shown
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+def test_a_model_of_another_library_takes_no_categories(folder, tmp_path):
+    data = lightgbm.Dataset(
+        np.random.default_rng(0).random((50, 2)), np.arange(50) % 2, feature_name=["brand", "price"]
+    )
+    lightgbm.train({"verbosity": -1, "num_threads": 1}, data, 2).save_model(tmp_path / "old.txt")
+    reading, test = ["query=session", "label=clicks"], folder / "test.csv"
+    dataset = read_data(test, reading)
+    with pytest.raises(DataError, match="does not contain the numbering of categories such as 'brand'"):
+        _file_scores(lambda work, *given: work(*given), "old", tmp_path / "old.txt", test, dataset, reading, 1)

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
     if not file.is_file():
         raise DataError(f"There is no file {file}.")
     if format == "preflib" or (format is None and file.suffix in PREFLIB):
+        _check_options("preflib", Rankings.read_preflib, columns)
         return Rankings.read_preflib(file, **columns)
     if table_format(file) is None:
         known = ", ".join([*PREFLIB, *TABLE_SUFFIXES])
@@ -70,7 +72,15 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
         columns = detected | columns
     if format not in FORMATS:
         raise unknown_name("format of rankings", format, ["preflib", *FORMATS])
+    _check_options(format, FORMATS[format], columns)
     return FORMATS[format](table, **columns)
+
+
+def _check_options(format: str, reader: Callable[..., Rankings], given: dict[str, Any]) -> None:
+    known = [name for name, each in signature(reader).parameters.items() if each.kind is each.KEYWORD_ONLY]
+    for name in given:
+        if name not in known:
+            raise unknown_name(f"option of the format {format}", name, known)
 
 
 def _named_columns(path: Path) -> pa.Table:

@@ -138,6 +138,6 @@ def _print(table: Any, model: Any, title: str) -> None:
     say(fit, style="dim")
     low, high = model.quasi_standard_errors().worst
     say(
-        f"Standard errors of differences from quasi standard errors are off by {low:+.1%} to {high:+.1%} at most.",
+        f"Standard errors of differences from quasi standard errors are off by {low:+z.1%} to {high:+z.1%} at most.",
         style="dim",
     )
