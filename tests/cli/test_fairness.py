@@ -85,6 +85,18 @@ def test_exposure_shows_shares_of_exposure_and_merit(place, tmp_path):
     assert "of the exposure" in page and "http" not in page.split("Versions")[0].replace("http-equiv", "")
 
 
+def test_evaluate_measures_the_fairness_of_sorted_rankings(place):
+    words = ["evaluate", place / "model.luce", place / "market.parquet", "--metrics", "ndcg@3,merit-gap@3"]
+    scores = luce.load(place / "model.luce").predict(made())
+    for ranking in ("sampled", "sorted"):
+        text = call(*words, "--ranking", ranking)
+        (found,) = json.loads(call(*words, "--ranking", ranking, "--json")).values()
+        expected = luce.evaluate(scores, made(), "merit-gap@3", ranking=ranking).means["merit-gap@3"]
+        assert f"fairness of {ranking} rankings" in text and found["ranking"] == ranking
+        assert found["metrics"]["merit-gap@3"]["mean"] == pytest.approx(expected)
+    assert "rankings" not in call(*words[:3])
+
+
 def test_one_list_has_no_error(place):
     data = made()
     luce.write(data.take([data.labels.argmax() // 8]), place / "one.parquet")

@@ -58,7 +58,6 @@ def tradeoff(
     from luce.rankers import RANKERS
     from luce.report.tradeoff import frontier_table, write_tradeoff
 
-    check_written([report, csv], [data])
     _check(relevance, fairness, model)
     check_written([report, csv], [data])
     settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
