@@ -56,7 +56,8 @@ def matrix_of(
         shown = ", ".join(map(repr, free[:10])) + (", …" if len(free) > 10 else "")
         warnings.warn(
             f"{table.name}: not used as features, because nearly every row or every list has a different value, as in "
-            f"free text and ids: {shown}. To use such a column as a category, add it to categorical=.",
+            f"free text and ids: {shown}. To use such a column as a category, add it to categorical=, on the command "
+            "line --read categorical=NAME.",
             LuceWarning,
             stacklevel=6,
         )
