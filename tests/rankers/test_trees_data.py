@@ -154,7 +154,7 @@ def test_what_cannot_split_is_told():
             if objective == "squared-label":
                 assert scores[0] == pytest.approx(1.0)
             assert ranker.history_ == []
-    with pytest.raises(DataError, match=r"No list of .* nothing for listmle to learn from"):
+    with pytest.raises(DataError, match=r"No list of .* listmle has nothing to learn from"):
         quick().fit(luce.Dataset([[1.0], [2.0]], [1, 1], [0, 2]))
     with pytest.raises(DataError, match="no item has a label"):
         quick().fit(luce.Dataset([[1.0], [2.0]], [np.nan, np.nan], [0, 2]))

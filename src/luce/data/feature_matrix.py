@@ -49,7 +49,8 @@ def matrix_of(
         shown = ", ".join(map(repr, free[:10])) + (", …" if len(free) > 10 else "")
         warnings.warn(
             f"{table.name}: not used as features, because nearly every row has a different value, as in free text and "
-            f"ids: {shown}. To use such a column as a category, add it to categorical=.",
+            f"ids: {shown}. If such a column names the items: document={free[0]!r}, on the command line --read "
+            f"document={free[0]}. To use it as a category: categorical=[{free[0]!r}], --read categorical={free[0]}.",
             LuceWarning,
             stacklevel=6,
         )
