@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,9 @@ from typer.testing import CliRunner
 
 import luce
 from luce.cli import app
+from luce.cli.compare_own import _file_scores
+from luce.cli.reading import read_data
+from luce.errors import DataError
 
 HEADER = "session,clicks,brand,price,price,fresh,day,constant,shop,title"
 
@@ -90,3 +94,15 @@ def test_inspect_says_that_there_is_nothing_to_learn(tmp_path):
     result = call("inspect", tmp_path / "a.csv")
     assert "No list has items with different labels" in result.stderr
     assert "feature names: x" in result.stdout
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+def test_a_model_of_another_library_takes_no_categories(folder, tmp_path):
+    data = lightgbm.Dataset(
+        np.random.default_rng(0).random((50, 2)), np.arange(50) % 2, feature_name=["brand", "price"]
+    )
+    lightgbm.train({"verbosity": -1, "num_threads": 1}, data, 2).save_model(tmp_path / "old.txt")
+    reading, test = ["query=session", "label=clicks"], folder / "test.csv"
+    dataset = read_data(test, reading)
+    with pytest.raises(DataError, match="does not contain the numbering of categories such as 'brand'"):
+        _file_scores(lambda work, *given: work(*given), "old", tmp_path / "old.txt", test, dataset, reading, 1)

@@ -130,7 +130,7 @@ def test_monotone_constraints_hold(data, leaf_hessian):
     assert violations["bound"] >= -1e-12
     assert violations["free"] < -0.01
     assert ndcg(bound.predict(train), train) > random_ndcg(train) + 0.1
-    with pytest.raises(OptionError, match="for each of 40 features"):
+    with pytest.raises(OptionError, match="for each of the 40 features"):
         quick(monotone_constraints=[1, 0]).fit(train)
     with pytest.raises(OptionError, match="cannot be constrained to be monotone"):
         quick("mcrank", monotone_constraints=signs).fit(train)

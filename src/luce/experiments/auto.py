@@ -140,7 +140,7 @@ def choose_ranker(
     >>> from luce.data.synthetic import web_search
     >>> choice = choose_ranker(web_search(30, n_features=5, seed=1).dataset, budget=1e-9)
     >>> choice.name, choice.ranker, choice.candidates[0].note
-    ('linear', LinearRanker(), 'not tried: the 1e-09 s are over')
+    ('linear', LinearRanker(), 'not tried: the budget of 1e-09 s is used up')
     """
     number(0).check("budget", budget)
     params = {"metric": metric, "random_state": random_state, "n_jobs": n_jobs}
