@@ -66,6 +66,7 @@ OTHER_LIBRARIES = {
     "list_mle_loss": ("listmle",),
     "ordinal": ("mcrank",),
     "p": ("precision",),
+    **dict.fromkeys(("hr", "hit_rate", "hitrate"), ("hit",)),
     "recip_rank": ("mrr",),
     **dict.fromkeys(("model", "net", "network"), ("module",)),
     **dict.fromkeys(("eval_group", "eval_qid", "eval_set"), ("validation",)),

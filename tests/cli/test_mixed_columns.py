@@ -68,7 +68,8 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
     values = {each["feature"]: each["value"] for each in explained["items"][0]["contributions"]}
     assert values["brand"] in ("acme", "bolt", "core", None)
     assert values["shop"] in ("10", "20", "30")
-    call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--csv", tmp_path / "why.csv")
+    pages = ["--csv", tmp_path / "why.csv", "--report", tmp_path / "why.html"]
+    call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", *pages)
     assert "brand" in (tmp_path / "why.csv").read_text()
 
 
@@ -76,6 +77,24 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
 def test_inspect_names_categories(folder):
     shown = call("inspect", folder / "train.csv", "--read", "query=session", "--read", "label=clicks").stdout
     assert "brand (3 categories), price, price.1, fresh" in shown
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+def test_what_a_model_needs_is_named_if_a_file_lacks_it(folder, tmp_path):
+    model, columns = tmp_path / "a.luce", ["--read", "query=session", "--read", "label=clicks"]
+    call("train", folder / "train.csv", "-o", model, *columns, "--model", "linear", "--read", "features=price,shop")
+    frame = pd.read_csv(folder / "test.csv").rename(columns={"price": "Price"})
+    frame.to_csv(tmp_path / "other.csv", index=False)
+    result = CliRunner().invoke(app, ["rank", str(model), str(tmp_path / "other.csv"), *columns])
+    expected = "other.csv lacks features that the model was trained on: 'price'. Did you mean 'Price'?"
+    assert expected in str(result.exception)
+
+
+def test_inspect_says_that_there_is_nothing_to_learn(tmp_path):
+    (tmp_path / "a.csv").write_text("query,label,x\na,1,2\nb,0,3\n")
+    result = call("inspect", tmp_path / "a.csv")
+    assert "No list has items with different labels" in result.stderr
+    assert "Features: x" in result.stdout
 
 
 @pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")

@@ -163,7 +163,7 @@ def test_a_damaged_checkpoint_is_refused(data, tmp_path):
     with pytest.raises(DataError, match="lacks what is needed to resume"):
         ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(DataError, match="not a complete Luce model file"):
+    with pytest.raises(DataError, match="damaged or not a Luce model file"):
         ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
 
 

@@ -56,8 +56,9 @@ def matrix_of(
         shown = ", ".join(map(repr, free[:10])) + (", …" if len(free) > 10 else "")
         warnings.warn(
             f"{table.name}: not used as features, because nearly every row or every list has a different value, as in "
-            f"free text and ids: {shown}. To use such a column as a category, add it to categorical=, on the command "
-            "line --read categorical=NAME.",
+            f"free text and ids: {shown}. If such a column names the items: document={free[0]!r}, on the command line "
+            f"--read document={free[0]}. To use it as a category: categorical=[{free[0]!r}], --read "
+            f"categorical={free[0]}.",
             LuceWarning,
             stacklevel=6,
         )

@@ -234,7 +234,7 @@ class _Trials:
         found_values = np.concatenate(values)
         self.weights = np.where(np.isnan(found_values), 0.0, np.concatenate(weights))
         if not self.weights.any():
-            raise DataError(f"{self.metric} is undefined for every list of {self.dataset!r}.")
+            raise DataError(f"{self.metric} is undefined for every list of {self.dataset!r}: check its labels.")
         return found_values
 
     def choose(self) -> tuple[str, str]:
