@@ -22,8 +22,8 @@ def inspect(data: Data, read: Reading = None, json: Json = False) -> None:
         found = [each._asdict() for each in suspicious]
         show_json(facts | {"feature_names": feature_names(dataset), "suspicious_features": found})
         return
-    facts["feature_names"] = feature_summary(dataset)
     show_table(None, ["", ""], [[key.replace("_", " "), _words(value)] for key, value in facts.items()])
+    print(f"Features: {feature_summary(dataset)}")
 
 
 def describe(dataset: Any) -> dict[str, Any]:

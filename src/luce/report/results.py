@@ -157,6 +157,8 @@ def _notes(one: Results) -> list[str]:
         notes.append(f"The gain is {one.gain}.")
     if one.max_grade is not None:
         notes.append(f"err assumes a highest grade of {number(one.max_grade)}.")
+    if one.ranking is not None:
+        notes.append(f"Metrics of fairness are those of {one.ranking} rankings.")
     return notes
 
 
