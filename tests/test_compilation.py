@@ -83,12 +83,12 @@ def test_it_is_said_once_outside_a_terminal(clock, capsys):
 
 def test_what_a_fit_takes_is_counted_without_compilation(clock):
     class Compiling(luce.LinearRanker):
-        def fit(self, X, y=None, **more):
+        def fit(self, X, y=None, *, validation=None):
             compilation.begin()
             clock[0] += 5
             compilation.end()
             clock[0] += 1
-            return super().fit(X, y, **more)
+            return super().fit(X, y, validation=validation)
 
     data = luce.from_arrays([[1.0, 0], [3, 1], [2, 0]] * 2, [0, 2, 1] * 2, [1, 1, 1, 2, 2, 2])
     assert run_fit(Compiling(), Fold(data, None, data), seed=0, isolated=False).cost.fit_seconds == 1

@@ -12,7 +12,7 @@ from typing import Any
 from numba import config, njit
 from numba.core import event
 
-from luce import compilation
+from luce.compilation import begin, end
 from luce.errors import LuceWarning
 
 
@@ -20,10 +20,10 @@ class _Listener(event.Listener):
     """Passes on when numba begins and ends to compile a function; what it loads from its cache is not compiled."""
 
     def on_start(self, event: Any) -> None:
-        compilation.begin()
+        begin()
 
     def on_end(self, event: Any) -> None:
-        compilation.end()
+        end()
 
 
 event.register("numba:compile", _Listener())

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,9 @@ from typer.testing import CliRunner
 
 import luce
 from luce.cli import app
+from luce.cli.compare_own import _file_scores
+from luce.cli.reading import read_data
+from luce.errors import DataError
 
 HEADER = "session,clicks,brand,price,price,fresh,day,constant,shop,title"
 
@@ -64,7 +68,8 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
     values = {each["feature"]: each["value"] for each in explained["items"][0]["contributions"]}
     assert values["brand"] in ("acme", "bolt", "core", None)
     assert values["shop"] in ("10", "20", "30")
-    call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--csv", tmp_path / "why.csv")
+    pages = ["--csv", tmp_path / "why.csv", "--report", tmp_path / "why.html"]
+    call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", *pages)
     assert "brand" in (tmp_path / "why.csv").read_text()
 
 
@@ -72,3 +77,33 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
 def test_inspect_names_categories(folder):
     shown = call("inspect", folder / "train.csv", "--read", "query=session", "--read", "label=clicks").stdout
     assert "brand (3 categories), price, price.1, fresh" in shown
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+def test_what_a_model_needs_is_named_if_a_file_lacks_it(folder, tmp_path):
+    model, columns = tmp_path / "a.luce", ["--read", "query=session", "--read", "label=clicks"]
+    call("train", folder / "train.csv", "-o", model, *columns, "--model", "linear", "--read", "features=price,shop")
+    frame = pd.read_csv(folder / "test.csv").rename(columns={"price": "Price"})
+    frame.to_csv(tmp_path / "other.csv", index=False)
+    result = CliRunner().invoke(app, ["rank", str(model), str(tmp_path / "other.csv"), *columns])
+    expected = "other.csv lacks features that the model was trained on: 'price'. Did you mean 'Price'?"
+    assert expected in str(result.exception)
+
+
+def test_inspect_says_that_there_is_nothing_to_learn(tmp_path):
+    (tmp_path / "a.csv").write_text("query,label,x\na,1,2\nb,0,3\n")
+    result = call("inspect", tmp_path / "a.csv")
+    assert "No list has items with different labels" in result.stderr
+    assert "Features: x" in result.stdout
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+def test_a_model_of_another_library_takes_no_categories(folder, tmp_path):
+    data = lightgbm.Dataset(
+        np.random.default_rng(0).random((50, 2)), np.arange(50) % 2, feature_name=["brand", "price"]
+    )
+    lightgbm.train({"verbosity": -1, "num_threads": 1}, data, 2).save_model(tmp_path / "old.txt")
+    reading, test = ["query=session", "label=clicks"], folder / "test.csv"
+    dataset = read_data(test, reading)
+    with pytest.raises(DataError, match="does not contain the numbering of categories such as 'brand'"):
+        _file_scores(lambda work, *given: work(*given), "old", tmp_path / "old.txt", test, dataset, reading, 1)

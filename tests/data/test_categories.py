@@ -120,7 +120,7 @@ def test_free_text_is_left_out_unless_named():
     n = 300
     columns = {"title": [f"no. {i}" for i in range(n)], "x": [1] * n}
     table = pa.table({"query": [1] * n, "label": [0, 1, 2] * 100, **columns})
-    with pytest.warns(LuceWarning, match="not used as features, .* free text and ids: 'title'"):
+    with pytest.warns(LuceWarning, match="not used as features, .* ids: 'title'.* --read document=title"):
         assert from_table(table).feature_names == ("x",)
     with pytest.warns(LuceWarning, match="free text and ids: 'title'"):
         assert from_arrays(pd.DataFrame(columns), table["label"], group=[n]).feature_names == ("x",)
@@ -131,11 +131,37 @@ def test_free_text_is_left_out_unless_named():
         assert from_table(table.slice(0, 100)).n_features == 2
 
 
+def test_text_of_the_query_is_left_out_unless_named():
+    queries = np.tile(np.arange(120), 3)  # the rows of a query are apart
+    texts = np.array([f"query {q}" for q in queries], dtype=object)
+    table = pa.table({"query": queries, "label": [0, 1, 2] * 120, "asked": texts, "x": [1] * 360})
+    with pytest.warns(LuceWarning, match="every list has a different value, .*: 'asked'"):
+        assert from_table(table).feature_names == ("x",)
+    texts[0] = "query 1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert from_table(table, features=["asked"]).n_features == 1
+        assert from_table(table.set_column(2, "asked", pa.array(texts))).n_features == 2
+
+
 def test_text_among_numbers_is_a_mistake_that_is_named(tmp_path):
     (tmp_path / "a.csv").write_text("query,label,x\n1,0,1.5\n1,1,?\n1,1,-3e2\n")
     with pytest.raises(DataError, match=r"column 'x': Row #3: .*'\?'.*--read categorical=x"):
         read(tmp_path / "a.csv")
     assert read(tmp_path / "a.csv", categorical=["x"]).categories == (("-3e2", "1.5", "?"),)
+
+
+def test_numbers_with_a_comma_are_not_taken_for_text(tmp_path):
+    (tmp_path / "a.csv").write_text("query;label;x\n1;0;1,5\n1;1;\n1;1;-30,25\n")
+    with pytest.raises(DataError, match=r"column 'x' has numbers with a comma, such as '1,5'.*--read categorical=x"):
+        read(tmp_path / "a.csv")
+    assert read(tmp_path / "a.csv", categorical=["x"]).categories == (("-30,25", "1,5"),)
+
+
+def test_a_column_without_a_name_is_called_as_in_pandas(tmp_path):
+    pd.DataFrame({"query": [1, 1], "label": [0, 1], "x": [2.0, 3.0]}).to_csv(tmp_path / "a.csv")
+    assert read(tmp_path / "a.csv").feature_names == ("Unnamed: 0", "x")
+    assert read(tmp_path / "a.csv", exclude=["Unnamed*"]).features.tolist() == [[2.0], [3.0]]
 
 
 def test_every_part_of_a_dataset_has_its_categories():

@@ -102,7 +102,7 @@ def test_synthetic_data_raise_no_alarm(shape, seed):
     ("names", "reason"),
     [
         ("click_count nClicks clicked CTR url.impressions dwell_time booking_bool purchased", "recorded after"),
-        ("position item_pos rank serpRank", "place in a ranking"),
+        ("position item_pos rank serpRank", "position in a ranking"),
         ("timestamp event-time date release_date time", "date or time"),
         ("id doc_id userID session uuid search.ids", "an id"),
         ("label relevance_label target Grade relevance human_judgment", "a label"),

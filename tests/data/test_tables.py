@@ -84,7 +84,11 @@ def test_columns_named_by_number_are_numbered_features():
         ({"query": [1], "x": [1]}, {}, r"no label column.*label=None where there are no labels.*Columns: query, x"),
         ({"query": [1], "label": [1]}, {"query": "qry"}, "no column 'qry' for query=. Did you mean 'query'"),
         ({"query": [1], "label": [1], "size": [1]}, {"features": ["sise"]}, "no column 'sise' for features=.*'size'"),
-        ({"query": [1], "qid": [1], "label": [1]}, {}, "columns 'query' and 'qid': say which by query="),
+        (
+            {"query": [1], "qid": [1], "label": [1]},
+            {},
+            "columns 'query' and 'qid': choose one .*--read query=query",
+        ),
         ({"query": [1], "label": [1], "t": [[1]], "u": [b"b"]}, {}, r"2 column\(s\) of other types: 't' \(list<.*'u'"),
         ({"query": [1], "label": [1], "t": [[1]]}, {"features": ["t"]}, "must be numbers, text, dates or booleans"),
         ({"query": [1], "label": ["high"]}, {}, "column 'label' must be numbers. It is string"),

@@ -95,7 +95,7 @@ def test_what_is_refused():
     scores, relevant = made(False)
     with pytest.raises(DataError, match="two-dimensional"):
         label_loss("bce", scores[0], relevant)
-    with pytest.raises(DataError, match="bound 5 rows"):
+    with pytest.raises(DataError, match="must have 5 rows"):
         label_loss("bce", scores, Relevant(relevant.labels, torch.tensor([0, len(relevant.labels)])))
     with pytest.raises(DataError, match="from 0 to 16"):
         label_loss("bce", scores, relevant._replace(labels=relevant.labels + 1))

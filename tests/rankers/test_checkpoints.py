@@ -163,7 +163,7 @@ def test_a_damaged_checkpoint_is_refused(data, tmp_path):
     with pytest.raises(DataError, match="lacks what is needed to resume"):
         ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(DataError, match="not a complete Luce model file"):
+    with pytest.raises(DataError, match="damaged or not a Luce model file"):
         ranker.fit(data["train"], checkpoint=Checkpoint(path, resume=True))
 
 
@@ -171,21 +171,11 @@ def place_of(checkpoint):
     return open_model(checkpoint, ("checkpoint",))[0]["progress"]["place"]
 
 
-def command(folder, *more):
+def command(folder, *more, epochs=25):
     words = ["train", folder / "train.txt", "--validation", folder / "validation.txt", "--model", "neural"]
     words += ["--set", "hidden_layer_sizes=16", "--set", "dropout=0.2", "--set", "batch_size=2", "--set", "device=cpu"]
-    words += ["--set", "steps_per_epoch=15"]
-    words += [
-        "--set",
-        "epochs=25",
-        "--set",
-        "early_stopping_rounds=25",
-        "--threads",
-        "1",
-        "--checkpoint-steps",
-        "5",
-        *more,
-    ]
+    words += ["--set", "steps_per_epoch=15", "--set", f"epochs={epochs}", "--set", f"early_stopping_rounds={epochs}"]
+    words += ["--threads", "1", "--checkpoint-steps", "5", *more]
     return [sys.executable, "-c", "from luce.cli import main; main()", *map(str, words)]
 
 
@@ -214,9 +204,9 @@ def test_control_c_keeps_the_best_model_and_says_where(data, tmp_path):
     for name in ("train", "validation"):
         luce.write(data[name], tmp_path / f"{name}.txt")
     kept = tmp_path / "a.luce.checkpoint"
-    more = ("-o", tmp_path / "a.luce", "--set", "epochs=100000", "--set", "early_stopping_rounds=100000")
+    words = command(tmp_path, "-o", tmp_path / "a.luce", epochs=100_000)
     default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
-    process = subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True, preexec_fn=default)
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=default)
     deadline = time.monotonic() + 120
     while not (kept.exists() and place_of(kept)["epoch"]) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)

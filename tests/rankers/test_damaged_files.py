@@ -122,9 +122,9 @@ def test_numbers_and_headers_that_cannot_be(whole, tmp_path, kind):
         (archives.model(manifest, arrays | {"more": np.ones(3, np.complex64)}), "values that are not real numbers"),
         (archives.put_together(header, flipped), "its checksum does not match"),
         (archives.put_together(header | {"__metadata__": {"format": "pt"}}, numbers), "its metadata have no format"),
-        (archives.put_together(huge, numbers), "not a complete Luce model file"),
-        (archives.put_together(header, numbers[:-1]), "not a complete Luce model file"),
-        ((2**40).to_bytes(8, "little") + whole[kind][8:], "not a complete Luce model file"),
+        (archives.put_together(huge, numbers), "damaged or not a Luce model file"),
+        (archives.put_together(header, numbers[:-1]), "damaged or not a Luce model file"),
+        ((2**40).to_bytes(8, "little") + whole[kind][8:], "damaged or not a Luce model file"),
     ):
         (tmp_path / "a.luce").write_bytes(content)
         with pytest.raises(DataError, match=words):

@@ -190,7 +190,7 @@ def test_what_cannot_be_explained_says_why(data):
     for other, words in (
         (NeuralRanker(**NETWORK), "member 'm1' is not a sum of contributions"),
         (quick("mcrank", n_estimators=2), "member 'm1' is not a sum of contributions"),
-        (LinearRanker(transforms=("fill", "second-order"), n_jobs=1), r"other features .* \(m0 8, m1 "),
+        (LinearRanker(transforms=("fill", "second-order"), n_jobs=1), r"different features .* \(m0 8, m1 "),
     ):
         found = ensemble(LinearRanker(n_jobs=1), other).fit(data["train"], validation=data["validation"])
         with pytest.raises(OptionError, match=words):
@@ -237,7 +237,7 @@ def test_what_a_file_cannot_hold_is_refused(data, tmp_path):
 
     module = torch.nn.Sequential(torch.nn.Linear(8, 1), torch.nn.Flatten(0))
     own = NeuralRanker(module=module, **NETWORK)
-    for other, words in ((Column(), "could not restore a Column"), (own, "'m1' has a module")):
+    for other, words in ((Column(), "could not restore a Column"), (own, "'m1' has a custom module")):
         found = ensemble(LinearRanker(n_jobs=1), other).fit(data["train"])
         with pytest.raises(OptionError, match=words):
             found.save(tmp_path / "a.luce")
@@ -261,11 +261,11 @@ def test_parameters_of_members(data):
         ({"estimators": [("a", LinearRanker()), ("a", LinearRanker())]}, "different names"),
         ({"estimators": [("a__b", LinearRanker())]}, "without __"),
         ({"estimators": [("a", EnsembleRanker())]}, "that are not ensembles"),
-        ({"estimators": [("a", luce.LabelRanker())]}, "a ranker of lists"),
+        ({"estimators": [("a", luce.LabelRanker())]}, "rankers of lists that are not ensembles"),
         ({"estimators": [("a", LinearRanker(max_iter=0))]}, "a: max_iter must be"),
         ({"validation_fraction": 1.0}, "validation_fraction must be a number > 0 and < 1. Got 1.0"),
         ({"objective": "mcrank"}, "mcrank has several scores per row"),
-        ({"objective": "lambdarank"}, "lambdarank gives a gradient but no loss"),
+        ({"objective": "lambdarank"}, "lambdarank has a gradient but no loss"),
         ({"metric": "ndgc"}, "ndgc"),
     ],
 )

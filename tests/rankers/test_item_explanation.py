@@ -96,7 +96,7 @@ def test_items_without_ids_go_by_number_and_one_alone_has_no_others():
     assert (found.item, found.rank, found.features[0].value) == ("3", 1, 2.0)
     alone = explain_item(ranker, data, "2", "1")
     assert (alone.rank, alone.size, alone.n_compared, alone.moves()) == (1, 1, 0, [])
-    with pytest.raises(OptionError, match=r"There is no item '4' among the 3 of query 1: 1, 2, 3\."):
+    with pytest.raises(OptionError, match=r"no item '4' among the 3 of query 1: 1, 2, 3\. .*--read document=NAME"):
         explain_item(ranker, data, 1, 4)
     with pytest.raises(OptionError, match=r"There is no query '3' among the 2: 1, 2\."):
         explain_item(ranker, data, 3, 1)

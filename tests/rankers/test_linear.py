@@ -96,7 +96,7 @@ def test_coordinate_ascent_keeps_the_best_of_its_climbs(parts, monkeypatch):
         watch(2, 0.5, -best)
         return best
 
-    monkeypatch.setattr("luce.rankers.linear_optimizers.maximize", climb)
+    monkeypatch.setattr("luce.optimizers.coordinate_ascent.maximize", climb)
     ranker = LinearRanker(optimizer="coordinate-ascent", n_jobs=1).fit(parts["train"])
     np.testing.assert_array_equal(ranker.coef_, best)
     assert ranker.best_iteration_ == 1 and len(ranker.history_) == 2

@@ -192,7 +192,7 @@ def test_when_one_is_killed_the_other_says_so_and_the_training_can_go_on(data, t
     for rank, shard in enumerate(split(data["train"], 20)):
         luce.write(shard, tmp_path / f"{rank}.txt")
     with start(KILLED, addresses, tmp_path / "1.txt") as other:
-        with pytest.raises(MachineError, match=rf"rank 1 \({addresses.split(',')[1]}\) is gone"):
+        with pytest.raises(MachineError, match=rf"rank 1 \({addresses.split(',')[1]}\) is disconnected"):
             train_command(**command(0, tmp_path, addresses), output=tmp_path / "a.luce", checkpoint_steps=5)
         assert other.wait(timeout=60) == -9
     assert not (tmp_path / "a.luce").exists()
@@ -238,7 +238,7 @@ def test_a_shard_that_teaches_nothing_is_no_harm(data):
     rankers = on_all(lambda rank, machines: quick().fit((train, silent)[rank], machines=machines))
     assert len(set(texts(rankers))) == 1
     both = on_all(lambda rank, machines: quick().fit(silent, machines=machines))
-    assert all("nothing for listmle to learn from" in str(error) for error in both)
+    assert all("listmle has nothing to learn from" in str(error) for error in both)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def wired(sent, close=True):
 def test_what_is_not_expected_is_refused():
     whole = HEADER.pack(MARK, MESSAGE, 1, 8) + b"12345678"
     for length in range(len(whole)):
-        assert wired(whole[:length]).startswith("rank 1 (there:1) is gone")
+        assert wired(whole[:length]).startswith("rank 1 (there:1) is disconnected")
     for wrong in (
         HEADER.pack(MARK, MESSAGE, 1, 9),
         HEADER.pack(MARK, MESSAGE, 2, 8),

@@ -161,7 +161,7 @@ def test_lists_and_the_order_of_rows_play_no_part(data, context):
     shuffled = ranker.predict(test.features[order], qid[order])
     np.testing.assert_allclose(shuffled, scores[order], rtol=1e-4, atol=1e-5)
     if context == "attention":
-        with pytest.raises(DataError, match="attend to each other: give qid"):
+        with pytest.raises(DataError, match="attend to each other: pass qid"):
             ranker.predict(test.features)
         half = test.take([0])
         fewer = luce.Dataset(half.features[:-1], half.labels[:-1], [0, half.n_rows - 1])
@@ -227,12 +227,23 @@ def test_a_module_of_ones_own(data, kind, tmp_path):
     scores = ranker.predict(data["test"])
     assert ndcg(scores, data["test"]) > random_ndcg(data["test"]) + 0.1
     ranker.save(tmp_path / "own.luce")
-    with pytest.raises(DataError, match=rf"module '{kind.__name__}' of your own"):
+    with pytest.raises(DataError, match=f"custom module '{kind.__name__}'"):
         luce.load(tmp_path / "own.luce")
     again = luce.load(tmp_path / "own.luce", module=kind())
     np.testing.assert_allclose(again.predict(data["test"]), scores, rtol=1e-4, atol=1e-5)  # a GPU rounds differently
     with pytest.raises(DataError, match="weight must be"):
         luce.load(tmp_path / "own.luce", module=torch.nn.Linear(40, 1))
+
+
+def test_what_is_no_module(data):
+    with pytest.raises(OptionError, match=r"module must be an instance of torch\.nn\.Module\. Got <class"):
+        quick("listnet", module=OwnNetwork).fit(data["train"])
+    with pytest.raises(OptionError, match=r"An objective is a name such as 'listmle', .*Got OwnNetwork"):
+        quick(OwnNetwork()).fit(data["train"])
+    with pytest.raises(DataError, match=r"listnet a module must return scores of shape \(rows,\)\. Got \(\d+, 1\)"):
+        quick("listnet", module=torch.nn.Linear(40, 1)).fit(data["train"])
+    with pytest.raises(DataError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+        luce.evaluate(torch.zeros(data["test"].n_rows, requires_grad=True), data["test"])
 
 
 def test_sparse_features_and_lists_that_teach_nothing(data):
@@ -275,7 +286,7 @@ def test_bad_settings_are_named(data, settings, words):
 
 
 def test_data_that_teaches_nothing_is_told():
-    with pytest.raises(DataError, match="nothing for listmle to learn from"):
+    with pytest.raises(DataError, match="listmle has nothing to learn from"):
         quick().fit(luce.from_arrays([[1.0], [2.0]], [1, 1], [1, 1]))
 
 

@@ -254,7 +254,7 @@ def test_adaptation_continuation_and_truncation(data):
     ):
         quick("mcrank").fit(train, init_model=first)
     for wrong in (0, 13):
-        with pytest.raises(OptionError, match="12 rounds of trees"):
+        with pytest.raises(OptionError, match="from 1 to 12, the number of rounds"):
             more.truncate(wrong)
 
 

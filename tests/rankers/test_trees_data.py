@@ -130,7 +130,7 @@ def test_monotone_constraints_hold(data, leaf_hessian):
     assert violations["bound"] >= -1e-12
     assert violations["free"] < -0.01
     assert ndcg(bound.predict(train), train) > random_ndcg(train) + 0.1
-    with pytest.raises(OptionError, match="for each of 40 features"):
+    with pytest.raises(OptionError, match="for each of the 40 features"):
         quick(monotone_constraints=[1, 0]).fit(train)
     with pytest.raises(OptionError, match="cannot be constrained to be monotone"):
         quick("mcrank", monotone_constraints=signs).fit(train)
@@ -154,7 +154,7 @@ def test_what_cannot_split_is_told():
             if objective == "squared-label":
                 assert scores[0] == pytest.approx(1.0)
             assert ranker.history_ == []
-    with pytest.raises(DataError, match=r"No list of .* nothing for listmle to learn from"):
+    with pytest.raises(DataError, match=r"No list of .* listmle has nothing to learn from"):
         quick().fit(luce.Dataset([[1.0], [2.0]], [1, 1], [0, 2]))
     with pytest.raises(DataError, match="no item has a label"):
         quick().fit(luce.Dataset([[1.0], [2.0]], [np.nan, np.nan], [0, 2]))

@@ -4,7 +4,7 @@ from typing import Any
 
 from luce.cli.features import feature_names, feature_summary, warn_of_leakage
 from luce.cli.options import Data, Json, Reading
-from luce.cli.output import show_json, show_table
+from luce.cli.output import say, show, show_json, show_table
 from luce.cli.reading import read_data
 
 
@@ -18,17 +18,21 @@ def inspect(data: Data, read: Reading = None, json: Json = False) -> None:
     dataset = read_data(data, read)
     facts = describe(dataset)
     suspicious = warn_of_leakage(dataset, data, read)
+    if facts["labels"] and not facts["lists_with_different_labels"]:
+        say("No list has items with different labels, so there is nothing to learn. Check the query and label.", "Note")
     if json:
         found = [each._asdict() for each in suspicious]
         show_json(facts | {"feature_names": feature_names(dataset), "suspicious_features": found})
         return
-    facts["feature_names"] = feature_summary(dataset)
     show_table(None, ["", ""], [[key.replace("_", " "), _words(value)] for key, value in facts.items()])
+    show(f"Features: {feature_summary(dataset)}")  # too long for the table
 
 
 def describe(dataset: Any) -> dict[str, Any]:
     """Counts of a dataset, as `luce inspect` prints them."""
     import numpy as np
+
+    from luce.objectives import objective
 
     observed = dataset.labels[~np.isnan(dataset.labels)]
     grades, counts = np.unique(observed, return_counts=True)
@@ -36,6 +40,7 @@ def describe(dataset: Any) -> dict[str, Any]:
     best = np.full(dataset.n_lists, -np.inf)
     known = np.where(np.isnan(dataset.labels), -np.inf, dataset.labels)
     best[sizes > 0] = np.maximum.reduceat(known, dataset.offsets[:-1][sizes > 0]) if observed.size else -np.inf
+    differ = objective("listmle").has_signal(dataset.labels, dataset.offsets)
     stored = dataset.features.data if dataset.is_sparse else dataset.features
     return {
         "rows": dataset.n_rows,
@@ -46,6 +51,7 @@ def describe(dataset: Any) -> dict[str, Any]:
         "labels": dict(zip(grades.tolist(), counts.tolist(), strict=True)) if len(grades) <= 20 else _spread(observed),
         "labels_not_observed": int(dataset.n_rows - observed.size),
         "lists_without_relevant_items": int((best <= 0).sum()),
+        "lists_with_different_labels": int(differ.sum()),
         "missing_feature_values": sum(
             int(np.isnan(stored[i : i + 65_536]).sum()) for i in range(0, len(stored), 65_536)
         ),

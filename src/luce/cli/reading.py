@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from luce.cli.options import pairs
 from luce.cli.output import progress
-from luce.errors import LuceWarning
+from luce.errors import DataError, LuceWarning
 
 COLUMNS = ("query", "label", "features", "categorical", "exclude", "document", "weight", "list_weight", "item_group")
 """The options that name columns of a table."""
@@ -52,6 +52,7 @@ def read_data(
     temp_folder: Path | None = None,
 ) -> Any:
     """The dataset in a file, read for certain features: known ones, those of a fitted ranker, or of other data."""
+    from luce.data.alignment import missing_features
     from luce.data.columns import LABEL
 
     chosen, options = _chosen(path, reading)
@@ -68,7 +69,15 @@ def read_data(
     for option, value in wanted.items():
         if option in chosen.options and value is not None:
             options.setdefault(option, value)
-    return _read(chosen, path, options)
+    try:
+        return _read(chosen, path, options)
+    except DataError:
+        wants_known = options.get("features") is feature_names is not None and Path(path).is_file()
+        there = columns_of(Path(path), reading) if wants_known else []
+        missing = [name for name in feature_names or () if name not in there] if there else []
+        if missing:
+            raise missing_features(missing, there, str(path)) from None
+        raise
 
 
 def _features(like: Any) -> Features:

@@ -1,7 +1,7 @@
 """A dataset with the features that another one had: picked by name, their categories numbered as there."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from luce.arrays import read_only
 from luce.data.categories import Categories, Values, recode
 from luce.data.ragged import Dataset
-from luce.errors import DataError, LuceWarning
+from luce.errors import DataError, LuceWarning, did_you_mean, nearest_names, words_of
 
 
 def aligned(dataset: Dataset, names: Sequence[str] | None, categories: Categories | None) -> Dataset:
@@ -31,15 +31,16 @@ def aligned(dataset: Dataset, names: Sequence[str] | None, categories: Categorie
     none = (None,) * dataset.n_features
     given, wanted = dataset.categories or none, categories or none
     features = np.array(dataset.features.toarray() if dataset.is_sparse else dataset.features)
+    known = [dataset.feature_name(column) for column in range(dataset.n_features)] if names is None else names
     unknown: list[str] = []
     for column, (old, new) in enumerate(zip(given, wanted, strict=True)):
         if old != new:
-            features[:, column] = _converted(features[:, column], old, new, dataset.feature_name(column), unknown)
+            features[:, column] = _converted(features[:, column], old, new, known[column], unknown)
     if unknown:
         warnings.warn(
             f"Values that were not in the training data are treated as missing: {'; '.join(unknown)}.",
             LuceWarning,
-            stacklevel=4,
+            stacklevel=5,  # the call of predict
         )
     return _with(dataset, read_only(features), dataset.feature_names, categories)
 
@@ -49,7 +50,7 @@ def picked(dataset: Dataset, names: Sequence[str]) -> Dataset:
     places = {name: column for column, name in enumerate(dataset.feature_names or ())}
     missing = [name for name in names if name not in places]
     if missing:
-        raise missing_features(missing)
+        raise missing_features(missing, places)
     columns = [places[name] for name in names]
     features = dataset.features[:, columns]
     given = dataset.categories
@@ -59,10 +60,14 @@ def picked(dataset: Dataset, names: Sequence[str]) -> Dataset:
     return _with(dataset, features if dataset.is_sparse else read_only(features), tuple(names), kept)
 
 
-def missing_features(missing: Sequence[str]) -> DataError:
-    """The error for features of the training data that are not there."""
+def missing_features(missing: Sequence[str], given: Iterable[str], data: str = "The data") -> DataError:
+    """The error for features of the training data that are not among the columns given."""
     shown = ", ".join(map(repr, missing[:5])) + (", …" if len(missing) > 5 else "")
-    return DataError(f"The data lack features that the model was trained on: {shown}.")
+    near = [name for name in nearest_names(missing[0], given) if words_of(name) == words_of(missing[0])]
+    return DataError(
+        f"{data} lack{'s' if data != 'The data' else ''} features that the model was trained on: {shown}."
+        f"{did_you_mean(near)} Add them, or train a model without them."
+    )
 
 
 def _with(dataset: Dataset, features: Any, names: tuple[str, ...] | None, categories: Categories | None) -> Dataset:
@@ -97,5 +102,7 @@ def _numbers(column: NDArray[Any], values: Values, name: str) -> NDArray[np.floa
         numbers = np.array([*map(float, values), np.nan], dtype=np.float32)
     except ValueError:
         shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
-        raise DataError(f"Feature {name!r} was numeric in the training data, but is text here: {shown}.") from None
+        raise DataError(
+            f"Feature {name!r} was numeric in the training data, but is text here: {shown}. Convert it to numbers."
+        ) from None
     return numbers[np.where(np.isnan(column), len(values), column).astype(np.int64)]

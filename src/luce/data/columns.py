@@ -88,15 +88,24 @@ def _find(table: Table, role: str, choice: ColumnName) -> str | None:
         return choice
     present = [name for name in choice if name is not None and name in names]
     if len(present) > 1:
-        raise DataError(f"{table.name} has columns {' and '.join(map(repr, present))}: say which by {role}=….")
+        raise DataError(
+            f"{table.name} has columns {' and '.join(map(repr, present))}: choose one with {role}={present[0]!r}, on "
+            f"the command line --read {role}={present[0]}."
+        )
     if not present and role in ("query", "label") and None not in choice:
         none = " (label=None where there are no labels)" if role == "label" else ""
         usual = ", ".join(map(str, choice))
         raise DataError(
             f"{table.name} has no {role} column ({usual}): name it by {role}='NAME', on the command line "
-            f"--read {role}=NAME{none}.{_guess(role, role, names)}"
+            f"--read {role}=NAME{none}.{_guess(role, role, names)}{_no_header(names)}"
         )
     return present[0] if present else None
+
+
+def _no_header(names: list[str]) -> str:
+    """A hint where the names of columns look like the values of a row."""
+    numbers = any(name.replace(".", "", 1).isdigit() for name in names)
+    return " The first line of a file must be a header with the names of its columns." if numbers else ""
 
 
 def _guess(role: str, wanted: str, names: list[str]) -> str:

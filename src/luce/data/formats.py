@@ -171,4 +171,7 @@ def format_of(path: FilePath, name: str | None = None) -> Format:
     if file.is_dir():
         raise DataError(f"{file} is a directory; give a file name.")
     known = "; ".join(f"{each.name} ({' '.join(each.suffixes)})" for each in FORMATS.values())
-    raise OptionError(f"{file}: unknown extension {suffix!r}. Give the format with format=…: {known}.")
+    raise OptionError(
+        f"{file}: unknown extension {suffix!r}. Save the data in one of these formats, or name theirs with format=, on "
+        f"the command line --read format=NAME: {known}."
+    )

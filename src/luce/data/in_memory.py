@@ -198,7 +198,7 @@ def _check_columns(given: Sequence[str], names: Sequence[str] | None) -> None:
     there = set(given)
     missing = [name for name in names or () if name not in there]
     if missing:
-        raise missing_features(missing)
+        raise missing_features(missing, given)
     if len(there) < len(given):
         twice = next((name for name in given if list(given).count(name) > 1 and (names is None or name in names)), None)
         if twice is not None:

@@ -274,6 +274,15 @@ class Dataset:
         return f"Dataset({', '.join(parts)}{', sparse' if self.is_sparse else ''})"
 
 
+def check_dataset(value: Any, wanted_by: str) -> None:
+    """An error for what is no Dataset, such as a data frame."""
+    if not isinstance(value, Dataset):
+        raise DataError(
+            f"{wanted_by} needs a Dataset. Got {type(value).__name__}. To make one: luce.from_table(frame, query=…, "
+            "label=…) or luce.from_arrays(X, y, qid); without features X is np.empty((len(y), 0))."
+        )
+
+
 def checked_features(given: Any) -> Any:
     """Features as float32, dense and read-only or CSR in canonical form; infinite ones are refused."""
     if sparse.issparse(given):

@@ -54,6 +54,7 @@ NULLS += ["1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 """What a missing value may be written as in CSV: Arrow's list, and None."""
 
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+COMMA_NUMBER = r"^\s*[-+]?\d+,\d+\s*$"
 
 
 def read_csv(
@@ -85,9 +86,22 @@ def read_csv(
         for name in chosen.features:
             at = table.schema.get_field_index(name)
             if is_text(table.schema.field(at).type):
+                if name not in categorical:
+                    _refuse_commas(path, name, table.column(at))
                 missing = pc.is_in(table.column(at), value_set=pa.array(NULLS, pa.large_string()))
                 table = table.set_column(at, name, pc.if_else(missing, None, table.column(at)))
         return _dataset(table_of(str(path), table), chosen, columns, categorical)
+
+
+def _refuse_commas(path: FilePath, name: str, values: pa.ChunkedArray) -> None:
+    """An error where most values are numbers with a comma, which would be taken for text."""
+    found = values.filter(pc.match_substring_regex(values, COMMA_NUMBER))
+    if 2 * len(found) > len(values) - (pc.sum(pc.is_in(values, value_set=pa.array(NULLS, values.type))).as_py() or 0):
+        raise DataError(
+            f"{path}: column {name!r} has numbers with a comma, such as {found[0].as_py()!r}. Write them with a "
+            "decimal point and without separators of thousands, or read the column as a category with "
+            f"categorical=[{name!r}], on the command line --read categorical={name}."
+        )
 
 
 def read_parquet(path: FilePath, *, categorical: Sequence[str] = (), **columns: Any) -> Dataset:
@@ -254,9 +268,9 @@ def _first_block(path: FilePath, delimiter: str) -> pa.RecordBatch:
 
 
 def _different_names(path: FilePath, schema: pa.Schema, roles: dict[str, Any]) -> pa.Schema:
-    """The schema with a number after a feature's name that was there before, as pandas has it: price, price.1."""
-    names = schema.names
-    if len(set(names)) == len(names):
+    """The schema with names as pandas has them: price, price.1 where one is there before, Unnamed: 0 for none."""
+    names = [name or f"Unnamed: {place}" for place, name in enumerate(schema.names)]
+    if len(set(names)) == len(names) and "" not in schema.names:
         return schema
     new: list[str] = []
     for name in names:

@@ -58,8 +58,8 @@ def from_table(
     features : sequence of str, optional
         The feature columns, as names or shell patterns such as "bm25*"; by default all others. Text and categories
         become categories, booleans 0 and 1, dates and timestamps days since 1970-01-01, durations seconds, times of day
-        hours. Text that differs in nearly every row is left out unless it is named here. Columns named 1, 2, … F give
-        numbered features.
+        hours. Text that differs in nearly every row, or in nearly every list, is left out unless it is named here.
+        Columns named 1, 2, … F give numbered features.
     document, weight, list_weight : str, optional
         The columns of document ids, item weights and list weights.
     item_group : str, optional
@@ -137,7 +137,7 @@ def dataset_of(table: Table, columns: Columns, *, categorical: Sequence[str], na
         ids = ids.cast(pa.large_string()).fill_null("")
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
-    matrix = matrix_of(table, columns.features, categorical=categorical, named=named, position=grouping.position)
+    matrix = matrix_of(table, columns.features, categorical=categorical, named=named, grouping=grouping)
     numbered = matrix.names == tuple(str(number) for number in range(1, len(matrix.names or ()) + 1))
     return Dataset.of_finite_features(
         features=matrix.features,

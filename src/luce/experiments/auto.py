@@ -140,7 +140,7 @@ def choose_ranker(
     >>> from luce.data.synthetic import web_search
     >>> choice = choose_ranker(web_search(30, n_features=5, seed=1).dataset, budget=1e-9)
     >>> choice.name, choice.ranker, choice.candidates[0].note
-    ('linear', LinearRanker(), 'not tried: the 1e-09 s are over')
+    ('linear', LinearRanker(), 'not tried: the budget of 1e-09 s is used up')
     """
     number(0).check("budget", budget)
     params = {"metric": metric, "random_state": random_state, "n_jobs": n_jobs}
@@ -234,7 +234,7 @@ class _Trials:
         found_values = np.concatenate(values)
         self.weights = np.where(np.isnan(found_values), 0.0, np.concatenate(weights))
         if not self.weights.any():
-            raise DataError(f"{self.metric} is undefined for every list of {self.dataset!r}.")
+            raise DataError(f"{self.metric} is undefined for every list of {self.dataset!r}: check its labels.")
         return found_values
 
     def choose(self) -> tuple[str, str]:

@@ -139,14 +139,14 @@ def _sort_crowded_slots(labels, n_slots, counts, order):
     for slot in range(n_slots - 1, 0, -1):
         end = np.int64(counts[PARTS - 1, slot])
         if end - begin > CROWDED:
-            _sort_by_merging(labels, order[begin:end])
+            merge_sort(labels, order[begin:end])
         begin = end
     return begin
 
 
 @compiled
-def _sort_by_merging(labels, order):
-    """A stable sort of our own: NumPy's takes seconds to compile, in each kernel that sorts."""
+def merge_sort(labels, order):
+    """Sort rows by label, highest first, equal ones as they stood; NumPy's sort compiles in seconds in every kernel."""
     n, size, left = len(order), 1, np.empty(len(order), np.int64)
     while size < n:
         for begin in range(0, n - size, 2 * size):

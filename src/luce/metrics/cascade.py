@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 from luce.kernels.place_sums import CASCADE, STOP
 from luce.metrics.base import NOTHING_RELEVANT, Metric, PlaceSum
 from luce.metrics.binary import reciprocals
@@ -20,9 +20,9 @@ def expected_reciprocal_rank(first, last, offsets, ranked, options, values):
         values[q] = _read_down(one, options.max_grade) if count_relevant(one.labels) else math.nan
 
 
-@compiled
+@inlined
 def _read_down(one, max_grade):
-    total, reaching, start = 0.0, 1.0, 0
+    total, reaching, start = 0.0, 1.0, np.int64(0)  # a literal 0 would compile another `_read_block`
     while start < one.limit:
         end = one.ends[start]
         if end == start + 1:
@@ -68,7 +68,7 @@ def _read_block(labels, before, limit, max_grade):
     return total, passing
 
 
-@compiled
+@inlined
 def _depth(least):
     """How many relevant items, each stopping with probability ≥ least, fewer than one reader in 10^20 passes."""
     if least >= 1.0:
@@ -78,7 +78,7 @@ def _depth(least):
     return math.ceil(-46.1 / math.log1p(-least)) + 1
 
 
-@compiled
+@inlined
 def _stopping(stops, depth):
     """stopping[i] = P(passing the first i, stopping at the next) over all orders of the items, for i < depth.
 

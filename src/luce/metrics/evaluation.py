@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce.arrays import Floats, Integers, as_floats, check_offsets, check_rows, list_blocks, read_only
-from luce.data.ragged import Dataset
+from luce.data.ragged import Dataset, check_dataset
 from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics.base import Metric
 from luce.metrics.exposure import RANKINGS, measure_fairness
@@ -174,6 +174,7 @@ def evaluate(
     >>> evaluate([3.0, 2.0, 1.0, 5.0, 4.0], data, ["mrr", best_is_first]).means
     {'mrr': 0.5, 'best_is_first': 0.5}
     """
+    check_dataset(dataset, "evaluate")
     wanted = parse_metrics(metrics)
     _check_settings(empty, confidence, n_bootstrap)
     names = [str(one) for one in wanted]

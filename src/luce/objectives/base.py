@@ -258,8 +258,11 @@ class Objective:
         if self.pointwise:
             lacking = "an item with a label"
         else:
-            lacking = f"two items with {'' if self.uses_ties else 'different '}labels (one sample has no order)"
-        return f"No list of {dataset!r} has {lacking}, so {self} has nothing to learn from."
+            lacking = f"two items with {'' if self.uses_ties else 'different '}labels"
+        return (
+            f"No list of {dataset!r} has {lacking}, so {self} has nothing to learn from (one sample has no order). "
+            "Check the labels, and that the rows of a list have the same query."
+        )
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
         if not self.one_output_per_grade:
@@ -273,7 +276,10 @@ class Objective:
         if item_weights is None:
             return None
         if not self.item_weights:
-            raise OptionError(f"{self.name} does not support item weights: {self.no_item_weights}")
+            raise OptionError(
+                f"{self.name} does not support item weights: {self.no_item_weights} Choose another objective, such as "
+                "softmax for clicks or lambdarank for grades."
+            )
         weights = check_rows("item_weights", item_weights, n_rows)
         if weights.size and not (weights.min() >= 0 and weights.max() < np.inf):
             raise DataError(f"item_weights must be finite and not negative. Got {weights.min()} to {weights.max()}.")

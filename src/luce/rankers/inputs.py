@@ -10,6 +10,8 @@ from scipy import sparse
 from luce.data import Dataset, from_arrays
 from luce.errors import DataError, OptionError
 
+FROM_FRAME = ", which luce.from_table makes from a data frame that has them as columns"
+
 BLOCK = 65_536
 """Rows looked at together: no copy of all features is made."""
 
@@ -21,12 +23,12 @@ def as_dataset(X: Any, y: Any, qid: Any, group: Any, wanted_by: str) -> Dataset:
     if y is None:
         raise DataError(
             f"{wanted_by} requires y to be passed, but the target y is None: give features with labels y and the query "
-            "qid of each row or the sizes group of the lists, or a Dataset."
+            f"qid of each row or the sizes group of the lists, or a Dataset{FROM_FRAME}."
         )
     if qid is None and group is None:
         raise DataError(
             f"{wanted_by} needs features with labels y and the query qid of each row or the sizes group of the lists, "
-            "or a Dataset."
+            f"or a Dataset{FROM_FRAME}."
         )
     return from_arrays(X, y, qid, group=group)
 

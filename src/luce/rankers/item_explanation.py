@@ -9,6 +9,7 @@ from scipy import sparse
 from luce.arrays import Floats, Integers, read_only
 from luce.data import Dataset
 from luce.data.categories import Categories
+from luce.data.ragged import check_dataset
 from luce.errors import OptionError
 from luce.rankers.explanation import Explainable
 from luce.rankers.ranker import Ranker
@@ -120,6 +121,7 @@ def explain_item(ranker: Ranker, dataset: Dataset, query: Any, item: Any) -> Ite
     >>> found.rank, found.size, found.gaps()[0].feature, found.moves()[0].new_rank
     (3, 3, '1', 2)
     """
+    check_dataset(dataset, "explain_item")
     one, _ = ranker.check_input(dataset.take([list_of_query(dataset, query)]))
     place = _place(one, query, item)
     scores = ranker.predict(one)
@@ -162,7 +164,11 @@ def _place(one: Dataset, query: Any, item: Any) -> int:
     names = [item_name(one, place) for place in range(one.n_rows)]
     if str(item) in names:
         return names.index(str(item))
-    raise OptionError(f"There is no item {str(item)!r} among the {len(names):,} of query {query}: {_some(names)}.")
+    numbered = " The data have no document column, so items are numbered: name it with document=, on the command line "
+    numbered = numbered + "--read document=NAME." if one.document_ids is None else ""
+    raise OptionError(
+        f"There is no item {str(item)!r} among the {len(names):,} of query {query}: {_some(names)}.{numbered}"
+    )
 
 
 def _some(names: list[str]) -> str:

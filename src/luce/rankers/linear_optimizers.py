@@ -9,7 +9,6 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.errors import DataError, LuceError, NumericalError
 from luce.objectives import Draw, Objective
-from luce.optimizers.coordinate_ascent import maximize
 from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend, like
 from luce.optimizers.lbfgs import Function, minimize
 from luce.optimizers.learning_curve import LearningCurve
@@ -153,6 +152,8 @@ class _WeightsLearner:
 
 def run_coordinate_ascent(fit: LinearFit, checkpointer: Checkpointer | None) -> None:
     """The metric itself maximized, one weight at a time, from equal weights and from random ones."""
+    from luce.optimizers.coordinate_ascent import maximize  # with kernels that loading a model needs not wait for
+
     dataset, problem, curve = fit.training.dataset, fit.problem(), fit.curve
     sign = -1 if curve.higher_is_better else 1
     curve.early_stopping_rounds = None  # a climb ends where nothing improves, and the next may lead elsewhere

@@ -263,7 +263,7 @@ class Ranker(Estimator):
         values = self._list_scores(scores, dataset, top)
         weighted_sum, weight = total(weighted_sums(values, dataset.list_weights))
         if not weight:
-            raise DataError(f"{self.metric} is undefined for every list of {dataset!r}.")
+            raise DataError(f"{self.metric} is undefined for every list of {dataset!r}: check its labels.")
         return float(weighted_sum / weight)
 
     def _list_scores(self, scores: Floats, dataset: Dataset, top: float = 0.0) -> Floats:

@@ -52,7 +52,9 @@ def open_model(path: str | os.PathLike[str], kinds: Container[str]) -> tuple[dic
     except DataError:
         raise
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, OSError, RuntimeError) as error:
-        raise DataError(f"{path} is not a complete Luce model file: {error}") from error
+        raise DataError(
+            f"{path} is damaged or not a Luce model file, as `luce train` and `save` write it: {error}"
+        ) from error
     return manifest, arrays
 
 

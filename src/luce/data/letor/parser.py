@@ -63,8 +63,9 @@ def buffers_for(text: NDArray[np.uint8]) -> RowBuffers:
 def parse(text, lowest_allowed, highest_allowed, out):
     """Fill `out` from the text, which must end with a line end; stops at the first error."""
     # int64 from the start: what is called in the loop would be compiled once for the literal 0 and once for integers.
-    at = row = entry = run = doubt = lines = highest_row = query = np.int64(0)
-    lowest, highest, query_end = 1, 0, np.int64(-1)
+    zero: Any = np.int64(0)
+    at = row = entry = run = doubt = lines = highest_row = query = zero
+    lowest, highest, query_end = 1, 0, zero - 1
     unsorted = False
     error = NO_ERROR
     while at < len(text):

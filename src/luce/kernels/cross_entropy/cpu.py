@@ -5,16 +5,16 @@ import numpy as np
 from luce.compiled import compiled, summing
 from luce.kernels.elementary import exp
 from luce.kernels.label_order import longest_list
-from luce.kernels.label_targets.cpu import highest, list_targets
+from luce.kernels.label_targets.cpu import highest, list_targets, target_scratch
 
 
 @compiled
 def cross_entropy(first, last, offsets, scores, labels, weights, value, norm, discounts, loss, gradient, second):
     longest = longest_list(first, last, offsets)
-    order, targets = np.empty(longest, np.int64), np.empty(longest)
+    scratch, targets = target_scratch(longest), np.empty(longest)
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
-        if list_targets(labels, a, b, value, norm, discounts, order, targets):
+        if list_targets(labels[a:b], value, norm, discounts, scratch, targets):
             loss[q] = _one_list(scores[a:b], labels[a:b], weights[a:b], targets, gradient[a:b], second[a:b])
         else:
             loss[q], gradient[a:b], second[a:b] = 0.0, 0.0, 0.0

@@ -4,16 +4,16 @@ import numpy as np
 
 from luce.compiled import compiled, summing
 from luce.kernels.label_order import longest_list
-from luce.kernels.label_targets.cpu import LEAST, MOST, list_targets
+from luce.kernels.label_targets.cpu import LEAST, MOST, list_targets, target_scratch
 
 
 @compiled
 def squared(first, last, offsets, scores, labels, weights, value, norm, discounts, loss, gradient, second):
     longest = longest_list(first, last, offsets)
-    order, targets = np.empty(longest, np.int64), np.empty(longest)
+    scratch, targets = target_scratch(longest), np.empty(longest)
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
-        if list_targets(labels, a, b, value, norm, discounts, order, targets):
+        if list_targets(labels[a:b], value, norm, discounts, scratch, targets):
             loss[q] = _square(scores[a:b], labels[a:b], weights[a:b], targets, gradient[a:b], second[a:b])
         else:
             loss[q], gradient[a:b], second[a:b] = 0.0, 0.0, 0.0
@@ -39,10 +39,10 @@ def _square(scores, labels, weights, targets, gradient, second):
 @compiled
 def cosine(first, last, offsets, scores, labels, value, norm, discounts, loss, gradient):
     longest = longest_list(first, last, offsets)
-    order, targets = np.empty(longest, np.int64), np.empty(longest)
+    scratch, targets = target_scratch(longest), np.empty(longest)
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
-        if list_targets(labels, a, b, value, norm, discounts, order, targets) > 1:
+        if list_targets(labels[a:b], value, norm, discounts, scratch, targets) > 1:
             loss[q] = _angle(scores[a:b], labels[a:b], targets, gradient[a:b])
         else:
             loss[q], gradient[a:b] = 0.0, 0.0

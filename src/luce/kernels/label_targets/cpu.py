@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from luce.compiled import compiled, summing
+from luce.compiled import compiled, inlined, summing
 from luce.kernels.elementary import exp, exp2m1
-from luce.kernels.label_order import longest_list, sort_by_label
+from luce.kernels.label_order import FEW_GRADES, longest_list, merge_sort
 
 LABEL, GAIN, EXPONENTIAL, ATTENTION = range(4)
 ONE, SUM, LENGTH, DCG = range(4)
@@ -16,22 +16,27 @@ LEAST, MOST = 1e-150, 1e150
 
 @compiled
 def label_targets(first, last, offsets, labels, value, norm, discounts, result):
-    order = np.empty(longest_list(first, last, offsets), np.int64)
+    scratch = target_scratch(longest_list(first, last, offsets))
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
-        n = list_targets(labels, start, stop, value, norm, discounts, order, result[start:stop])
+        n = list_targets(labels[start:stop], value, norm, discounts, scratch, result[start:stop])
         for row in range(start, stop):
             if n == 0 or np.isnan(labels[row]):
                 result[row] = np.nan
 
 
+@inlined
+def target_scratch(longest):
+    """Workspace for the targets of lists of at most so many rows."""
+    return np.empty(max(longest, FEW_GRADES), np.int64)
+
+
 @compiled
-def list_targets(labels, start, stop, value, norm, discounts, order, targets):
+def list_targets(y, value, norm, discounts, scratch, targets):
     """Write the targets of a list, 0 where not observed; return how many are observed, 0 if the labels say nothing.
 
-    `order` is scratch, as long as the list.
+    `scratch` is that of `target_scratch`.
     """
-    y = labels[start:stop]
     if value >= EXPONENTIAL:
         n, size = _exponentials(y, value == ATTENTION, targets)
     else:
@@ -42,7 +47,7 @@ def list_targets(labels, start, stop, value, norm, discounts, order, targets):
         if total > 0.0 and not LEAST < size < MOST:
             size = _divide_by_the_largest(y, value, norm, targets)
         if total > 0.0 and norm == DCG:
-            size = _ideal_dcg(labels, start, stop, discounts, order, targets)
+            size = _ideal_dcg(y, targets, discounts, scratch)
     if size == 0.0:
         return 0
     share = 1.0 / size
@@ -108,7 +113,7 @@ def highest(values):
     return max(max(a, b), max(c, d))
 
 
-@compiled
+@inlined
 def _divide_by_the_largest(y, value, norm, targets):
     """The targets again, now whatever the size of the labels; returns the norm."""
     top, largest, total, square = 0.0, 0.0, 0.0, 0.0
@@ -126,7 +131,7 @@ def _divide_by_the_largest(y, value, norm, targets):
     return total if norm == SUM else np.sqrt(square)
 
 
-@compiled
+@inlined
 def _scaled_gain(label, power):
     """(2^y − 1) / 2^power."""
     if label > 60.0:  # the 1 is rounded away
@@ -134,13 +139,29 @@ def _scaled_gain(label, power):
     return exp2m1(label) * np.exp2(-power) if label > 0.0 else 0.0
 
 
-@compiled
-def _ideal_dcg(labels, start, stop, discounts, order, targets):
-    """The discounted sum of gains from the highest down."""
-    n, total = sort_by_label(labels, start, stop, order), 0.0
-    for j in range(n):
-        gain = targets[order[j] - start]
-        if gain == 0.0:
-            break
-        total += gain * discounts[j]
+@inlined
+def _ideal_dcg(y, targets, discounts, scratch):
+    """The discounted sum of gains from the highest down: grades are counted, other labels sorted."""
+    n, top, only_grades, total = 0, 0, True, 0.0
+    for grade in range(FEW_GRADES):
+        scratch[grade] = 0
+    for j in range(y.size):
+        grade = np.int64(y[j]) if 0.0 < y[j] < FEW_GRADES else 0  # neither NaN nor a label below 0 has a gain
+        only_grades &= not y[j] > grade
+        scratch[grade] += 1
+        top = max(top, grade)
+    if only_grades:
+        for grade in range(top, 0, -1):
+            gain = exp2m1(np.float64(grade))
+            for place in range(n, n + scratch[grade]):
+                total += gain * discounts[place]
+            n += scratch[grade]
+        return total
+    for j in range(y.size):
+        if targets[j] > 0.0:
+            scratch[n] = j
+            n += 1
+    merge_sort(targets, scratch[:n])
+    for place in range(n):
+        total += targets[scratch[place]] * discounts[place]
     return total

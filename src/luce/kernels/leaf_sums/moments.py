@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from luce.compiled import compiled, summing
+from luce.compiled import compiled, inlined, summing
 from luce.kernels.elementary import span, sum_of_logarithms
 from luce.kernels.partition_likelihood.grid import grid
 from luce.kernels.partition_likelihood.integral import LARGE, begin_chains, classify, outer_part, start_chain
@@ -45,14 +45,14 @@ def leaf_moments(n, n_groups, tol, group, moments, scratch):
     return mean + constant, variance + _finish(total, mean, own, group, n_active, moments[:, :n_groups])
 
 
-@compiled
+@inlined
 def _alone(log_a, moments):
     f = np.exp(-abs(log_a)) / (1.0 + np.exp(-abs(log_a))) if log_a > 0.0 else 1.0 / (1.0 + np.exp(log_a))
     moments[0, 0], moments[3, 0] = f, -f * (1.0 - f)
     return f, -f * (1.0 - f)
 
 
-@compiled
+@inlined
 def _move_groups(n, n_active, group, waiting, moments):
     """The leaves of the items that have nodes, in the order of `classify`; q = 1 of the tiny goes to no other moment.
 
@@ -87,7 +87,7 @@ def _advance(weight, x, w, q, own):
     return product, total
 
 
-@compiled
+@inlined
 def _add_node(weight, total, q, group, here, moments):
     for i in range(len(q)):
         here[group[i]] += q[i]
@@ -99,7 +99,7 @@ def _add_node(weight, total, q, group, here, moments):
         here[g] = 0.0
 
 
-@compiled
+@inlined
 def _finish(total, mean, own, group, n_active, moments):
     """From sums over nodes to moments; returns O."""
     for g in range(moments.shape[1]):

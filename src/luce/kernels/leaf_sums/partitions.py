@@ -8,7 +8,7 @@ f ρ − (f + Var Q + O) ρ², by prefix sums as in `ordered`.
 
 import numpy as np
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.leaf_sums.far import add_far, log_add
 from luce.kernels.leaf_sums.moments import leaf_moments
@@ -61,10 +61,10 @@ def leaf_sums(first, last, offsets, scores, labels, leaves, list_weights, tol, s
         )
 
 
-@compiled
+@inlined
 def _groups(leaves, order, slot, group):
     """Number the leaves of a set as they come; returns how many there are. `slot` is left as it was, all −1."""
-    n_groups = 0
+    n_groups = np.int64(0)  # inlined, a literal 0 would be a second type for what is called with it
     for j in range(len(order)):
         u = leaves[order[j]]
         if slot[u] < 0:
@@ -76,7 +76,7 @@ def _groups(leaves, order, slot, group):
     return n_groups
 
 
-@compiled
+@inlined
 def _prefix_logs(sets, force, curve, below, once, twice):
     """log Σ_{i<m} f/z and log Σ_{i<m} (f + Var Q + O)/z² over the sets, z the worth of all below a set."""
     once[0] = twice[0] = -np.inf
@@ -117,7 +117,7 @@ def _add_list(
         known[u] = 0
 
 
-@compiled
+@inlined
 def _add_set(u, scale, rho, force, curve, moment, sums):
     """A set to a leaf that has items in it; moment: E[Q_U], Var Q_U, Cov(Q_U, Q), O_U."""
     along = moment[1] + moment[3] - 2.0 * rho * (moment[2] + moment[3]) + rho * rho * curve

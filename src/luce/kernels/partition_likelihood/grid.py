@@ -6,7 +6,7 @@ The log-integrand is g(z) = z − e^z + Σ log w_i with w_i = 1 − e^{−x_i} a
 
 import numpy as np
 
-from luce.compiled import compiled, summing
+from luce.compiled import compiled, inlined, summing
 from luce.kernels.elementary import exp, expm1, log
 
 TINY, LARGE = -40.0, 6.5
@@ -27,7 +27,7 @@ def grid(log_a, tol):
     return _left_end(log_a, mode, sd, peak, cut), mode + _reach(np.exp(mode), cut), chains, peak
 
 
-@compiled
+@inlined
 def _mode(log_a):
     """Near enough to the mode: z, the standard deviation of the integrand there, and g nearby."""
     n = len(log_a)
@@ -71,7 +71,7 @@ def _at(log_a, z):
     return height, total, derivative
 
 
-@compiled
+@inlined
 def _left_end(log_a, mode, sd, peak, cut):
     """A z left of the mode where g has fallen by `cut`: concave, it lies below its tangent six deviations out."""
     z = mode - 6.0 * sd
@@ -79,7 +79,7 @@ def _left_end(log_a, mode, sd, peak, cut):
     return z - max(cut - (peak - height), 0.0) / (1.0 - np.exp(z) + total)
 
 
-@compiled
+@inlined
 def _reach(top, cut):
     """δ with top·(e^δ − 1 − δ) ≥ cut: right of the mode, where e^z = top, g falls at least so fast.
 

@@ -7,7 +7,7 @@ and continued by multiplications, serve all nodes.
 
 import numpy as np
 
-from luce.compiled import compiled, summing
+from luce.compiled import compiled, inlined, summing
 from luce.kernels.elementary import exp, expm1, span, sum_of_logarithms
 from luce.kernels.partition_likelihood.grid import grid
 
@@ -142,7 +142,7 @@ def _advance_twice(weight, x, w, first, squares, own):
     return product, total, total_own
 
 
-@compiled
+@inlined
 def _scatter(n, total, first, squares, own, rate, hessian):
     """Give the items that had nodes their rates, in the order in which `classify` met them."""
     k = 0
