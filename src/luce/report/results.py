@@ -31,7 +31,7 @@ from luce.report.svg import ACCENT, MUTED, Picture, picture
 SIGNIFICANT = 0.05
 """A difference with a smaller p-value, after the correction, is significant."""
 
-UNSURE = "not significantly different"
+UNSURE = "not distinguishable from it"
 TEST = f"p < {SIGNIFICANT}, paired randomization test with Holm's correction"
 
 COSTS = (("Fit", "fit_seconds", duration), ("Rank", "predict_seconds", duration), ("Memory", "peak_bytes", amount))

@@ -29,7 +29,13 @@ from luce.rankers.trees.grower import BuiltinObjective, TreeGrower
 from luce.rankers.trees.learner import TreeLearner
 from luce.rankers.trees.lightgbm_package import check_lightgbm_params, lightgbm
 from luce.rankers.trees.reducer import Reducer
-from luce.rankers.trees.settings import PARAM_SPECS, boosting_params, categorical_columns, lightgbm_parameters
+from luce.rankers.trees.settings import (
+    PARAM_SPECS,
+    boosting_params,
+    categorical_columns,
+    lightgbm_parameters,
+    threads_for,
+)
 from luce.threads import thread_count
 
 if TYPE_CHECKING:
@@ -342,7 +348,8 @@ class TreeRanker(FittedTrees):
         if self.lightgbm_objective is None and not any(lists.any() for lists in has_signal):
             raise DataError(objective.no_signal_message(dataset))
         seed, top = shards[0]["seed"], max(shard["validation_max_grade"] for shard in shards)
-        parameters = lightgbm_parameters(self, width, self._n_outputs, seed, thread_count(self.n_jobs))
+        n_jobs = threads_for(dataset.n_rows * width, thread_count(self.n_jobs))
+        parameters = lightgbm_parameters(self, width, self._n_outputs, seed, n_jobs)
         grower = TreeGrower(
             training.features,
             parameters,

@@ -12,6 +12,10 @@ from luce.rankers.resampling import BAGGING, VALIDATION_FRACTION
 from luce.rankers.settings import COMMON
 from luce.rankers.trees.learner import BoostingParams
 
+VALUES_PER_THREAD = 100_000
+"""Feature values from which on another thread gains time: with fewer, threads wait for each other, on a busy machine
+for many times as long as one thread needs."""
+
 BUILTIN_OBJECTIVES = ("lambdarank", "rank_xendcg")
 """LightGBM's own objectives for ranking."""
 
@@ -51,6 +55,15 @@ PARAM_SPECS = COMMON | {
         )
     ),
 }
+
+
+def threads_for(n_values: int, n_jobs: int) -> int:
+    """How many of the threads to use for so many feature values.
+
+    >>> threads_for(20_000, 8), threads_for(10**6, 8)
+    (1, 8)
+    """
+    return min(n_jobs, 1 + n_values // VALUES_PER_THREAD)
 
 
 def lightgbm_parameters(ranker: Any, n_features: int, outputs: int, seed: int, n_jobs: int) -> dict[str, Any]:
