@@ -110,6 +110,7 @@ def test_every_formula_is_typeset(table, monkeypatch):
         found, given = ("".join(text.translate(signs).lower().split()) for text in (shown(tree), record.formula))
         assert Counter(found) == Counter(given), f"{name}: {found}"
         assert not set("_^") & set(shown(tree).replace("max_grade", "").replace("truncation_level", "")), name
+    assert "<mi>i</mi><mi>j</mi>" in typeset("c_ij")
     assert "<mfrac>" in typeset("a / b") and "<mfrac>" not in typeset("a, b / c")
 
 

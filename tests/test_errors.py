@@ -23,6 +23,13 @@ SETTINGS = {kind: known_settings(ranker) for kind, ranker in RANKERS.items()}
         ("rank:ndcg", "lambdarank"),
         ("rank:pairwise", "ranknet"),
         ("QuerySoftMax", "softmax"),
+        ("RMSE", "squared-label"),
+        ("cross-entropy", "bce"),
+        ("hinge", "ranksvm"),
+        ("NeuralNDCG", "pl-rank-2' or 'lambdaloss"),
+        ("ApproxNDCG", "pl-rank-2' or 'lambdaloss"),
+        ("plackett-luce", "pl-partition' or 'listmle"),
+        ("YetiRank", "stochastic-lambdaloss' or 'lambdarank"),
     ],
 )
 def test_objectives_under_other_spellings(given, expected):
@@ -70,7 +77,7 @@ def test_parameters_of_other_libraries(kind, given, expected):
 
 
 def test_what_is_proposed_for_names_of_other_libraries_exists():
-    options = {"validation", "delimiter", "features", "exclude", "query", "label", "weight"}
+    options = {"module", "validation", "delimiter", "features", "exclude", "query", "label", "weight"}
     known = {*OBJECTIVES, *METRICS, *(name for table in SETTINGS.values() for name in table), *options}
     proposed = {name for names in OTHER_LIBRARIES.values() for name in names}
     assert proposed <= known
@@ -84,6 +91,7 @@ def test_what_is_proposed_for_names_of_other_libraries_exists():
         (lambda: luce.TreeRanker(num_boost_round=10), "'num_boost_round'. Did you mean 'n_estimators'?"),
         (lambda: luce.TreeRanker().fit([[1.0]], [1], eval_set=[]), "'eval_set'. Did you mean 'validation'?"),
         (lambda: luce.NeuralRanker().fit([[1.0]], [1], groups=[1]), "'groups'. Did you mean 'group'?"),
+        (lambda: luce.NeuralRanker(network=None), "'network'. Did you mean 'module'?"),
         (lambda: luce.LabelRanker(lr=1), "'lr'. Did you mean 'learning_rate'?"),
     ],
 )  # fmt: skip

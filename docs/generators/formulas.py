@@ -167,7 +167,9 @@ class _Parser:
             return f"<mrow><mo>(</mo>{inside}<mo>)</mo></mrow>" if keep else inside
         if text == "−":
             return f"<mrow><mo>−</mo>{self.script(keep)}</mrow>"
-        tag = "mn" if kind == "number" else "mi" if kind == "symbol" or len(text) == 2 else "mtext"
+        if kind == "word" and len(text) == 2:  # two indices, as in c_ij
+            return "<mrow>{}</mrow>".format("".join(f"<mi>{letter}</mi>" for letter in text))
+        tag = "mn" if kind == "number" else "mi" if kind == "symbol" else "mtext"
         return f"<{tag}>{escape(text)}</{tag}>"
 
 

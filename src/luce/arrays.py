@@ -46,7 +46,7 @@ def as_floats(name: str, values: ArrayLike, length: int | None = None) -> Floats
     """A one-dimensional float64 array of the given length; NaN is allowed, and errors refer to it by `name`."""
     try:
         result = np.ascontiguousarray(real(values), dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # a RuntimeError is PyTorch's, of a tensor with a gradient
         raise DataError(f"{name} must be numbers. {error}") from error
     if result.ndim != 1:
         raise DataError(f"{name} must be one-dimensional. Got shape {result.shape}.")

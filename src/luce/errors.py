@@ -40,6 +40,7 @@ class LuceWarning(UserWarning):
 
 _ROUNDS = "n_estimators", "epochs", "max_iter"
 _PENALTY = "reg_lambda", "weight_decay"
+_NDCG = "pl-rank-2", "lambdaloss"
 OTHER_LIBRARIES = {
     **dict.fromkeys((*_ROUNDS, "iterations", "n_epochs", "n_iter", "num_boost_round", "num_iterations"), _ROUNDS),
     **dict.fromkeys((*_PENALTY, "alpha", "C", "l2", "l2_leaf_reg", "lambda_l2"), _PENALTY),
@@ -53,13 +54,21 @@ OTHER_LIBRARIES = {
     **dict.fromkeys(("cat_features", "categorical_features"), ("categorical_feature",)),
     **dict.fromkeys(("lambdamart", "rank:map", "rank:ndcg"), ("lambdarank",)),
     **dict.fromkeys(("pairlogit", "pairwise_logistic_loss", "rank:pairwise"), ("ranknet",)),
-    **dict.fromkeys(("mse", "pointwise_rmse", "queryrmse"), ("squared-label",)),
+    **dict.fromkeys(("mse", "pointwise_rmse", "queryrmse", "rmse"), ("squared-label",)),
     **dict.fromkeys(("querysoftmax", "softmax_loss"), ("softmax",)),
+    **dict.fromkeys(("rank_xendcg", "xendcg", "xe-ndcg"), ("softmax", "c-kl")),
+    **dict.fromkeys(("binary", "binarycrossentropy", "cross-entropy", "cross_entropy", "logistic"), ("bce",)),
+    **dict.fromkeys(("hinge", "pairwise_hinge_loss"), ("ranksvm",)),
+    **dict.fromkeys(("plackett-luce", "plackettluce"), ("pl-partition", "listmle")),
+    **dict.fromkeys(("approxndcg", "approx_ndcg_loss", "neuralndcg", "ndcg", "pirank", "softrank"), _NDCG),
+    **dict.fromkeys(("ndcgloss2", "ndcgloss2++", "ndcg-loss2++"), ("lambdaloss",)),
+    **dict.fromkeys(("yetirank", "yetiloss"), ("stochastic-lambdaloss", "lambdarank")),
     "list_mle_loss": ("listmle",),
     "ordinal": ("mcrank",),
     "p": ("precision",),
     **dict.fromkeys(("hr", "hit_rate", "hitrate"), ("hit",)),
     "recip_rank": ("mrr",),
+    **dict.fromkeys(("model", "net", "network"), ("module",)),
     **dict.fromkeys(("eval_group", "eval_qid", "eval_set"), ("validation",)),
     "sep": ("delimiter",),
     **dict.fromkeys(("usecols", "columns"), ("features",)),

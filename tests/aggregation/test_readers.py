@@ -42,6 +42,8 @@ def orders(rankings):
             {},
             [[["a", "b"]], [["c"], ["b"]]],
         ),
+        ("model_a,model_b,winner\na,b,b\nb,c,tie\nb,c,b\n", {}, [[["b"], ["a"]], [["b", "c"]], [["b"], ["c"]]]),
+        ("x,y,who\na,b,y\n", {"left": "x", "right": "y", "outcome": "who"}, [[["b"], ["a"]]]),
         ("rank1,rank_2,place 3\n3,1,2\n2,3,\n", {}, [[[3], [1], [2]], [[2], [3]]]),
         (",first,second,third\n0,3,1,2\n1,2,3,\n", {"format": "orders"}, [[[3], [1], [2]], [[2], [3]]]),
         ("a,b,c\n1,2,2\n3,1,0\n", {"format": "ranks"}, [[["a"], ["b", "c"]], [["b"], ["a"]]]),
@@ -109,6 +111,10 @@ def test_preflib_by_its_ending(tmp_path):
             {"format": "pairs", "left": "x", "right": "y", "outcome": "z", "results": ["a"]},
             "three outcomes",
         ),
+        ("a.csv", "left,right,winner\na,b,a\n", {"weights": "w"}, "format pairs 'weights'. Did you mean 'weight'?"),
+        ("a.soc", "", {"unlistd": "below"}, "format preflib 'unlistd'. Did you mean 'unlisted'"),
+        ("a.csv", "left,right,winner\na,b,a\na,b,c\n", {}, "Pair 2 has 'c'. Other values are named by results"),
+        ("a.csv", "left,right,winner\na,b,a\na,,a\n", {}, "Column 'right' has no item in row 2"),
     ],
 )
 def test_what_is_unclear_is_asked_for(tmp_path, name, text, options, words):

@@ -83,6 +83,11 @@ def test_the_given_number_of_pseudo_wins_is_used():
     assert model.log_worths_ == pytest.approx(PlackettLuce(prior=PseudoRankings(2)).fit(rankings).log_worths_, abs=1e-6)
 
 
+def test_a_model_of_ties_that_there_is_not(votes):
+    result = CliRunner().invoke(app, ["aggregate", "votes.csv", "--format", "orders", "--ties", "davdson"])
+    assert "Did you mean 'davidson'? Known: davidson, exact, none, rao-kupper." in str(result.exception)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -227,7 +227,11 @@ def test_a_difference_that_is_no_chance_has_an_arrow(capsys):
     means = {"a": (0.5, 9.0), "b": (0.7, 7.0), "c": (0.4, 9.5), "d": (0.6, 8.0)}
     results = {
         name: SimpleNamespace(
-            means={"ndcg@5": first, "arp": second}, intervals={"ndcg@5": (0.1, 0.9)}, max_grade=None, n_empty={}
+            means={"ndcg@5": first, "arp": second},
+            intervals={"ndcg@5": (0.1, 0.9)},
+            max_grade=None,
+            ranking=None,
+            n_empty={},
         )
         for name, (first, second) in means.items()
     }

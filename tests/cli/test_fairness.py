@@ -85,6 +85,18 @@ def test_exposure_shows_shares_of_exposure_and_merit(place, tmp_path):
     assert "of the exposure" in page and "http" not in page.split("Versions")[0].replace("http-equiv", "")
 
 
+def test_evaluate_measures_the_fairness_of_sorted_rankings(place):
+    words = ["evaluate", place / "model.luce", place / "market.parquet", "--metrics", "ndcg@3,merit-gap@3"]
+    scores = luce.load(place / "model.luce").predict(made())
+    for ranking in ("sampled", "sorted"):
+        text = call(*words, "--ranking", ranking)
+        (found,) = json.loads(call(*words, "--ranking", ranking, "--json")).values()
+        expected = luce.evaluate(scores, made(), "merit-gap@3", ranking=ranking).means["merit-gap@3"]
+        assert f"fairness of {ranking} rankings" in text and found["ranking"] == ranking
+        assert found["metrics"]["merit-gap@3"]["mean"] == pytest.approx(expected)
+    assert "rankings" not in call(*words[:3])
+
+
 def test_one_list_has_no_error(place):
     data = made()
     luce.write(data.take([data.labels.argmax() // 8]), place / "one.parquet")
@@ -216,8 +228,8 @@ def test_the_page_says_how_sorting_compares_with_sampling(changes, words):
     in_order = sampled + np.array(changes)[:, None] + 0.1 * rng.normal(size=(2, 30))
     sampled[:, 3] = np.nan
     *points, by_score = _points([0.0, 1.0, 0.0], ["a", "b", "a"], [sampled, sampled, in_order])
-    found = _finding(points, by_score, sampled, in_order, ("ndcg@5", "disparity@5"))
-    assert found.endswith(words), "the lists differ by far more than sorting and sampling do"
+    found = _finding(points, by_score, [sampled, in_order], in_order, ("ndcg@5", "disparity@5"))
+    assert found.endswith(words) and found.count(words) == 2, "the lists differ by far more than the rankings do"
     assert f"gives disparity@5 {decimal(by_score.unfairness)} and ndcg@5 {decimal(by_score.relevance)}" in found
 
 

@@ -68,7 +68,8 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
     values = {each["feature"]: each["value"] for each in explained["items"][0]["contributions"]}
     assert values["brand"] in ("acme", "bolt", "core", None)
     assert values["shop"] in ("10", "20", "30")
-    call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--csv", tmp_path / "why.csv")
+    pages = ["--csv", tmp_path / "why.csv", "--report", tmp_path / "why.html"]
+    call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", *pages)
     assert "brand" in (tmp_path / "why.csv").read_text()
 
 
@@ -93,7 +94,7 @@ def test_inspect_says_that_there_is_nothing_to_learn(tmp_path):
     (tmp_path / "a.csv").write_text("query,label,x\na,1,2\nb,0,3\n")
     result = call("inspect", tmp_path / "a.csv")
     assert "No list has items with different labels" in result.stderr
-    assert "feature names: x" in result.stdout
+    assert "Features: x" in result.stdout
 
 
 @pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")

@@ -131,6 +131,19 @@ def test_free_text_is_left_out_unless_named():
         assert from_table(table.slice(0, 100)).n_features == 2
 
 
+def test_text_of_the_query_is_left_out_unless_named():
+    queries = np.tile(np.arange(120), 3)  # the rows of a query are apart
+    texts = np.array([f"query {q}" for q in queries], dtype=object)
+    table = pa.table({"query": queries, "label": [0, 1, 2] * 120, "asked": texts, "x": [1] * 360})
+    with pytest.warns(LuceWarning, match="every list has a different value, .*: 'asked'"):
+        assert from_table(table).feature_names == ("x",)
+    texts[0] = "query 1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert from_table(table, features=["asked"]).n_features == 1
+        assert from_table(table.set_column(2, "asked", pa.array(texts))).n_features == 2
+
+
 def test_text_among_numbers_is_a_mistake_that_is_named(tmp_path):
     (tmp_path / "a.csv").write_text("query,label,x\n1,0,1.5\n1,1,?\n1,1,-3e2\n")
     with pytest.raises(DataError, match=r"column 'x': Row #3: .*'\?'.*--read categorical=x"):

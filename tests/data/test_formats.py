@@ -3,14 +3,15 @@
 import gzip
 import os
 import threading
+import weakref
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 from scipy import sparse
 
-from luce.data import FORMATS, Dataset, format_of, from_table, read, streams, table_writing, write
+from luce.data import FORMATS, Dataset, format_of, from_table, read, streams, table_files, table_writing, write
 from luce.errors import DataError, LuceWarning, OptionError
 
 TABLES = ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.bz2", "a.csv.zst", "a.parquet", "a.pq", "a.arrow", "a.feather", "a.ipc"]
@@ -170,6 +171,22 @@ def test_no_thread_of_arrow_waits_for_python(name, tmp_path, monkeypatch):
     monkeypatch.setattr(streams.InputStream, "readinto", noted)
     read(tmp_path / name)
     assert threads == {threading.main_thread()}
+
+
+def test_no_thread_of_arrow_releases_memory_of_python(tmp_path, monkeypatch):
+    """It needs Python's lock for that, which aborts a process that is ending."""
+    write(judged(), tmp_path / "a.csv")
+    pieces, readers, split, opened = [], [], table_files.text_pieces, csv.open_csv
+
+    def noted(stream):
+        for piece in split(stream):
+            pieces.append(weakref.ref(piece))
+            yield piece
+
+    monkeypatch.setattr(table_files, "text_pieces", noted)
+    monkeypatch.setattr(csv, "open_csv", lambda source, **options: readers.append(source) or opened(source, **options))
+    read(tmp_path / "a.csv")
+    assert readers and pieces and all(piece() is None for piece in pieces)
 
 
 def test_a_table_may_go_without_labels_where_none_is_among_their_names(tmp_path):

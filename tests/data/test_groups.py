@@ -3,11 +3,16 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 from luce.data import Dataset, concatenate, from_arrays, from_table, read, split, write
 from luce.errors import DataError, OptionError
 
 TABLE = {"query": ["b", "a", "a", "b"], "label": [1, 0, 2, 0], "length": [1.0, 2, 3, 4]}
+
+
+def write_table(table, path):
+    (csv.write_csv if path.suffix == ".csv" else parquet.write_table)(table, path)
 
 
 def sellers(groups=("x", "y", "y", "é")):
@@ -29,8 +34,23 @@ def test_groups_are_found_by_the_name_of_their_column():
     assert from_table(pa.table(TABLE)).item_groups is None
     with pytest.raises(DataError, match=r"has no column 'sellr' for item_group=\. Did you mean 'seller'"):
         from_table(table, item_group="sellr")
-    with pytest.raises(OptionError, match=r"'seller' cannot be a feature: it is already .* or item group"):
-        from_table(table, item_group="seller", features=["length", "seller"])
+    with pytest.raises(OptionError, match=r"'query' cannot be a feature: it is already the query, label, document or"):
+        from_table(table, features=["length", "query"])
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+@pytest.mark.parametrize(("values", "codes"), [(list("yxyz"), [1, 2, 0, 1]), ([7, 5, 7, 6], [7, 6, 5, 7])])
+def test_a_group_is_also_a_feature_where_features_names_it(tmp_path, name, values, codes):
+    """A model that uses the region of an item is audited by region."""
+    table = pa.table({**TABLE, "region": values})
+    write_table(table, tmp_path / name)
+    for data in (
+        from_table(table, item_group="region", features=["length", "region"]),
+        read(tmp_path / name, item_group="region", features=["length", "region"]),
+    ):
+        assert data.feature_names == ("length", "region") and data.features[:, 1].tolist() == codes
+        assert data.item_groups.to_pylist() == [values[row] for row in (0, 3, 1, 2)]
+    assert read(tmp_path / name, item_group="region", features=["*e*", "length"]).feature_names == ("length",)
 
 
 def test_arrays():
@@ -75,16 +95,12 @@ def test_bad_groups_are_named(groups, words):
         sellers(groups)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_group_that_is_missing_in_a_file_is_named_by_its_row(tmp_path, ending):
+@pytest.mark.parametrize(("ending", "row"), [("csv", r"row 3 \(row 1 is the header\)"), ("parquet", "row 2")])
+def test_a_group_that_is_missing_in_a_file_is_named_by_its_row(tmp_path, ending, row):
     path = tmp_path / f"data.{ending}"
     if ending == "csv":
         path.write_text("query,label,seller,f\n1,2,s,0.5\n2,1,,0.1\n1,0,t,0.2\n")
     else:
-        from pyarrow import parquet
-
         parquet.write_table(pa.table({**TABLE, "seller": ["s", None, "t", "t"]}), path)
-    with pytest.raises(
-        DataError, match=r"column 'seller' must name the group of every row.*row 2 .*1 in total.*'unknown'"
-    ):
+    with pytest.raises(DataError, match=rf"column 'seller' must name the group of every row.*at {row}\..*'unknown'"):
         read(path, item_group="seller")

@@ -151,6 +151,8 @@ def test_bad_settings(settings, text):
 
 
 def test_bad_scores_and_labels():
+    with pytest.raises(DataError, match=r"evaluate needs a Dataset. Got list.*luce.from_arrays\(X, y, qid\)"):
+        evaluate(SCORES, LABELS)
     with pytest.raises(DataError, match=r"scores must not be NaN\. Got NaN at row 2"):
         evaluate([1, np.nan, 1, 1, 1, 1, 1], dataset())
     with pytest.raises(DataError, match=r"scores must have 7 entries\. Got 2"):

@@ -251,4 +251,4 @@ def test_a_cold_policy_ranks_as_sorting_does():
     sampled, in_order = (exposures_of(scores, labels, offsets, 5, ranking) for ranking in RANKINGS)
     np.testing.assert_allclose(sampled, in_order, rtol=1e-12)
     with pytest.raises(OptionError, match=r"There is no ranking 'ordered'.*sampled, sorted"):
-        measure(scores, labels, offsets, "disparity", ranking="ordered")
+        measure(scores, labels, offsets, "ndcg", ranking="ordered")

@@ -64,7 +64,7 @@ def test_a_parameter_is_part_of_the_name(given):
         ("rbp(gain=linear)", "There is no parameter of rbp 'gain'.*Known: p"),
         ("rbp(0.9)", r"A parameter is given as in 'rbp\(p=…\)'. Got 'rbp\(0.9\)'"),
         ("mrr(p=0.5)", r"The metric mrr has no parameters\. Got 'mrr\(p=0.5\)'"),
-        ("rbp(p=0.5", "There is no metric 'rbp"),
+        ("rbp(p=0.5", r"The parentheses of a metric must be closed, as in 'rbp\(p=0.95\)@10'"),
         ("rbp@10(p=0.5)", "The cutoff of rbp must be an integer"),
     ],
 )

@@ -71,6 +71,11 @@ def test_reductions_and_weights():
     [
         ({"mask": torch.zeros(2, 2, dtype=torch.bool)}, "no item in row 1"),
         ({"mask": torch.ones(2, 3, dtype=torch.bool)}, "shape as its boolean mask"),
+        ({"mask": torch.ones(2, 2, dtype=torch.bool), "scores": torch.ones(2, 2, 1)}, r"scores \(2, 2, 1\)"),
+        ({}, "a padded batch, which needs mask="),
+        ({"offsets": torch.ones(2, 2, dtype=torch.bool)}, "a padded batch, which needs mask="),
+        ({"labels": np.ones((2, 2))}, r"labels must be a tensor. Got ndarray: use torch.as_tensor\(labels\)"),
+        ({"offsets": [0, 2]}, "offsets must be a tensor. Got list"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "offsets": torch.tensor([0, 2])}, "not both"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "reduction": "max"}, "reduction must be"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "list_weights": torch.tensor([-1.0, 1.0])}, "list_weights"),

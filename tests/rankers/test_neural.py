@@ -235,6 +235,17 @@ def test_a_module_of_ones_own(data, kind, tmp_path):
         luce.load(tmp_path / "own.luce", module=torch.nn.Linear(40, 1))
 
 
+def test_what_is_no_module(data):
+    with pytest.raises(OptionError, match=r"module must be an instance of torch\.nn\.Module\. Got <class"):
+        quick("listnet", module=OwnNetwork).fit(data["train"])
+    with pytest.raises(OptionError, match=r"An objective is a name such as 'listmle', .*Got OwnNetwork"):
+        quick(OwnNetwork()).fit(data["train"])
+    with pytest.raises(DataError, match=r"listnet a module must return scores of shape \(rows,\)\. Got \(\d+, 1\)"):
+        quick("listnet", module=torch.nn.Linear(40, 1)).fit(data["train"])
+    with pytest.raises(DataError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+        luce.evaluate(torch.zeros(data["test"].n_rows, requires_grad=True), data["test"])
+
+
 def test_sparse_features_and_lists_that_teach_nothing(data):
     train = data["train"]
     X = np.nan_to_num(np.asarray(train.features))

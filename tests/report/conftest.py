@@ -70,6 +70,7 @@ def _results(figures: dict[str, tuple[float, float, float]], n_lists: int = 100,
         "empty": "skip",
         "gain": "exponential",
         "max_grade": None,
+        "ranking": None,
         "confidence": 0.95,
         **more,
     }

@@ -135,9 +135,9 @@ def test_differences_beyond_chance_are_marked(page, results):
 @pytest.mark.parametrize(
     ("metric", "tests", "said"),
     [
-        ("ndcg", [("b", 0.1, 0.2), ("c", -0.1, 0.3)], "b and c are not distinguishable from it (p < 0.05"),
+        ("ndcg", [("b", 0.1, 0.2), ("c", -0.1, 0.3)], "b and c are not significantly different (p < 0.05"),
         ("ndcg", [("b", 0.1, 0.01), ("c", -0.1, 0.02)], "b is significantly better, and c is significantly worse (p"),
-        ("arp", [("b", 0.1, 0.01), ("c", -0.1, 0.3)], "b is significantly worse, and c is not distinguishable from it"),
+        ("arp", [("b", 0.1, 0.01), ("c", -0.1, 0.3)], "b is significantly worse, and c is not significantly different"),
     ],
 )
 def test_a_headline_says_what_the_tests_show(results, metric, tests, said):

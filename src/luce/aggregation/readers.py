@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from luce.errors import DataError, OptionError, unknown_name
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 SIDES = (("left", "right"), ("model_a", "model_b"))
-"""Columns of the two that are compared, the column `winner` naming one of them or a tie."""
+"""Columns of the two that are compared; the column `winner` has the name of one of them, of its item, or a tie."""
 TIES = ("tie", "tie (bothbad)", "both_bad")
 
 
@@ -34,8 +35,9 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
         - long: one row per item of each ranking: columns ranking, item, place (or rank), or as named by `ranking=`,
           `item=`, `place=`, `weight=`, `ranker=`.
         - pairs: one row per comparison: columns winner and loser; or left, right and winner (model_a, model_b and
-          winner), or as named by `left=`, `right=` and `outcome=`, whose values are named by `results=` ("left", "tie",
-          "right" by default). `weight=`, `ranker=`.
+          winner), or as named by `left=`, `right=` and `outcome=`. The outcome is the name of the winning item or of
+          its column, "left", "right" or "tie"; `results=` names other values (left won, tie, right won). `weight=`,
+          `ranker=`.
         - orders: one row per ranking, its items from best to worst, empty after the last: columns rank1,
           rank2 and so on, or any. `weight=`, `ranker=`.
         - ranks: one row per ranking and one column per item with its rank, empty or 0 if it has none. `weight=`,
@@ -59,6 +61,7 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
     if not file.is_file():
         raise DataError(f"There is no file {file}.")
     if format == "preflib" or (format is None and file.suffix in PREFLIB):
+        _check_options("preflib", Rankings.read_preflib, columns)
         return Rankings.read_preflib(file, **columns)
     if table_format(file) is None:
         known = ", ".join([*PREFLIB, *TABLE_SUFFIXES])
@@ -69,7 +72,15 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
         columns = detected | columns
     if format not in FORMATS:
         raise unknown_name("format of rankings", format, ["preflib", *FORMATS])
+    _check_options(format, FORMATS[format], columns)
     return FORMATS[format](table, **columns)
+
+
+def _check_options(format: str, reader: Callable[..., Rankings], given: dict[str, Any]) -> None:
+    known = [name for name, each in signature(reader).parameters.items() if each.kind is each.KEYWORD_ONLY]
+    for name in given:
+        if name not in known:
+            raise unknown_name(f"option of the format {format}", name, known)
 
 
 def _named_columns(path: Path) -> pa.Table:
@@ -91,7 +102,7 @@ def _detect_format(path: Path, names: list[str], columns: dict[str, Any]) -> tup
         return "pairs", {}
     for left, right in SIDES:
         if {left, right, "winner"} <= known:
-            return "pairs", {"left": left, "right": right, "outcome": "winner", "results": (left, TIES, right)}
+            return "pairs", {"left": left, "right": right, "outcome": "winner"}
     ranked = [name for name in names if name not in (columns.get("weight"), columns.get("ranker"))]
     if ranked and all(re.fullmatch(r"(rank|place)[ _]?\d+", name) for name in ranked):
         return "orders", {}
@@ -99,7 +110,8 @@ def _detect_format(path: Path, names: list[str], columns: dict[str, Any]) -> tup
     raise DataError(
         f"The format of {path.name} cannot be inferred from its columns ({some}). Give the format: long (one row per "
         "item: ranking, item, place), pairs (one row per comparison: winner, loser), orders (one row per ranking, best "
-        "item first) or ranks (one row per ranking, one column per item)."
+        "item first) or ranks (one row per ranking, one column per item). For comparisons with a column of outcomes, "
+        "name the columns instead: left=…, right=… and outcome=…."
     )
 
 
@@ -122,16 +134,29 @@ def _from_pairs(
     left: str = "winner",
     right: str = "loser",
     outcome: str | None = None,
-    results: Any = ("left", "tie", "right"),
+    results: Any = None,
     weight: str | None = None,
     ranker: str | None = None,
 ) -> Rankings:
     first, second, extras = _column(table, left), _column(table, right), _extras(table, weight, ranker)
+    for name, items in ((left, first), (right, second)):
+        row = next((row for row, item in enumerate(items, 1) if item is None or item == ""), None)
+        if row is not None:
+            raise DataError(f"Column {name!r} has no item in row {row}. Fill it in, or remove the row.")
     if outcome is None:
         return Rankings.from_pairs(first, second, **extras)
+    outcomes = _column(table, outcome)
+    if results is None:
+        results = ((left, "left"), TIES, (right, "right"))
+        words = {word for each in results for word in each}
+        if not words.issuperset(outcomes):
+            outcomes = [
+                won if won in words else left if won == a else right if won == b else won
+                for a, b, won in zip(first, second, outcomes, strict=True)
+            ]
     if len(results) != 3:
         raise OptionError(f"results must be three outcomes: left wins, a tie, right wins. Got {results!r}.")
-    return Rankings.from_pairs(first, second, _column(table, outcome), results=tuple(results), **extras)
+    return Rankings.from_pairs(first, second, outcomes, results=tuple(results), **extras)
 
 
 def _from_orders(table: pa.Table, *, weight: str | None = None, ranker: str | None = None) -> Rankings:

@@ -151,7 +151,10 @@ def _signs(outcome: Any, results: Sequence[Any], n_pairs: int) -> NDArray[np.int
     strange = [code for code, value in enumerate(found) if value not in meaning]
     if strange:
         pair, known = int(np.argmax(codes == strange[0])), ", ".join(map(repr, meaning))
-        raise DataError(f"outcome must be one of {known} (results=…). Pair {pair + 1} has {found[strange[0]]!r}.")
+        raise DataError(
+            f"outcome must be one of {known}. Pair {pair + 1} has {found[strange[0]]!r}. Other values are named by "
+            "results, in this order: the first item won, a tie, the second won."
+        )
     return np.array([meaning[value] for value in found], dtype=np.int8)[codes]
 
 

@@ -7,7 +7,7 @@ import typer
 
 from luce.cli.options import Csv, Json, Page, Threads, pairs
 from luce.cli.output import check_written, say, show_json, show_page_table, write_csv, write_optional_page
-from luce.errors import DataError, OptionError
+from luce.errors import DataError, OptionError, unknown_name
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rankings: PrefLib, or a table (CSV, Parquet, Arrow).")]
 Format = Annotated[
@@ -54,6 +54,7 @@ def aggregate(
     Example: luce aggregate battles.csv --format pairs --read left=a --read right=b --read outcome=who
     """
     from luce.aggregation import read_rankings
+    from luce.aggregation.likelihood import TIES
     from luce.report.aggregation import write_aggregation
     from luce.report.formatting import count
 
@@ -61,6 +62,8 @@ def aggregate(
     rankings = read_rankings(file, format=format, **pairs(read, "--read"))
     if names is not None:
         rankings = with_names(rankings, names)
+    if ties not in (known := [each or "none" for each in TIES]):
+        raise unknown_name("model of ties", ties, known)
     model, chosen = _fit(rankings, None if ties == "none" else ties, prior, threads)
     table = model.summary()
     write_csv(table, csv)
@@ -135,6 +138,6 @@ def _print(table: Any, model: Any, title: str) -> None:
     say(fit, style="dim")
     low, high = model.quasi_standard_errors().worst
     say(
-        f"Standard errors of differences from quasi standard errors are off by {low:+.1%} to {high:+.1%} at most.",
+        f"Standard errors of differences from quasi standard errors are off by {low:+z.1%} to {high:+z.1%} at most.",
         style="dim",
     )

@@ -73,6 +73,8 @@ def _notes(found: Any) -> list[str]:
         ]
     if one.max_grade is not None:
         notes.append(f"err with max_grade {one.max_grade:g}")
+    if one.ranking is not None:
+        notes.append(f"fairness of {one.ranking} rankings")
     empty = max(one.n_empty.values(), default=0)
     if empty:
         fate = "left out" if one.empty == "skip" else f"counted as {one.empty}"

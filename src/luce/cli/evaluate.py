@@ -23,6 +23,9 @@ Chosen = Annotated[
         f"(default: {LIST_METRICS}; for label rankers precision and psp @1, @3 and @5)"
     ),
 ]
+Ranking = Annotated[
+    str, typer.Option(help="For metrics of fairness: rankings sampled from the scores, or sorted by score.")
+]
 Propensity = Annotated[
     str, typer.Option(metavar="A,B", help="Parameters of the propensity model, for psp and psndcg of label rankers.")
 ]
@@ -38,6 +41,7 @@ def evaluate(
     empty: Empty = "skip",
     gain: Gain = "exponential",
     max_grade: Highest = None,
+    ranking: Ranking = "sampled",
     propensity: Propensity = "0.55,1.5",
     per_list: PerList = None,
     report: Page = None,
@@ -54,6 +58,8 @@ def evaluate(
 
     Example: luce evaluate bm25.run judged.qrels
 
+    Example: luce evaluate model.luce test.csv --read item_group=seller --metrics ndcg@10,merit-gap@10 --ranking sorted
+
     Example: luce evaluate labels.luce tagged.txt --metrics precision@5,psp@5
     """
     from luce.metrics import evaluate as evaluate_scores
@@ -63,7 +69,8 @@ def evaluate(
         raise OptionError("luce evaluate needs a model or a run file, followed by the data.")
     *sources, data = files
     check_written([report, per_list], files)
-    settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "random_state": seed, "n_jobs": threads}
+    settings: dict[str, Any] = {"empty": empty_value(empty), "gain": gain, "ranking": ranking}
+    settings |= {"random_state": seed, "n_jobs": threads}
     results: dict[str, Any] = {}
     shown: dict[str, Any] = {}
     datasets: dict[Any, Any] = {}

@@ -25,7 +25,7 @@ def inspect(data: Data, read: Reading = None, json: Json = False) -> None:
         show_json(facts | {"feature_names": feature_names(dataset), "suspicious_features": found})
         return
     show_table(None, ["", ""], [[key.replace("_", " "), _words(value)] for key, value in facts.items()])
-    show(f"feature names: {feature_summary(dataset)}")  # too long for the table
+    show(f"Features: {feature_summary(dataset)}")  # too long for the table
 
 
 def describe(dataset: Any) -> dict[str, Any]:

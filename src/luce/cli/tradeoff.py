@@ -58,7 +58,6 @@ def tradeoff(
     from luce.rankers import RANKERS
     from luce.report.tradeoff import frontier_table, write_tradeoff
 
-    check_written([report, csv], [data])
     _check(relevance, fairness, model)
     check_written([report, csv], [data])
     settings = TRAINING[model] | settings_of(setting, {model: RANKERS[model]})[model]
@@ -93,7 +92,7 @@ def tradeoff(
         show_page_table(frontier_table(points, by_score, relevance, fairness), title)
     about = {
         "title": f"Relevance and fairness: {data.name}",
-        "summary": _finding(points, by_score, values[0], sorted_values, (relevance, fairness)),
+        "summary": _finding(points, by_score, values, sorted_values, (relevance, fairness)),
         "settings": {
             "ranker": f"{model}, {', '.join(f'{name}={value}' for name, value in settings.items())}",
             "unit of fairness": f"{unit:.6g}",
@@ -102,27 +101,31 @@ def tradeoff(
     write_optional_page(write_tradeoff, report, points, by_score, relevance, fairness, **about)
 
 
-def _finding(points: list[Any], by_score: Any, sampled: Any, in_order: Any, names: tuple[str, str]) -> str:
-    """The ends of the frontier, and how sorting compares with sampling: by relevance and unfairness of each list."""
-    import numpy as np
-
+def _finding(points: list[Any], by_score: Any, values: list[Any], in_order: Any, names: tuple[str, str]) -> str:
+    """The ends of the frontier, and sorting instead of sampling; `values` and `in_order` are those of each list."""
     from luce.report.formatting import decimal
 
-    first, last = points[0], points[-1]
-    words = ("less relevant", "about as relevant", "more relevant"), ("fairer", "about as fair", "less fair")
-    compared = []
-    for each, one, other in zip(words, sampled, in_order, strict=True):
-        change = (other - one)[~np.isnan(other - one)]
-        error = change.std() / np.sqrt(max(len(change) - 1, 1))
-        compared.append(each[1 + int(np.sign(change.mean())) * bool(abs(change.mean()) > 2 * error)])
-    relevance, fairness = names
+    (first, *_, last), (relevance, fairness) = points, names
     return (
         f"From relevance only to fairness only, {fairness} goes from {decimal(first.unfairness)} to "
         f"{decimal(last.unfairness)} and expected {relevance} from {decimal(first.relevance)} to "
-        f"{decimal(last.relevance)}. Sorting by the scores of the policy trained for relevance only, instead of "
-        f"sampling from them, gives {fairness} {decimal(by_score.unfairness)} and {relevance} "
-        f"{decimal(by_score.relevance)}: {' and '.join(compared)}."
+        f"{decimal(last.relevance)}: {_compared(values[0], values[-1])}. Sorting by the scores of the policy trained "
+        f"for relevance only, instead of sampling from them, gives {fairness} {decimal(by_score.unfairness)} and "
+        f"{relevance} {decimal(by_score.relevance)}: {_compared(values[0], in_order)}."
     )
+
+
+def _compared(one: Any, other: Any) -> str:
+    """How the relevance and the unfairness of each list change, where the mean is beyond two standard errors."""
+    import numpy as np
+
+    words = ("less relevant", "about as relevant", "more relevant"), ("fairer", "about as fair", "less fair")
+    found = []
+    for each, before, after in zip(words, one, other, strict=True):
+        change = (after - before)[~np.isnan(after - before)]
+        error = change.std() / np.sqrt(max(len(change) - 1, 1))
+        found.append(each[1 + int(np.sign(change.mean())) * bool(abs(change.mean()) > 2 * error)])
+    return " and ".join(found)
 
 
 def formula_of(mix: float, unit: float, relevance: str, fairness: str) -> str:

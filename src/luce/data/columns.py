@@ -71,7 +71,9 @@ def choose_columns(
     named = {role: _find(table, role, choice) for role, choice in roles.items()}
     if named["query"] is None:
         raise OptionError("query must name a column: it says which rows belong together. Got None.")
-    taken = [name for name in named.values() if name is not None]
+    # A model that uses the region of an item can so be audited by region.
+    also_feature = {named["item_group"]}.intersection(features or ())
+    taken = [name for name in named.values() if name is not None and name not in also_feature]
     chosen = feature_columns(table, taken, features, exclude)
     return Columns(features=chosen, **named)  # type: ignore[arg-type]
 
@@ -151,7 +153,7 @@ def _matching(table: Table, option: str, given: Sequence[str], taken: Sequence[s
     for each in given:
         if each in taken:
             raise OptionError(
-                f"Column {each!r} cannot be a feature: it is already the query, label, document, weight or item group."
+                f"Column {each!r} cannot be a feature: it is already the query, label, document or weight."
             )
         matched = [each] if each in known else [name for name in names if fnmatchcase(name, each)]
         if not matched:

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from luce.arrays import Integers
 from luce.data.categories import Categories, encode, is_text
 from luce.data.columns import Table
+from luce.data.grouping import Grouping
 from luce.errors import DataError, LuceWarning, OptionError
 
 FREE_TEXT = 100
-"""Text with more different values than this, and than half of the rows, is not a category but free text or ids."""
+"""Text with more different values than this, and than half of the rows, is not a category but free text or ids.
+
+So is text that is the same in all rows of a list, with more values than half of the lists: it names the query.
+"""
 
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """By the name of a unit of time: how many make a second."""
@@ -34,23 +38,27 @@ def matrix_of(
     *,
     categorical: Collection[str] = (),
     named: bool = True,
-    position: Integers | None = None,
+    grouping: Grouping | None = None,
 ) -> Matrix:
-    """The columns of a table, row r of it at row position[r]; a null is NaN.
+    """The columns of a table, its rows where `grouping` puts them; a null is NaN.
 
     Columns of text and those in `categorical` become categories. Free text and ids are left out with a warning unless
     the columns were `named`.
     """
+    position = None if grouping is None else grouping.position
     codes, values = {}, {}
     for name in [each for each in names if each in categorical or is_text(table.schema.field(each).type)]:
         codes[name], values[name] = encode(column_of(table, name))
-    free = [] if named else [n for n in values if n not in categorical and _is_free_text(codes[n], len(values[n]))]
+    free = (
+        [] if named else [name for name in values if name not in categorical and _is_free_text(codes[name], grouping)]
+    )
     if free:
         shown = ", ".join(map(repr, free[:10])) + (", …" if len(free) > 10 else "")
         warnings.warn(
-            f"{table.name}: not used as features, because nearly every row has a different value, as in free text and "
-            f"ids: {shown}. If such a column names the items: document={free[0]!r}, on the command line --read "
-            f"document={free[0]}. To use it as a category: categorical=[{free[0]!r}], --read categorical={free[0]}.",
+            f"{table.name}: not used as features, because nearly every row or every list has a different value, as in "
+            f"free text and ids: {shown}. If such a column names the items: document={free[0]!r}, on the command line "
+            f"--read document={free[0]}. To use it as a category: categorical=[{free[0]!r}], --read "
+            f"categorical={free[0]}.",
             LuceWarning,
             stacklevel=6,
         )
@@ -65,8 +73,16 @@ def matrix_of(
     return Matrix(matrix, tuple(names), categories)
 
 
-def _is_free_text(codes: NDArray[np.float32], n_values: int) -> bool:
-    return n_values > max(FREE_TEXT, np.count_nonzero(~np.isnan(codes)) / 2)
+def _is_free_text(codes: NDArray[np.float32], grouping: Grouping | None) -> bool:
+    present = codes[~np.isnan(codes)]
+    n_values = len(np.unique(present))
+    if n_values > max(FREE_TEXT, len(present) / 2):
+        return True
+    if grouping is None or n_values <= max(FREE_TEXT, len(grouping.query_ids) / 2):
+        return False
+    ordered = codes if grouping.order is None else codes[grouping.order]
+    of_list = np.repeat(ordered[grouping.offsets[:-1]], np.diff(grouping.offsets))
+    return np.array_equal(ordered, of_list, equal_nan=True)
 
 
 def check_categorical(categorical: Any, features: Collection[str]) -> tuple[str, ...]:

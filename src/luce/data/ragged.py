@@ -278,8 +278,8 @@ def check_dataset(value: Any, wanted_by: str) -> None:
     """An error for what is no Dataset, such as a data frame."""
     if not isinstance(value, Dataset):
         raise DataError(
-            f"{wanted_by} needs a Dataset. Got {type(value).__name__}. From a data frame with columns for the query "
-            "and the label: luce.from_table(frame, query=…, label=…)."
+            f"{wanted_by} needs a Dataset. Got {type(value).__name__}. To make one: luce.from_table(frame, query=…, "
+            "label=…) or luce.from_arrays(X, y, qid); without features X is np.empty((len(y), 0))."
         )
 
 

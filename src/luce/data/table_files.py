@@ -29,7 +29,7 @@ from luce.data.columns import (
 from luce.data.grouping import integer_ids
 from luce.data.ragged import Dataset
 from luce.data.streams import CODECS, InputStream, check_utf8, text_pieces
-from luce.data.tables import BLOCK, dataset_of, table_of, validated
+from luce.data.tables import BLOCK, dataset_of, missing_group, table_of, validated
 from luce.errors import DataError, LuceWarning
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,9 @@ def read_csv(
         table = table.set_column(at, chosen.query, integer_ids(ids))
         if chosen.item_group is not None:
             item_groups = table.column(chosen.item_group).combine_chunks()
-            item_groups = pc.if_else(pc.equal(item_groups, ""), None, item_groups)
+            empty = pc.index(item_groups, "").as_py()
+            if empty >= 0:
+                raise missing_group(str(path), chosen.item_group, f"row {empty + 2} (row 1 is the header)")
             at = table.schema.get_field_index(chosen.item_group)
             table = table.set_column(at, chosen.item_group, integer_ids(item_groups))
         for name in chosen.features:
@@ -258,9 +260,10 @@ def _first_block(path: FilePath, delimiter: str) -> pa.RecordBatch:
         "parse_options": csv.ParseOptions(delimiter=delimiter),
         "convert_options": csv.ConvertOptions(null_values=NULLS),
     }
-    memory = pa.BufferOutputStream()  # Arrow's own, as in `_parse_csv`
-    memory.write(piece)
-    reader = csv.open_csv(pa.BufferReader(memory.getvalue()), **options)
+    # In memory of Arrow's own: a thread of Arrow that releases Python's when the process ends would abort it.
+    copy = pa.BufferOutputStream()
+    copy.write(piece)
+    reader = csv.open_csv(pa.BufferReader(copy.getvalue()), **options)
     return next(iter(reader), pa.RecordBatch.from_pylist([], schema=reader.schema))
 
 
@@ -295,11 +298,11 @@ def _csv_table(
     """The chosen columns; a `header` replaces that of the file."""
     from pyarrow import csv
 
-    types = {name: pa.float64() for name in (chosen.label, chosen.weight, chosen.list_weight) if name is not None}
+    types = {name: schema.field(name).type for name in chosen.features}
+    types |= {name: pa.float64() for name in (chosen.label, chosen.weight, chosen.list_weight) if name is not None}
     types |= {
         name: pa.large_string() for name in (chosen.query, chosen.document, chosen.item_group) if name is not None
     }
-    types |= {name: schema.field(name).type for name in chosen.features}
     try:
         options = csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=NULLS)
         return _parse_csv(path, delimiter, use_threads, header, convert_options=options)

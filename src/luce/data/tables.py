@@ -58,12 +58,13 @@ def from_table(
     features : sequence of str, optional
         The feature columns, as names or shell patterns such as "bm25*"; by default all others. Text and categories
         become categories, booleans 0 and 1, dates and timestamps days since 1970-01-01, durations seconds, times of day
-        hours. Text that differs in nearly every row is left out unless it is named here. Columns named 1, 2, … F give
-        numbered features.
+        hours. Text that differs in nearly every row, or in nearly every list, is left out unless it is named here.
+        Columns named 1, 2, … F give numbered features.
     document, weight, list_weight : str, optional
         The columns of document ids, item weights and list weights.
     item_group : str, optional
-        The column that says whose an item is, such as its seller, for fairness.
+        The column that says whose an item is, such as its seller, for fairness. It is a feature only if `features`
+        names it.
     exclude : sequence of str, optional
         Columns that are not features, as names or shell patterns such as "click*".
     categorical : sequence of str
@@ -136,7 +137,7 @@ def dataset_of(table: Table, columns: Columns, *, categorical: Sequence[str], na
         ids = ids.cast(pa.large_string()).fill_null("")
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
-    matrix = matrix_of(table, columns.features, categorical=categorical, named=named, position=grouping.position)
+    matrix = matrix_of(table, columns.features, categorical=categorical, named=named, grouping=grouping)
     numbered = matrix.names == tuple(str(number) for number in range(1, len(matrix.names or ()) + 1))
     return Dataset.of_finite_features(
         features=matrix.features,
@@ -156,12 +157,16 @@ def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
     """The group of each item; unlike a document id it must not be missing."""
     groups = arrow_ids(f"item group column {name!r}", column_of(table, name))
     if groups.null_count:
-        raise DataError(
-            f"{table.name}: column {name!r} must name the group of every row. It is missing at row "
-            f"{groups.is_null().index(True) + 1} ({groups.null_count} in total): give those items a group of "
-            "their own, such as 'unknown'."
-        )
+        raise missing_group(table.name, name, f"row {groups.is_null().index(True) + 1}")
     return groups if grouping.order is None else groups.take(pa.array(grouping.order))
+
+
+def missing_group(table: str, column: str, where: str) -> DataError:
+    """The error for an item without a group."""
+    return DataError(
+        f"{table}: column {column!r} must name the group of every row. It is missing at {where}. Give items without a "
+        "group one of their own, such as 'unknown'."
+    )
 
 
 def _float_column(table: Table, name: str) -> Floats:

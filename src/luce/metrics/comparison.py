@@ -1,6 +1,6 @@
 """Score vectors compared on the same lists: means, differences with intervals, paired tests, wins and losses."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from luce.errors import OptionError
 from luce.metrics.evaluation import evaluate
 from luce.metrics.results import Empty, interval, number, text_table
 from luce.metrics.significance import Comparison, compare_results
+from luce.metrics.table import Metrics
 
 BASELINE = "baseline"
 
@@ -44,7 +45,7 @@ def compare(
     scores: ArrayLike | Mapping[str, ArrayLike],
     baseline: ArrayLike,
     dataset: Dataset,
-    metrics: str | Iterable[str] = "ndcg@10",
+    metrics: Metrics = "ndcg@10",
     *,
     empty: Empty = "skip",
     gain: str = "exponential",
@@ -67,8 +68,8 @@ def compare(
         The scores of the baseline, for example of the ranking that is in use.
     dataset : Dataset
         The labeled lists.
-    metrics : str or iterable of str
-        Names such as "ndcg@10, err"; see `METRICS`.
+    metrics : str, callable, or iterable of them
+        Names such as "ndcg@10, err", or functions, as for `luce.evaluate`.
     empty, gain, max_grade
         As for `luce.evaluate`.
     confidence : float

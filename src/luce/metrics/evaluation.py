@@ -11,7 +11,7 @@ from luce.arrays import Floats, Integers, as_floats, check_offsets, check_rows, 
 from luce.data.ragged import Dataset, check_dataset
 from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics.base import Metric
-from luce.metrics.exposure import measure_fairness
+from luce.metrics.exposure import RANKINGS, measure_fairness
 from luce.metrics.gains import GAINS, discounts
 from luce.metrics.ordering import NO_LIMIT, ranked_lists
 from luce.metrics.resampling import bootstrap_intervals
@@ -77,6 +77,8 @@ def measure(
     """
     wanted = parse_metrics(metrics)
     _check_gain(gain)
+    if ranking not in RANKINGS:
+        raise unknown_name("ranking", str(ranking), RANKINGS)
     labels = as_floats("labels", labels)
     if np.isinf(labels).any():
         raise DataError("labels must be finite, or NaN where not observed. Got an infinite one.")
@@ -197,6 +199,7 @@ def evaluate(
         empty=empty,
         gain=gain,
         max_grade=top,
+        ranking=ranking if any(one.is_stochastic for one in wanted) else None,
         confidence=confidence,
     )
 

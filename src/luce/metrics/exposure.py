@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, selected_offsets
-from luce.errors import DataError, unknown_name
+from luce.errors import DataError
 from luce.kernels.exposure import exposure
 from luce.metrics.base import Metric
 from luce.metrics.fairness import ValueAndGradient
@@ -149,8 +149,6 @@ def _drawn(
     discounts: Callable[[int], Floats] = logarithmic,
 ) -> tuple[Integers, Integers, SampledExposures]:
     """The observed rows, their offsets and their exposures; two equal halves where nothing is sampled."""
-    if ranking not in RANKINGS:
-        raise unknown_name("ranking", str(ranking), RANKINGS)
     rows, bounds = _in_order(scores, labels, offsets)
     seen = discounts(int(np.diff(bounds).max(initial=0)))[:cutoff]
     if ranking == "sorted":

@@ -283,6 +283,7 @@ def evaluate_labels(
         empty=0,
         gain="exponential",
         max_grade=None,
+        ranking=None,
         confidence=confidence,
     )
 

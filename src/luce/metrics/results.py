@@ -36,6 +36,8 @@ class Results:
         "exponential" or "linear".
     max_grade : float or None
         The highest grade used by ERR; None where no metric reads it.
+    ranking : str or None
+        "sampled" or "sorted", the rankings that metrics of fairness measured; None where there is no such metric.
     confidence : float
         The level of the intervals.
     """
@@ -49,6 +51,7 @@ class Results:
     empty: Empty
     gain: str
     max_grade: float | None
+    ranking: str | None
     confidence: float
 
     @property
@@ -72,6 +75,7 @@ class Results:
             "empty": self.empty,
             "gain": self.gain,
             "max_grade": self.max_grade,
+            "ranking": self.ranking,
             "confidence": self.confidence,
             "metrics": {
                 name: {
@@ -93,7 +97,8 @@ class Results:
             counted = self.n_lists - self.skipped[name]
             rows.append((name, number(mean), interval(low, high), f"{counted:,}", f"{self.n_empty[name]:,}"))
         grade = "" if self.max_grade is None else f"\nerr with max_grade {self.max_grade:g}"
-        return text_table(rows) + grade
+        ranking = "" if self.ranking is None else f"\nfairness of {self.ranking} rankings"
+        return text_table(rows) + grade + ranking
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name} {number(mean)}" for name, mean in self.means.items())

@@ -60,6 +60,8 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
     parts = _NAME.fullmatch(name)
     base = (name if parts is None else parts["base"]).strip().lower()
     record = table.get(base)
+    if parts is None and name.count("(") != name.count(")"):
+        raise OptionError(f"The parentheses of a metric must be closed, as in 'rbp(p=0.95)@10'. Got {name!r}.")
     if record is None or parts is None:
         digits = re.search(r"\d+$", base)
         raise unknown_name("metric", base, table, [f"{known}@{digits[0]}" for known in table] if digits else [])

@@ -6,7 +6,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from luce.errors import unknown_name
+from luce.errors import OptionError, unknown_name
 from luce.lists import Evaluation, Lists
 from luce.objectives.base import Objective, record
 from luce.randomness import Draw
@@ -79,6 +79,8 @@ def objective(name: str | Objective, **options: Any) -> Objective:
         if main is None:
             raise unknown_name("objective", name, [*OBJECTIVES, *synonyms()])
         name = OBJECTIVES[main]
+    if not isinstance(name, Objective):
+        raise OptionError(f"An objective is a name such as 'listmle', or luce.objective(…). Got {name!r}.")
     return name.with_options(**options)
 
 

@@ -90,7 +90,8 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
 @record(
     "listmle",
     family=FAMILY,
-    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from rank j on, in the order of the labels",
+    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from rank j on, in the order of the labels, s_(j) the score "
+    "of the first of them, K = depth, or n",
     paper="Xia et al. 2008; Lan et al. 2014; Xia, Zhai and Wang 2019 (l-ListMLE: depth 10)",
     cost="n log n + n · permutations",
     option_specs={
@@ -143,7 +144,8 @@ def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
 @record(
     "p-listmle",
     family=FAMILY,
-    formula="Σ_j α_j (lse(C_j) − s_(j)); α_j = (2^(n−j) − 1) / (2^(n−1) − 1), 1 / log2(1 + j), 1 / j, or given",
+    formula="Σ_j α_j (lse(C_j) − s_(j)); α_j = (2^(n−j) − 1) / (2^(n−1) − 1), 1 / log2(1 + j), 1 / j, or given; "
+    "C_j and s_(j) as in listmle",
     paper="Lan et al. 2014",
     cost="n log n + n · permutations",
     option_specs={
@@ -174,7 +176,8 @@ def p_listmle(lists: Lists, **options: Any) -> Evaluation:
 @record(
     "pl-topk",
     family=FAMILY,
-    formula="Σ_{j ≤ K} lse(C_j) − s_(j), K = the number of items above the lowest label, all in a known order",
+    formula="Σ_{j ≤ K} lse(C_j) − s_(j), K = the number of items above the lowest label, all in a known order; "
+    "C_j and s_(j) as in listmle",
     paper="Ma et al. 2020, oracle of the simulation",
     cost="n log n",
     hessian=True,
@@ -208,7 +211,8 @@ def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Te
 @record(
     "pl-partition",
     family=FAMILY,
-    formula="−Σ_{m<M} log P(S_m > R_{m+1}), P(S > R) = ∫ e^{−t} Π_{i∈S} (1 − e^{−t a_i}) dt, a_i = e^{s_i − lse(R)}",
+    formula="−Σ_{m<M} log P(S_m > R_{m+1}), P(S > R) = ∫_{t>0} e^{−t} Π_{i∈S} (1 − e^{−t a_i}) dt, "
+    "a_i = e^{s_i − lse(R)}; S_1 … S_M are the sets of equal labels, best first, and R_m = S_m and all below",
     paper="Ma et al. 2020",
     cost="n log n",
     option_specs={"tol": number(1e-14, 1e-3, default=1e-9, summary="absolute tolerance of log-probabilities")},
@@ -232,7 +236,8 @@ def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
 @record(
     "pl-lb",
     family=FAMILY,
-    formula="Σ_{m<M} Σ_{i∈S_m} (lse(R_m) − s_i) − log n_m!, R_m = S_m and all below",
+    formula="Σ_{m<M} Σ_{i∈S_m} (lse(R_m) − s_i) − log n_m!, S_1 … S_M are the sets of equal labels, best first, n_m "
+    "their sizes, R_m = S_m and all below",
     paper="Ma et al. 2020, baseline",
     cost="n log n",
     hessian=True,

@@ -11,7 +11,7 @@ PAPER = "Tran, Phung and Venkatesh 2011"
 NO_WEIGHTS = "a whole subset is chosen at once, and its probability is not a product over its items."
 SAMPLED = (
     "gradient: Σ_k ∂(mean of s over S − mean of s over S_k), averaged over the subsets S that {chain} visits in a few "
-    "steps from S_k; the loss is that difference of mean scores, not a likelihood"
+    "steps from S_k, the k-th set of equal labels; the loss is that difference of mean scores, not a likelihood"
 )
 DIRECTION = one_of(
     "forward",
@@ -31,7 +31,8 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
 @record(
     "pmop-fd",
     family=FAMILY,
-    formula="Σ_k lse(R_k) − lse(S_k), R_k = S_k ∪ … ∪ S_K; worth of a subset = mean of e^s",
+    formula="Σ_k lse(R_k) − lse(S_k), R_k = S_k ∪ … ∪ S_K, S_1 … S_K the sets of equal labels; worth of a subset = "
+    "mean of e^s",
     paper=f"{PAPER}, full decomposition",
     cost="n log n",
     option_specs={"direction": DIRECTION},
@@ -52,7 +53,8 @@ def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
 @record(
     "pmop-exact",
     family=FAMILY,
-    formula="Σ_k log(Σ_{∅ ≠ S ⊆ R_k} e^{mean of s over S}) − mean of s over S_k; lists of at most 500 observed items",
+    formula="Σ_k log(Σ_{∅ ≠ S ⊆ R_k} e^{mean of s over S}) − mean of s over S_k, R_k = S_k ∪ … ∪ S_K, S_1 … S_K "
+    "the sets of equal labels; lists of at most 500 observed items",
     paper=f"{PAPER}, general model; normalizer by elementary symmetric polynomials",
     cost="n³",
     option_specs={"direction": DIRECTION},

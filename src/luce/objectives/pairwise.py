@@ -16,10 +16,10 @@ FAMILY = "pairwise"
 TIES = "pairwise with ties"
 WEIGHTED = "pairwise, metric-weighted"
 HELD = (
-    "r the current ranks, gains 2^y − 1, 0 for labels below 0, and ideal DCG of the first k ranks; over pairs of which "
-    "at least one item is among the first k = truncation_level. Gradient and second derivative treat the ranks as "
-    "constants; the loss is discontinuous where ranks change. With equal scores, the weight of a pair is its mean over "
-    "their orders"
+    "δ = s_i − s_j, r the current ranks, gains 2^y − 1, 0 for labels below 0, and ideal DCG of the first k ranks; over "
+    "pairs of which at least one item is among the first k = truncation_level. Gradient and second derivative treat "
+    "the ranks as constants; the loss is discontinuous where ranks change. With equal scores, the weight of a pair is "
+    "its mean over their orders"
 )
 TRUNCATION = or_none(
     integer(
@@ -86,7 +86,7 @@ def rankregress(lists: Lists) -> Evaluation:
     "pairties-davidson",
     family=TIES,
     formula="−Σ_{i<j} w_i w_j log P(outcome): P(i > j) = 1 / D, P(i ≈ j) = ν e^{−δ/2} / D, "
-    "D = 1 + ν e^{−δ/2} + e^{−δ}; ν = e^beta",
+    "D = 1 + ν e^{−δ/2} + e^{−δ}; ν = e^beta, δ = s_i − s_j",
     paper="Davidson 1970; Tran, Phung and Venkatesh 2011",
     cost="n log n",
     hessian=True,
@@ -105,7 +105,7 @@ def pairties_davidson(lists: Lists) -> Evaluation:
     "pairties-rao-kupper",
     family=TIES,
     formula="−Σ_{i<j} w_i w_j log P(outcome): P(i > j) = 1 / (1 + θ e^{−δ}), P(i ≈ j) = (θ² − 1) P(i > j) P(j > i); "
-    "θ = 1 + e^alpha",
+    "θ = 1 + e^alpha, δ = s_i − s_j",
     paper="Rao and Kupper 1967; Tran, Phung and Venkatesh 2011",
     cost="n log n",
     hessian=True,

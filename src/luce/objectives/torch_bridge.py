@@ -96,8 +96,16 @@ def loss(
     [-0.0, -0.2689..., 0.2689...]
     """
     objective = objective_of(name, **options)
+    _check_tensors(scores=scores, labels=labels, offsets=offsets, mask=mask, item_weights=item_weights,
+                   list_weights=list_weights, nuisance=nuisance)  # fmt: skip
     if mask is not None:
-        scores, labels, offsets, item_weights = _unpadded(scores, labels, offsets, mask, item_weights)
+        dims = 2 if objective.one_output_per_grade else None
+        scores, labels, offsets, item_weights = _unpadded(scores, labels, offsets, mask, item_weights, dims)
+    elif labels.ndim == 2:
+        raise DataError(
+            f"Labels of shape {tuple(labels.shape)} are a padded batch, which needs mask=, a boolean tensor that is "
+            "True at the items. If nothing is padded, it is torch.ones_like(labels, dtype=torch.bool)."
+        )
     elif offsets is None:
         offsets = torch.tensor([0, len(scores)], device=scores.device)
     if one_device(scores, labels, offsets, item_weights, list_weights, nuisance) == "cpu":
@@ -168,13 +176,24 @@ def _on_cpu(
     return _ListLoss.apply(scores, extra, objective, given)
 
 
+def _check_tensors(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None and not isinstance(value, Tensor):
+            raise DataError(f"{name} must be a tensor. Got {type(value).__name__}: use torch.as_tensor({name}).")
+
+
 def _unpadded(
-    scores: Tensor, labels: Tensor, offsets: Tensor | None, mask: Tensor, item_weights: Tensor | None
+    scores: Tensor,
+    labels: Tensor,
+    offsets: Tensor | None,
+    mask: Tensor,
+    item_weights: Tensor | None,
+    dims: int | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The items of a padded batch, list after list."""
+    """The items of a padded batch, list after list; the first `dims` dimensions of the scores are those of the mask."""
     if offsets is not None:
         raise OptionError("Give offsets for flat lists or a mask for a padded batch, not both.")
-    if mask.dtype != torch.bool or mask.ndim != 2 or scores.shape[:2] != mask.shape or labels.shape != mask.shape:
+    if mask.dtype != torch.bool or mask.ndim != 2 or not scores.shape[:dims] == labels.shape == mask.shape:
         shapes = f"mask {tuple(mask.shape)} {mask.dtype}, scores {tuple(scores.shape)}, labels {tuple(labels.shape)}"
         raise DataError(f"A padded batch needs scores and labels of the same shape as its boolean mask. Got {shapes}.")
     sizes = mask.sum(dim=1)

@@ -104,6 +104,7 @@ def _means(report: Report, ranker: str, name: str, places: Floats) -> Floats:
     dataset, scores = scored(report, ranker)
     one = report.results[ranker]
     settings: dict[str, Any] = {"empty": one.empty, "gain": one.gain, "max_grade": one.max_grade, "n_bootstrap": 0}
+    settings["ranking"] = one.ranking or "sampled"
     found = evaluate(scores, dataset, [f"{name}@{place:g}" for place in places], **settings)
     return np.array(list(found.means.values()))
 

@@ -31,7 +31,7 @@ from luce.report.svg import ACCENT, MUTED, Picture, picture
 SIGNIFICANT = 0.05
 """A difference with a smaller p-value, after the correction, is significant."""
 
-UNSURE = "not distinguishable from it"
+UNSURE = "not significantly different"
 TEST = f"p < {SIGNIFICANT}, paired randomization test with Holm's correction"
 
 COSTS = (("Fit", "fit_seconds", duration), ("Rank", "predict_seconds", duration), ("Memory", "peak_bytes", amount))
@@ -157,6 +157,8 @@ def _notes(one: Results) -> list[str]:
         notes.append(f"The gain is {one.gain}.")
     if one.max_grade is not None:
         notes.append(f"err assumes a highest grade of {number(one.max_grade)}.")
+    if one.ranking is not None:
+        notes.append(f"Metrics of fairness are those of {one.ranking} rankings.")
     return notes
 
 

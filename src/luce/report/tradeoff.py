@@ -70,9 +70,10 @@ def frontier_picture(points: Sequence[Point], by_score: Point, relevance: str, f
             axes.errorbar(point.unfairness, point.relevance, **spread, color=MUTED, linewidth=0.8)
         axes.plot(x, y, "o", color=ACCENT, markersize=6, label="sampled from the scores")
         axes.plot(by_score.unfairness, by_score.relevance, "D", color=LOSS, markersize=6.5, label="sorted by score")
-        for at, label, way in ((0, "relevance only", 1), (-1, "fairness only", -1)):
-            where = {"xytext": (0, 10 * way), "textcoords": "offset points", "ha": "center", "color": INK}
-            axes.annotate(label, (x[at], y[at]), va="bottom" if way > 0 else "top", **where)
+        for point, label, way in ((points[0], "relevance only", 1), (points[-1], "fairness only", -1)):
+            end = point.unfairness, point.relevance + 2 * way * np.nan_to_num(point.relevance_error)  # of its bar
+            where = {"xytext": (0, 4 * way), "textcoords": "offset points", "ha": "center", "color": INK}
+            axes.annotate(label, end, va="bottom" if way > 0 else "top", **where)
         axes.margins(0.18)
         axes.figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=10, handletextpad=0.2)
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, rows_of_lists
 from luce.data import Dataset
 from luce.data.transforms import blocks
-from luce.errors import NumericalError
+from luce.errors import DataError, NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.neural.network import call
 from luce.rankers.neural.training import TorchLearner
@@ -40,6 +40,12 @@ class NetworkLearner(TorchLearner):
         self.seed_dropout(step)
         self.network.train()
         scores = call(self.network, self._rows(lists), torch.from_numpy(offsets))
+        if scores.shape[:1] != rows.shape or scores.ndim != 1 + self.objective.one_output_per_grade:
+            expected = "(rows, grades)" if self.objective.one_output_per_grade else "(rows,)"
+            raise DataError(
+                f"For {self.objective.name} a module must return scores of shape {expected}. Got {tuple(scores.shape)} "
+                f"for {len(rows)} rows; squeeze(-1) removes a last dimension of 1."
+            )
         values = scores.detach().to("cpu", torch.float64).numpy()
         try:
             evaluation = self.objective.value_and_gradient(

@@ -317,7 +317,12 @@ class NeuralRanker(NetworkEstimator, Ranker):
 
     def check_params(self) -> None:
         super().check_params()
+        from torch.nn import Module
+
         from luce.rankers.neural.network import NORMALIZATIONS
+
+        if self.module is not None and not isinstance(self.module, Module):
+            raise OptionError(f"module must be an instance of torch.nn.Module. Got {self.module!r}.")
 
         if self.normalization is not None and self.normalization not in NORMALIZATIONS:
             raise unknown_name("normalization", self.normalization, NORMALIZATIONS)
