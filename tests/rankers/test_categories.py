@@ -101,7 +101,7 @@ def test_scores_by_name_after_a_file(case, frame, data, tmp_path):
         LuceWarning, match=r"'new', 'newer' in feature 'brand' \(2 rows\); '40' in feature 'shop'"
     ) as said:
         found = loaded.predict(unseen, **named)
-    assert len(said) == 1
+    assert [each.filename for each in said] == [__file__]
     np.testing.assert_array_equal(found, loaded.predict(missing, **named))
     with pytest.raises(DataError, match="The data lack features that the model was trained on: 'price', 'day'"):
         loaded.predict(mixed.drop(columns=["day", "price"]), **named)
