@@ -209,3 +209,10 @@ def test_an_item_is_compared_by_its_categories(data):
     above = np.argsort(-ranker.predict(one), kind="stable")[: found.n_compared]
     texts = [one.feature_value(row, 0) for row in above if not np.isnan(one.features[row, 0])]
     assert texts.count(brand.typical) == max(map(texts.count, texts))
+
+
+def test_one_row_or_a_lazy_frame_is_answered_with_how_to_make_a_frame(data, frame):
+    ranker = clone(CASES["linear"]).fit(data)
+    for given in (frame.iloc[0], pl.from_pandas(frame).lazy()):
+        with pytest.raises(DataError, match=r"X must be two-dimensional.*frame\.iloc\[\[0\]\].*collect\(\)"):
+            ranker.predict(given)
