@@ -54,6 +54,19 @@ def call(*words, status=0):
     return result if not status else str(result.exception)
 
 
+def test_a_model_of_luce_brings_its_categories():
+    for name in ("train", "test"):
+        table = csv.read_csv(f"{name}.csv")
+        shops = np.random.default_rng(2).choice(["a", "b", "c"][name == "test" :], table.num_rows)  # other numbers
+        csv.write_csv(table.append_column("shop", [shops]).drop_columns("bm25"), f"{name}.csv")
+    ranker = luce.LinearRanker("listnet").fit(luce.read("train.csv"))
+    ranker.save("own.luce")
+    found = json.loads(call("--test", "test.csv", "--with", "mine=own.luce", "--models", "linear", "--json").stdout)
+    test = luce.read("test.csv")
+    expected = luce.evaluate(ranker.predict(test), test, "ndcg@10").means["ndcg@10"]
+    assert found["results"]["mine"]["metrics"]["ndcg@10"]["mean"] == pytest.approx(expected)
+
+
 def test_a_model_and_a_column_are_rows_of_the_comparison(booster, made):
     words = ["--test", "test.csv", "--with", "mine=model.txt", "--with", "search engine=bm25", "--seeds", "2"]
     found = json.loads(call(*words, "--json").stdout)

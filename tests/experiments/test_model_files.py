@@ -59,7 +59,7 @@ MAKERS = {
 @pytest.mark.parametrize("file", MAKERS)
 def test_a_model_file_gives_the_scores_of_its_library(file, tmp_path):
     expected = MAKERS[file](tmp_path / file)
-    title, n_features, names = features_of(tmp_path / file)
+    title, n_features, names, _ = features_of(tmp_path / file)
     assert title.endswith((" model, 6 trees", " model, 6 rounds")) and (n_features, names) == (5, None)
     np.testing.assert_allclose(scores_of(tmp_path / file, DATA, 1), expected, rtol=1e-6, atol=1e-9)
     MAKERS[file](tmp_path / file, NAMES)

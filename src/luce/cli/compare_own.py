@@ -111,7 +111,8 @@ def _file_scores(
     columns = columns_of(test, reading)
     if features.names and columns:
         others = [word for word in reading or [] if not word.startswith(("features=", "exclude="))]
-        dataset = read_data(test, others, Features(names=_matched(features.names, columns, file, test)))
+        names = _matched(features.names, columns, file, test)
+        dataset = read_data(test, others, Features(names=names, categorical=features.categorical or None))
     elif features.names and dataset.feature_names:
         names = _matched(features.names, dataset.feature_names, file, test)
         dataset = picked(dataset, names)
@@ -120,11 +121,12 @@ def _file_scores(
         say(f"The {features.n_features} features of {name} are matched by position: {unnamed} has no feature names.")
         if not columns and dataset.n_features != features.n_features:  # text may end before the last feature
             dataset = read_data(test, reading, Features(features.n_features))
-    texts = [repr(dataset.feature_name(i)) for i, values in enumerate(dataset.categories or ()) if values is not None]
-    if texts:
+    coded = [dataset.feature_name(i) for i, values in enumerate(dataset.categories or ()) if values is not None]
+    unknown = [repr(name) for name in coded if name not in features.categorical]
+    if unknown:
         raise DataError(
-            f"{file} does not contain the numbering of categories such as {texts[0]} of {test}: give the scores of the "
-            "model as a column."
+            f"{file} does not contain the numbering of categories such as {unknown[0]} of {test}: give the scores of "
+            "the model as a column."
         )
     return call(scores_of, file, dataset, threads), features.title
 

@@ -25,11 +25,13 @@ INSTEAD = "Score the test data with your own code, add the scores as a column, a
 
 
 class ModelFeatures(NamedTuple):
-    """What a saved model is, and the features it takes: how many, and their names where it has them."""
+    """What a saved model is, and the features it takes: how many, their names where it has them, and the names of the
+    categories whose values it has."""
 
     title: str
     n_features: int
     names: tuple[str, ...] | None
+    categorical: tuple[str, ...] = ()
 
 
 class SavedModel(NamedTuple):
@@ -48,7 +50,9 @@ def _luce(path: Path) -> SavedModel:
     def predict(dataset: Dataset, threads: int) -> Any:
         return ranker.set_params(n_jobs=threads).predict(dataset)
 
-    return SavedModel(ModelFeatures(type(ranker).__name__, n_features, names and tuple(names)), predict)
+    pairs = zip(names or (), ranker.categories_ or (), strict=False)
+    categorical = tuple(name for name, values in pairs if values is not None)
+    return SavedModel(ModelFeatures(type(ranker).__name__, n_features, names and tuple(names), categorical), predict)
 
 
 def _lightgbm(path: Path) -> SavedModel:
