@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from luce.data.ragged import Dataset
@@ -217,3 +218,8 @@ def test_text():
     assert len({len(line) for line in lines[:-1]}) == 1
     assert "empty, as 0" in str(evaluate(SCORES, dataset(), "mrr", empty=0))
     assert repr(evaluate(SCORES, dataset(), "mrr")) == "Results(3 lists, mrr 0.7500)"
+
+
+def test_a_data_frame_is_answered_with_how_to_make_a_dataset():
+    with pytest.raises(DataError, match=r"evaluate needs a Dataset. Got DataFrame.*luce\.from_table\("):
+        evaluate([1.0], pd.DataFrame({"query": [1], "label": [0]}))

@@ -101,7 +101,7 @@ def test_scores_by_name_after_a_file(case, frame, data, tmp_path):
         LuceWarning, match=r"'new', 'newer' in feature 'brand' \(2 rows\); '40' in feature 'shop'"
     ) as said:
         found = loaded.predict(unseen, **named)
-    assert len(said) == 1
+    assert [each.filename for each in said] == [__file__]
     np.testing.assert_array_equal(found, loaded.predict(missing, **named))
     with pytest.raises(DataError, match="The data lack features that the model was trained on: 'price', 'day'"):
         loaded.predict(mixed.drop(columns=["day", "price"]), **named)
@@ -209,3 +209,10 @@ def test_an_item_is_compared_by_its_categories(data):
     above = np.argsort(-ranker.predict(one), kind="stable")[: found.n_compared]
     texts = [one.feature_value(row, 0) for row in above if not np.isnan(one.features[row, 0])]
     assert texts.count(brand.typical) == max(map(texts.count, texts))
+
+
+def test_one_row_or_a_lazy_frame_is_answered_with_how_to_make_a_frame(data, frame):
+    ranker = clone(CASES["linear"]).fit(data)
+    for given in (frame.iloc[0], pl.from_pandas(frame).lazy()):
+        with pytest.raises(DataError, match=r"X must be two-dimensional.*frame\.iloc\[\[0\]\].*collect\(\)"):
+            ranker.predict(given)

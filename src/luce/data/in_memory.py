@@ -138,6 +138,11 @@ def as_matrix(X: Any, names: Sequence[str] | None = None, categorical: Sequence[
         return X
     if sparse.issparse(X):
         return Matrix(sparse.csr_array(X))
+    if type(X).__name__ in ("Series", "LazyFrame"):
+        raise DataError(
+            f"X must be two-dimensional, rows by features. Got a {type(X).__name__}. One row of a frame is "
+            "frame.iloc[[0]]; a LazyFrame becomes a frame with collect()."
+        )
     if not (is_pandas(X) or isinstance(X, (pa.Table, pa.RecordBatch)) or hasattr(X, "__arrow_c_stream__")):
         try:
             features = np.asarray(X)

@@ -345,7 +345,7 @@ def _weights(name: str, given: Any, length: int) -> Floats | None:
     weights = check_rows(name, given, length)
     bad = np.flatnonzero((weights < 0) | np.isinf(weights))
     if bad.size:
-        raise DataError(f"{name} must be finite and not negative. Got {weights[bad[0]]} at {bad[0] + 1}.")
+        raise DataError(f"{name} must be finite and not negative. Got {weights[bad[0]]} at position {bad[0] + 1}.")
     return read_only(weights)
 
 

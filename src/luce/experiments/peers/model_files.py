@@ -20,7 +20,7 @@ from luce.rankers.trees.forest import Forest, Tree, constant_tree, text_sections
 from luce.rankers.trees.lightgbm_package import forest_booster, predict_scores
 from luce.threads import thread_count
 
-INSTEAD = "Score the test data with your own code, and give the scores as a column."
+INSTEAD = "Score the test data with your own code, add the scores as a column, and give its name: --with NAME=COLUMN."
 """What to do with a model that cannot be read."""
 
 
