@@ -324,7 +324,7 @@ def test_asking_for_what_is_not_there():
         model.standard_errors("robust")
     with pytest.raises(OptionError, match="level must lie between 0 and 1"):
         model.intervals(95)
-    with pytest.raises(DataError, match="There is no item 'zed'"):
+    with pytest.raises(DataError, match=r"There is no item 'zed' in this model\. Known: 0, 1"):
         model.contrast("zed", 0)
 
 

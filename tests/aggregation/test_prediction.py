@@ -137,6 +137,14 @@ def test_refits_of_draws_find_the_model_again():
     assert ties == pytest.approx(davidson.tie_parameters_["tie2"], rel=0.15)
 
 
+def test_what_is_no_set_and_no_anchor():
+    model = PlackettLuce().fit(fruit())
+    with pytest.raises(DataError, match=r"a list of sets, as in \[\['a', 'b'\]\]\. Got 'apple' as a set"):
+        model.predict_proba(["apple", "orange"])
+    with pytest.raises(OptionError, match=r"an item and its rating: \('apple', 1000\)"):
+        model.to_elo("apple")
+
+
 def test_items_without_a_worth():
     with pytest.warns(LuceWarning):
         model = PlackettLuce().fit([["a", "b", "z"], ["b", "a", "z"]])

@@ -64,12 +64,12 @@ def test_a_table_from_training_to_ranking(kind, folder, tmp_path):
         np.testing.assert_allclose([found[row + 1] for row in range(len(frame))], scores, rtol=1e-6, atol=1e-6)
         measured = json.loads(call("evaluate", model, tmp_path / name, *columns, "--json").stdout)
         assert measured[str(model)]["metrics"]["ndcg@10"]["mean"] > 0.8
-    explained = json.loads(call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--json").stdout)
+    explain = ["explain", model, tmp_path / "other.csv", *columns, "--query", "s3", "--report", tmp_path / "why.html"]
+    explained = json.loads(call(*explain, "--json").stdout)
     values = {each["feature"]: each["value"] for each in explained["items"][0]["contributions"]}
     assert values["brand"] in ("acme", "bolt", "core", None)
     assert values["shop"] in ("10", "20", "30")
-    pages = ["--csv", tmp_path / "why.csv", "--report", tmp_path / "why.html"]
-    call("explain", model, tmp_path / "other.csv", *columns, "--query", "s3", *pages)
+    call(*explain, "--csv", tmp_path / "why.csv")
     assert "brand" in (tmp_path / "why.csv").read_text()
 
 

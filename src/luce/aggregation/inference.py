@@ -18,6 +18,7 @@ from luce.aggregation.covariance import (
     hutchinson_variances,
 )
 from luce.aggregation.likelihood import Likelihood
+from luce.aggregation.names import listed
 from luce.aggregation.posterior import Posterior
 from luce.arrays import Floats, Integers
 from luce.errors import DataError, LuceWarning, OptionError
@@ -279,7 +280,8 @@ class InferenceMixin:
         try:
             at = self.names_.index(name)
         except ValueError:
-            raise DataError(f"There is no item {name!r} in this model.") from None
+            known = listed(list(map(repr, self.names_)))
+            raise DataError(f"There is no item {name!r} in this model. Known: {known}.") from None
         if not self.estimable_[at]:
             raise DataError(f"{name!r} has no worth: {self.not_estimable_[name]}. Give a prior when fitting.")
         return at

@@ -86,7 +86,12 @@ class PredictionMixin:
         [array([0.25, 0.75])]
         """
         check_is_fitted(self)
-        return [self._choice_probabilities(self._scores_of(list(items))) for items in sets]
+        probabilities = []
+        for items in sets:
+            if isinstance(items, str):
+                raise DataError(f"predict_proba needs a list of sets, as in [['a', 'b']]. Got {items!r} as a set.")
+            probabilities.append(self._choice_probabilities(self._scores_of(list(items))))
+        return probabilities
 
     def win_matrix(self, items: Sequence[Hashable] | None = None) -> Floats:
         """Probability that the item of the row is placed above that of the column, in a comparison of the two.

@@ -49,6 +49,8 @@ class SummaryMixin(InferenceMixin):
         check_is_fitted(self)
         if not (base > 1 and scale > 0):
             raise OptionError(f"to_elo needs a base above 1 and a scale above 0. Got {base!r} and {scale!r}.")
+        if isinstance(anchor, str):
+            raise OptionError(f"The anchor of to_elo is a rating, or an item and its rating: ({anchor!r}, 1000).")
         points = scale / np.log(base)
         name, value = anchor if isinstance(anchor, tuple) else (None, anchor)
         zero = 0.0 if name is None else self.log_worths_[self._index(name)]

@@ -90,7 +90,7 @@ def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "t
 @record(
     "listmle",
     family=FAMILY,
-    formula="Σ_{j ≤ K} lse(C_j) − s_(j), C_j = the items from rank j on, in the order of the labels, s_(j) the score "
+    formula="Σ_{j ≤ K} (lse(C_j) − s_(j)), C_j = the items from rank j on, in the order of the labels, s_(j) the score "
     "of the first of them, K = depth, or n",
     paper="Xia et al. 2008; Lan et al. 2014; Xia, Zhai and Wang 2019 (l-ListMLE: depth 10)",
     cost="n log n + n · permutations",
@@ -176,7 +176,7 @@ def p_listmle(lists: Lists, **options: Any) -> Evaluation:
 @record(
     "pl-topk",
     family=FAMILY,
-    formula="Σ_{j ≤ K} lse(C_j) − s_(j), K = the number of items above the lowest label, all in a known order; "
+    formula="Σ_{j ≤ K} (lse(C_j) − s_(j)), K = the number of items above the lowest label, all in a known order; "
     "C_j and s_(j) as in listmle",
     paper="Ma et al. 2020, oracle of the simulation",
     cost="n log n",
@@ -236,7 +236,7 @@ def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
 @record(
     "pl-lb",
     family=FAMILY,
-    formula="Σ_{m<M} Σ_{i∈S_m} (lse(R_m) − s_i) − log n_m!, S_1 … S_M are the sets of equal labels, best first, n_m "
+    formula="Σ_{m<M} [Σ_{i∈S_m} (lse(R_m) − s_i) − log n_m!], S_1 … S_M are the sets of equal labels, best first, n_m "
     "their sizes, R_m = S_m and all below",
     paper="Ma et al. 2020, baseline",
     cost="n log n",

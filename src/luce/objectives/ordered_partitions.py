@@ -31,7 +31,7 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
 @record(
     "pmop-fd",
     family=FAMILY,
-    formula="Σ_k lse(R_k) − lse(S_k), R_k = S_k ∪ … ∪ S_K, S_1 … S_K the sets of equal labels; worth of a subset = "
+    formula="Σ_k (lse(R_k) − lse(S_k)), R_k = S_k ∪ … ∪ S_K, S_1 … S_K the sets of equal labels; worth of a subset = "
     "mean of e^s",
     paper=f"{PAPER}, full decomposition",
     cost="n log n",

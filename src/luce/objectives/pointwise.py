@@ -57,7 +57,7 @@ def _check_grades(labels: Floats, n_grades: int) -> None:
 @record(
     "bce",
     family="pointwise",
-    formula="Σ_i log(1 + e^{s_i}) − [y_i > 0] s_i",
+    formula="Σ_i (log(1 + e^{s_i}) − [y_i > 0] s_i)",
     paper="logistic regression on relevance; the usual loss of multi-label networks",
     cost="n",
     hessian=True,

@@ -56,7 +56,7 @@ def _facts(model: Any) -> dict[str, str]:
     facts = {"Rankings": f"{len(rankings):,}", "Items": f"{rankings.n_items:,}"}
     facts |= {"Rankings with ties": f"{int(rankings.tied.sum()):,}"}
     facts |= {f"Tie parameter {name}": decimal(value) for name, value in model.tie_parameters_.items()}
-    facts |= {"Log-likelihood": f"{model.log_likelihood_:.2f}", "AIC": f"{model.aic_:.1f}", "BIC": f"{model.bic_:.1f}"}
+    facts |= {"Log-likelihood": decimal(model.log_likelihood_), "AIC": decimal(model.aic_), "BIC": decimal(model.bic_)}
     return facts
 
 
