@@ -146,7 +146,7 @@ def _ideal_dcg(y, targets, discounts, scratch):
     for grade in range(FEW_GRADES):
         scratch[grade] = 0
     for j in range(y.size):
-        grade = np.int64(y[j]) if 0.0 < y[j] < FEW_GRADES else 0  # neither NaN nor a label below 0 has a gain
+        grade = int(y[j]) if 0.0 < y[j] < FEW_GRADES else 0  # neither NaN nor a label below 0 has a gain
         only_grades &= not y[j] > grade
         scratch[grade] += 1
         top = max(top, grade)
