@@ -80,3 +80,8 @@ def test_several_at_once():
         parse_metrics([])
     with pytest.raises(OptionError, match=r"must be names such as 'ndcg@10, err', or functions\. Got 3"):
         parse_metrics(3)
+
+
+def test_a_parameter_after_the_cutoff_is_told_its_place():
+    with pytest.raises(OptionError, match=r"Got 'ndcg@5\(gain=linear\)'\. Parameters come before the cutoff"):
+        metric("ndcg@5(gain=linear)")

@@ -75,8 +75,9 @@ def metric(name: str, table: Mapping[str, Metric] = METRICS) -> Metric:
             f"The metric {record.name} has no cutoff: it measures the whole list. Got {name!r}; use {record.name!r}."
         )
     if not (cutoff.isascii() and cutoff.isdigit() and 0 < int(cutoff) < 2**31):
+        hint = " Parameters come before the cutoff, as in 'rbp(p=0.95)@10'." if "(" in cutoff else ""
         raise OptionError(
-            f"The cutoff of {record.name} must be an integer ≥ 1, as in '{record.name}@10'. Got {name!r}."
+            f"The cutoff of {record.name} must be an integer ≥ 1, as in '{record.name}@10'. Got {name!r}.{hint}"
         )
     return replace(record, cutoff=int(cutoff))
 
