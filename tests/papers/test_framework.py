@@ -1,6 +1,7 @@
 """What reproductions share: the cache of points, verdicts by rule, the command and its report."""
 
 import json
+import re
 import sys
 from importlib import import_module
 from itertools import product
@@ -112,7 +113,7 @@ def test_tables_as_text_and_verdicts_counted():
 def test_the_page_holds_tables_claims_and_pictures(tmp_path):
     metadata = {"title": "T", "paper": "P (2020)", "command": "python -m papers x", "settings": {"seed": 3}}
     write_report(tmp_path / "page.html", outcome(), **metadata)
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = re.sub("</?span>", "", (tmp_path / "page.html").read_text(encoding="utf-8"))
     for part in ("Errors &lt;1&gt;", "0.1235", "not held", "0 of 2.", "<svg", "P (2020)", "python -m papers x"):
         assert part in page
     assert "http://" not in page.replace("http://www.w3.org", "")
@@ -144,7 +145,7 @@ def test_the_command_runs_prints_and_writes(invented, tmp_path, capsys):
         assert part in printed
     (run,) = invented
     assert (run.quick, run.seed, run.n_jobs, run.data, run.cache.path) == (True, 4, 1, tmp_path, cache)
-    text = page.read_text(encoding="utf-8")
+    text = re.sub("</?span>", "", page.read_text(encoding="utf-8"))
     assert "Table 9" in text and "python -m papers invented --quick --seed 4" in text
 
 
