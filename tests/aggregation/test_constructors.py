@@ -171,7 +171,7 @@ def test_outcomes_of_true_and_false():
         ((["a", "b"], ["b"]), "the same number of rows. Got 2 and 1"),
         ((["a", None], ["b", "a"]), "Pair 2 has a missing value"),
         ((["a", "b"], ["b", None]), "Pair 2 has a missing value"),
-        ((["a"], ["b"], [2]), "outcome must be one of 1, 0.5, 0 .* Pair 1 has 2"),
+        ((["a"], ["b"], [2]), "outcome must be one of 1, 0.5, 0. Pair 1 has 2"),
         ((["a", "b"], ["b", "a"], [1, None]), "Pair 2 has None"),
         ((["a"], ["b"], [1, 0]), "one entry per pair, 1. Got 2"),
         (([], []), "Got no rankings"),

@@ -165,7 +165,7 @@ def test_what_is_learned_beside_the_weights_is_stored(parts, tmp_path):
 
 
 def test_optimisers_that_do_not_fit_are_refused(parts):
-    with pytest.raises(OptionError, match="no loss to search along"):
+    with pytest.raises(OptionError, match="no loss, which L-BFGS needs"):
         LinearRanker("lambdarank", optimizer="lbfgs").fit(parts["train"])
     with pytest.raises(OptionError, match="mcrank has several"):
         LinearRanker("mcrank", optimizer="coordinate-ascent").fit(parts["train"])
@@ -301,10 +301,10 @@ def test_other_feature_names_are_named():
     data = luce.from_table(pd.DataFrame({"query": [1, 1], "label": [0, 1], "price": [1.0, 2], "age": [3.0, 4]}))
     ranker = LinearRanker().fit(data)
     renamed = data.with_features(data.features, ("price", "year"))
-    with pytest.raises(DataError, match="missing 'age'; not known 'year'"):
+    with pytest.raises(DataError, match="lack features that the model was trained on: 'age'"):
         ranker.predict(renamed)
-    with pytest.raises(DataError, match="another order, feature 1 was 'price', now it is 'age'"):
-        ranker.predict(data.with_features(data.features, ("age", "price")))
+    reordered = data.with_features(data.features[:, ::-1], ("age", "price"))
+    np.testing.assert_array_equal(ranker.predict(reordered), ranker.predict(data))
 
 
 def test_not_fitted_yet():
@@ -315,9 +315,7 @@ def test_not_fitted_yet():
 
 
 def test_data_that_teaches_nothing_gives_equal_scores():
-    with pytest.warns(
-        luce.LuceWarning, match="nothing for listmle to learn from. All items of a list get the same score"
-    ):
+    with pytest.warns(luce.LuceWarning, match="listmle has nothing to learn from"):
         ranker = LinearRanker("listmle").fit(luce.from_arrays([[1.0], [2.0]], [1, 1], [1, 1]))
     assert ranker.predict([[5.0], [7.0]]).tolist() == [0, 0]
 
