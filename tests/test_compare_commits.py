@@ -1,13 +1,16 @@
-"""Two commits are compared by the lines that both print."""
+"""Two commits are compared by the lines that both print, and by their text for users."""
 
 import doctest
 
 import compare_commits
+import compare_strings
+import pytest
 from compare_commits import differs, paired_lines
 
 
-def test_examples():
-    assert doctest.testmod(compare_commits).failed == 0 < doctest.testmod(compare_commits).attempted
+@pytest.mark.parametrize("module", [compare_commits, compare_strings])
+def test_examples(module):
+    assert doctest.testmod(module).failed == 0 < doctest.testmod(module).attempted
 
 
 def test_lines_are_paired_by_their_text_and_their_order():
