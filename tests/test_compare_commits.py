@@ -2,9 +2,10 @@
 
 import doctest
 
+import pytest
+
 import compare_commits
 import compare_strings
-import pytest
 from compare_commits import differs, paired_lines
 
 
