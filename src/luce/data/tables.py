@@ -157,7 +157,7 @@ def _groups(table: Table, name: str, grouping: Grouping) -> pa.Array:
     """The group of each item; unlike a document id it must not be missing."""
     groups = arrow_ids(f"item group column {name!r}", column_of(table, name))
     if groups.null_count:
-        raise missing_group(table.name, name, f"row {groups.is_null().index(True) + 1}")
+        raise missing_group(table.name, name, f"row {groups.is_null().index(True).as_py() + 1}")
     return groups if grouping.order is None else groups.take(pa.array(grouping.order))
 
 
