@@ -24,6 +24,15 @@ def test_a_comparison_of_scores_is_that_of_their_results():
     assert one == found[0]._replace(name="scores")
 
 
+@pytest.mark.parametrize("settings", [{"empty": 0}, {"gain": "linear"}, {"max_grade": 9}], ids=str)
+def test_settings_are_those_of_evaluate(settings):
+    unjudged = luce.Dataset(DATA.features, np.where(DATA.labels > 2, DATA.labels, 0), DATA.offsets)
+    found = luce.compare(NEW, OLD, unjudged, "ndcg, err", n_permutations=10, n_bootstrap=10, **settings)
+    expected = [luce.evaluate(each, unjudged, "ndcg, err", n_bootstrap=0, **settings).means for each in (NEW, OLD)]
+    assert [each.mean for each in found] == list(expected[0].values())
+    assert [each.baseline_mean for each in found] == list(expected[1].values())
+
+
 def test_several_are_corrected_together_and_print_as_a_table():
     found = luce.compare({"new": NEW, "same": OLD}, OLD, DATA, confidence=0.9)
     new, same = found

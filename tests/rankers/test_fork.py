@@ -40,7 +40,8 @@ def in_a_child(work):
     ],
     ids=lambda ranker: ranker.kind,
 )
-def test_a_fork_after_a_training_trains_and_predicts(ranker):
+def test_a_fork_after_a_training_trains_and_predicts(ranker, monkeypatch):
+    monkeypatch.setattr("luce.rankers.trees.settings.VALUES_PER_THREAD", 1)  # two threads also for few rows
     if ranker.kind == "neural":
         if pytest.importorskip("torch").cuda.is_available():
             pytest.skip("PyTorch with CUDA does not train in a forked process, and says so")

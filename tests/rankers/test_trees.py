@@ -9,6 +9,7 @@ from luce.errors import DataError, OptionError
 from luce.objectives import OBJECTIVES, Draw
 from luce.rankers import LinearRanker
 from luce.rankers.trees import grower as grower_module
+from luce.rankers.trees import settings as settings_module
 
 from .growing import learner_of, quick
 from .made import for_objective, ndcg, parts, random_ndcg
@@ -143,7 +144,12 @@ def test_the_likelihood_rises_in_every_round(data, objective, split_hessian):
     assert (np.diff(losses) < 0).all()
 
 
-def test_row_order_feature_order_and_threads_play_little_part(data):
+def test_small_data_are_trained_on_one_thread(data):
+    assert learner_of(quick(n_estimators=1, n_jobs=2), data["train"]).grower.n_jobs == 1
+
+
+def test_row_order_feature_order_and_threads_play_little_part(data, monkeypatch):
+    monkeypatch.setattr(settings_module, "VALUES_PER_THREAD", 1)
     train, test = data["train"], data["test"]
     X, qid = np.asarray(train.features), np.repeat(np.arange(train.n_lists), train.sizes)
     base = quick("pl-partition", n_estimators=40).fit(train)
@@ -155,7 +161,8 @@ def test_row_order_feature_order_and_threads_play_little_part(data):
     turned = quick("pl-partition", n_estimators=40).fit(X[:, columns], train.labels, qid)
     moved = test.with_features(np.asarray(test.features)[:, columns])
     assert ndcg(turned.predict(moved), test) == pytest.approx(expected, abs=0.03)
-    threads = quick("pl-partition", n_estimators=40, n_jobs=2).fit(train)
+    threads = quick("pl-partition", n_estimators=40, n_jobs=2)
+    assert learner_of(threads, train).grower.n_jobs == 2
     assert ndcg(threads.predict(test), test) == pytest.approx(expected, abs=0.03)
 
 
