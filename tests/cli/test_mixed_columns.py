@@ -107,3 +107,20 @@ def test_a_model_of_another_library_takes_no_categories(folder, tmp_path):
     dataset = read_data(test, reading)
     with pytest.raises(DataError, match="does not contain the numbering of categories such as 'brand'"):
         _file_scores(lambda work, *given: work(*given), "old", tmp_path / "old.txt", test, dataset, reading, 1)
+
+
+@pytest.mark.filterwarnings("ignore::luce.errors.LuceWarning")
+def test_a_lightgbm_model_of_a_frame_has_its_categories(folder, tmp_path):
+    train, test = (pd.read_csv(folder / f"{name}.csv")[["price", "brand", "shop"]] for name in ("train", "test"))
+    for name in ("brand", "shop"):
+        known = sorted(train[name].dropna().unique())[1:]  # the first is a value that LightGBM has not seen
+        for frame in (train, test):
+            frame[name] = pd.Categorical(frame[name].where(frame[name].isin(known)), known)
+    settings = {"verbosity": -1, "num_threads": 1, "min_data_per_group": 1, "cat_smooth": 1}
+    booster = lightgbm.train(settings, lightgbm.Dataset(train, np.arange(len(train)) % 3), 5)
+    booster.save_model(tmp_path / "old.txt")
+    reading, path = ["query=session", "label=clicks"], folder / "test.csv"
+    dataset = read_data(path, reading)
+    scores, _ = _file_scores(lambda work, *given: work(*given), "old", tmp_path / "old.txt", path, dataset, reading, 1)
+    assert any("cat_threshold" in line for line in (tmp_path / "old.txt").read_text().split("\n"))
+    np.testing.assert_allclose(scores, booster.predict(test), rtol=1e-9)

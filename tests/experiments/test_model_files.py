@@ -103,10 +103,11 @@ def test_what_has_several_scores_or_categories_is_refused(tmp_path):
     with pytest.raises(DataError, match="linear trees"):
         features_of(tmp_path / "linear.txt")
     lightgbm_model(tmp_path / "frame.txt")
-    text = (tmp_path / "frame.txt").read_text().replace("pandas_categorical:null", "pandas_categorical:[[3, 1]]")
-    (tmp_path / "frame.txt").write_text(text)
-    with pytest.raises(DataError, match="categorical columns of a pandas data frame"):
-        features_of(tmp_path / "frame.txt")
+    text = (tmp_path / "frame.txt").read_text()
+    for values in ("[[3, 1]]", "[3]", "[[1.5]]"):
+        (tmp_path / "frame.txt").write_text(text.replace("pandas_categorical:null", f"pandas_categorical:{values}"))
+        with pytest.raises(DataError, match="categorical columns of a data frame that it does not name"):
+            features_of(tmp_path / "frame.txt")
     xgboost_model(tmp_path / "many.ubj", objective="multi:softprob", num_class=5)
     with pytest.raises(DataError, match="gives 5 scores per row"):
         scores_of(tmp_path / "many.ubj", DATA, 1)

@@ -104,7 +104,7 @@ def _file_scores(
     threads: int | None,
 ) -> tuple[Any, str]:
     """The scores of a model file, with features matched by name where the model and the data have names."""
-    from luce.data.alignment import picked
+    from luce.data.alignment import aligned, picked
     from luce.experiments.peers.model_files import features_of, scores_of
 
     features = call(features_of, file)
@@ -112,7 +112,8 @@ def _file_scores(
     if features.names and columns:
         others = [word for word in reading or [] if not word.startswith(("features=", "exclude="))]
         names = _matched(features.names, columns, file, test)
-        dataset = read_data(test, others, Features(names=names, categorical=features.categorical or None))
+        coded = [name for name, values in zip(names, features.categories or (), strict=False) if values is not None]
+        dataset = read_data(test, others, Features(names=names, categorical=coded or None))
     elif features.names and dataset.feature_names:
         names = _matched(features.names, dataset.feature_names, file, test)
         dataset = picked(dataset, names)
@@ -121,14 +122,15 @@ def _file_scores(
         say(f"The {features.n_features} features of {name} are matched by position: {unnamed} has no feature names.")
         if not columns and dataset.n_features != features.n_features:  # text may end before the last feature
             dataset = read_data(test, reading, Features(features.n_features))
-    coded = [dataset.feature_name(i) for i, values in enumerate(dataset.categories or ()) if values is not None]
-    unknown = [repr(name) for name in coded if name not in features.categorical]
-    if unknown:
-        raise DataError(
-            f"{file} does not contain the numbering of categories such as {unknown[0]} of {test}: give the scores of "
-            "the model as a column."
-        )
-    return call(scores_of, file, dataset, threads), features.title
+    known = features.categories if dataset.n_features == features.n_features else None
+    none = (None,) * dataset.n_features
+    for column, (given, expected) in enumerate(zip(dataset.categories or none, known or none, strict=True)):
+        if given is not None and expected is None:
+            raise DataError(
+                f"{file} does not contain the numbering of categories such as {dataset.feature_name(column)!r} of "
+                f"{test}: give the scores of the model as a column."
+            )
+    return call(scores_of, file, aligned(dataset, None, known), threads), features.title
 
 
 def _matched(wanted: Sequence[str], names: Sequence[str], file: Path, test: Path) -> list[str]:

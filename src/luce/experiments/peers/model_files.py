@@ -13,6 +13,7 @@ import numpy as np
 
 from luce.arrays import Floats
 from luce.data import Dataset
+from luce.data.categories import Categories, Values, checked_categories
 from luce.errors import DataError, LuceError, load_package
 from luce.experiments.peers.peer import dense
 from luce.rankers import Ranker, load
@@ -25,13 +26,12 @@ INSTEAD = "Score the test data with your own code, add the scores as a column, a
 
 
 class ModelFeatures(NamedTuple):
-    """What a saved model is, and the features it takes: how many, their names where it has them, and the names of the
-    categories whose values it has."""
+    """What a saved model is, and the features it takes: how many, and their names and categories where it has them."""
 
     title: str
     n_features: int
     names: tuple[str, ...] | None
-    categorical: tuple[str, ...] = ()
+    categories: Categories | None = None
 
 
 class SavedModel(NamedTuple):
@@ -50,9 +50,8 @@ def _luce(path: Path) -> SavedModel:
     def predict(dataset: Dataset, threads: int) -> Any:
         return ranker.set_params(n_jobs=threads).predict(dataset)
 
-    pairs = zip(names or (), ranker.categories_ or (), strict=False)
-    categorical = tuple(name for name, values in pairs if values is not None)
-    return SavedModel(ModelFeatures(type(ranker).__name__, n_features, names and tuple(names), categorical), predict)
+    about = ModelFeatures(type(ranker).__name__, n_features, names and tuple(names), ranker.categories_)
+    return SavedModel(about, predict)
 
 
 def _lightgbm(path: Path) -> SavedModel:
@@ -65,9 +64,7 @@ def _lightgbm(path: Path) -> SavedModel:
         raise ValueError("it is not complete")
     if header["num_tree_per_iteration"] != "1":
         raise DataError(f"{path} gives {header['num_tree_per_iteration']} scores per row, and a ranking needs one.")
-    categories = text.rpartition("\npandas_categorical:")[2].strip()
-    if "\npandas_categorical:" in text and json.loads(categories):
-        raise DataError(f"{path} was trained on categorical columns of a pandas data frame. {INSTEAD}")
+    categories = _pandas_categories(text, header["feature_infos"].split(" "), path)
     if "\nis_linear=1" in text:
         raise DataError(f"{path} has linear trees, which are not supported. {INSTEAD}")
     trees = tuple(map(_tree, blocks))
@@ -75,8 +72,27 @@ def _lightgbm(path: Path) -> SavedModel:
         tree.check(len(names))
     booster = forest_booster(Forest(trees, 1, ("none",) * len(names)))
     unnamed = all(name == f"Column_{column}" for column, name in enumerate(names))
-    about = ModelFeatures(f"LightGBM model, {len(trees):,} trees", len(names), None if unnamed else names)
+    about = ModelFeatures(f"LightGBM model, {len(trees):,} trees", len(names), None if unnamed else names, categories)
     return SavedModel(about, lambda dataset, threads: predict_scores(booster, dataset.features, threads))
+
+
+def _pandas_categories(text: str, feature_infos: list[str], path: Path) -> Categories | None:
+    """The values of the categorical columns of the data frame that LightGBM was trained on, which end its text.
+
+    The text has them in the order of the columns, and does not name these: they are those whose range is not [a:b].
+    """
+    _, ending, values = text.rpartition("\npandas_categorical:")
+    known = json.loads(values.strip()) if ending else None
+    if not known:
+        return None
+    columns = [column for column, info in enumerate(feature_infos) if not info.startswith("[")]
+    plain = all(isinstance(each, list) and all(isinstance(value, str | int) for value in each) for each in known)
+    if len(columns) != len(known) or not plain:  # a column that was constant has no range either
+        raise DataError(f"{path} was trained on categorical columns of a data frame that it does not name. {INSTEAD}")
+    found: list[Values | None] = [None] * len(feature_infos)
+    for column, each in zip(columns, known, strict=True):
+        found[column] = tuple(map(str, each))
+    return checked_categories(found, len(feature_infos))
 
 
 def _tree(block: str) -> Tree:
