@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, block_diag, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
+from luce.aggregation.adherence import AdherenceTerm
 from luce.aggregation.likelihood import Likelihood, ranking_scores
 from luce.aggregation.likelihood_terms import PairTerm
 from luce.aggregation.parameters import LinearParametrization
@@ -155,7 +156,9 @@ def _cluster_scores(
     likelihood: Likelihood, scores: Floats, ties: Floats, clusters: Integers | None
 ) -> tuple[sparse.csr_array, float]:
     """The score of each cluster (G, n_items + T), or of each ranking without clusters, and how many there are."""
-    each = ranking_scores(likelihood, scores, ties)
+    term = likelihood.terms[0]
+    adherent = isinstance(term, AdherenceTerm)
+    each = term.ranking_scores(scores, ties) if adherent else ranking_scores(likelihood, scores, ties)
     weights = likelihood.observed.weights
     if clusters is None:
         # Weights are repetitions: w equal rankings, each on its own.

@@ -172,15 +172,12 @@ def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> spar
         _, rows, tie_gradient = term.log_probabilities(scores, ties)
     else:
         rows = term.log_probabilities(scores, ties)[1]
-    own = sparse.csr_array((rows * term.row_adherence, term.observed.items, term.observed.offsets), shape=shape)
+    own = sparse.csr_array((rows, term.observed.items, term.observed.offsets), shape=shape)
     return sparse.hstack([own, sparse.csr_array(tie_gradient)], format="csr")
 
 
 def _row_term(likelihood: Likelihood, expand_pools: bool = False) -> PartitionTerm | DavidsonTerm:
-    """All rankings as rows, with the adherence of the likelihood, if it has one."""
-    first = likelihood.terms[0]
-    if getattr(first, "adherence", None) is not None:
-        return first
+    """All rankings as rows."""
     if likelihood.ties == "davidson":
         return DavidsonTerm(likelihood.observed, likelihood.orders, likelihood.n_jobs)
     seen = likelihood.observed.expand_pools() if expand_pools else likelihood.observed

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from luce.aggregation.adherence import maximize_with_adherence
+from luce.aggregation.adherence import AdherenceTerm, maximize_with_adherence, rankers_of
 from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.covariance import shift_of_worths
 from luce.aggregation.likelihood import TIE_MODELS
@@ -32,6 +32,9 @@ FLAT = 1e-6
 
 RUNAWAY = 15.0
 """A log δ or a margin above it: ties were all that was seen where they were possible."""
+
+ROUGH = 0.1
+"""Tolerance of the fit without adherence, from which that with it begins."""
 
 
 class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
@@ -142,11 +145,11 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
             begin = posterior.warm_up(posterior.initial_point())
         else:
             begin = posterior.initial_point(np.nan_to_num(np.asarray(start, float)[setup.estimable]))
-        point, end, adherence = self._search(given, posterior, begin)
+        point, end = self._search(given, posterior, begin)
         logger.info("%s", end)
         self._check_finite(setup, point)
         self._store(given, setup, point)
-        self.convergence_, self.adherence_ = end, adherence
+        self.convergence_ = end
         if not end.converged:
             warnings.warn(f"The fit has {end}.", LuceWarning, stacklevel=2)
         return self
@@ -158,27 +161,31 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
         settings = {name: getattr(self, name) for name in ("ties", "prior", "features", "teams", "n_jobs")}
         return set_up(rankings, **settings)
 
-    def _search(
-        self, given: Rankings, posterior: Posterior, begin: Floats
-    ) -> tuple[Floats, Convergence, dict[Hashable, float] | None]:
-        """The most likely point, how the search ended, and the adherence of the rankers if asked for."""
+    def _search(self, given: Rankings, posterior: Posterior, begin: Floats) -> tuple[Floats, Convergence]:
+        """The most likely point and how the search ended; with adherence from where it would end without."""
         settings: dict[str, Any] = {
             "tol": self._threshold(posterior),
             "max_iter": self.max_iter,
             "watch": _watch,
         }
+        prior = self._adherence_prior()
+        if prior is None:
+            return posterior.maximize(begin, **settings)
+        point, _ = posterior.maximize(begin, **settings | {"tol": ROUGH})
+        rankers, names = rankers_of(given)
+        likelihood = posterior.likelihood
+        term = AdherenceTerm(likelihood, rankers[likelihood.observed.indices], len(names), prior)
+        likelihood.terms = [term]
+        return maximize_with_adherence(posterior, term, point, **settings)
+
+    def _adherence_prior(self) -> GammaPrior | None:
         if self.adherence is None or self.adherence is False:
-            return *posterior.maximize(begin, **settings), None
+            return None
         prior = GammaPrior() if self.adherence is True else self.adherence
         if not isinstance(prior, GammaPrior):
             allowed = "None, True or luce.aggregation.GammaPrior(shape, rate)"
             raise OptionError(f"adherence must be {allowed}. Got {self.adherence!r}.")
-        alone = given.rankers is None
-        rankers = np.arange(len(given)) if alone else given.rankers
-        names = range(len(given)) if alone else given.ranker_names
-        own = rankers[posterior.likelihood.observed.indices]
-        found = maximize_with_adherence(posterior, own, len(names), prior, begin, **settings)
-        return found.point, found.convergence, dict(zip(names, found.adherence.tolist(), strict=True))
+        return prior
 
     def _check_finite(self, setup: Setup, point: Floats) -> None:
         posterior = setup.posterior
@@ -213,7 +220,13 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
         coefficients = parameters[parametrization.n_effects :][: len(setup.feature_names)]
         self.coefficients_ = dict(zip(setup.feature_names, coefficients.tolist(), strict=True))
         scores = parametrization.scores(parameters)[: likelihood.n_items]
-        self.log_likelihood_ = likelihood.value_and_gradient(scores, ties)[0]
+        term = likelihood.terms[0]
+        self.adherence_: dict[Hashable, float] | None = None
+        if isinstance(term, AdherenceTerm):
+            self.log_likelihood_ = term.own_scores(scores, ties).log_likelihood
+            self.adherence_ = dict(zip(rankers_of(given)[1], term.adherence.tolist(), strict=True))
+        else:
+            self.log_likelihood_ = likelihood.value_and_gradient(scores, ties)[0]
         effects = max(parametrization.n_effects - 1, 0)
         self.n_parameters_ = effects + len(coefficients) + len(ties)
         self.n_rankings_ = float(likelihood.observed.weights.sum())
@@ -235,7 +248,6 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
         return float(np.log(self.n_rankings_)) * self.n_parameters_ - 2 * self.log_likelihood_
 
     convergence_: Convergence
-    adherence_: dict[Hashable, float] | None
 
 
 def _watch(iteration: int, value: float, gradient: float) -> None:

@@ -6,7 +6,7 @@ Unlike SciPy's Newton-CG it preconditions by the diagonal, and changes to the di
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -37,6 +37,20 @@ class Hessian(Protocol):
     def matrix(self) -> Floats: ...
 
 
+@runtime_checkable
+class BorderedHessian(Protocol):
+    """A Hessian of which some parameters are eliminated: `inner` is the Schur complement for the others.
+
+    `reduced(gradient)` is the gradient that it is solved for; `whole_step(step, gradient)` adds the eliminated ones.
+    """
+
+    inner: Hessian
+
+    def reduced(self, gradient: Floats) -> Floats: ...
+
+    def whole_step(self, step: Floats, gradient: Floats) -> Floats: ...
+
+
 @dataclass(frozen=True)
 class Convergence:
     """How a search ended: whether the largest entry of the gradient fell to the tolerance, and the work done.
@@ -59,7 +73,7 @@ class Convergence:
 
 def minimize(
     function: Function,
-    hessian: Callable[[Floats], Hessian],
+    hessian: Callable[[Floats], Hessian | BorderedHessian],
     start: Floats,
     *,
     tol: float,
@@ -87,11 +101,14 @@ def minimize(
     iterations = products = 0
     while norm > tol and iterations < max_iter:
         here = hessian(point)
+        bordered = isinstance(here, BorderedHessian)
+        inner, target = (here.inner, here.reduced(gradient)) if bordered else (here, gradient)
         if direct:
-            step, count = _direct(here.matrix(), gradient), 0
+            step, count = _direct(inner.matrix(), target), 0
         else:
-            step, count = _conjugate_gradients(here, gradient, _forcing(norm, first_norm, tol))
-            direct = count > LONG_SEARCH and len(point) <= LARGEST_MATRIX
+            step, count = _conjugate_gradients(inner, target, _forcing(norm, first_norm, tol))
+            direct = count > LONG_SEARCH and len(target) <= LARGEST_MATRIX
+        step = here.whole_step(step, gradient) if bordered else step
         products += count
         improved = _line_search(function, point, value, gradient, step)
         if improved is None:

@@ -38,6 +38,8 @@ def sums(
     value = derivative = hessian = 0.0
     for i in range(first, last):
         begin, end = starts[i], starts[i + 1]
+        if begin == end:
+            continue
         others, delta = second[begin:end], deltas[: end - begin]
         for k in range(len(others)):
             delta[k] = scores[i] - scores[others[k]]

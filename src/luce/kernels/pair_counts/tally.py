@@ -18,6 +18,8 @@ def count(items, places, weights, n_items):
     pair = 0
     for item in range(n_items):
         begin, end = starts[item], starts[item + 1]
+        if begin == end:
+            continue
         for place in range(begin, end):
             tallied[other[place] // 3, other[place] % 3] += amount[place]
         if CROWDED * (end - begin) >= n_items:

@@ -97,7 +97,8 @@ def choice_hessian(choices: Choices, scores: Floats, expected: Floats, *, n_jobs
         return np.stack(columns, axis=1)
     n, size = choices.n_items, choices.n_items + choices.n_pools
     worth = np.exp(scores - scores.max())
-    (squares,) = _sums(cpu.squares, choices, [(size, size)], worth, _pool_sums(choices, worth), n_jobs=n_jobs)
+    inputs = worth, _pool_sums(choices, worth), np.arange(n)
+    (squares,) = _sums(cpu.squares, choices, [(size, size)], *inputs, n_jobs=n_jobs)
     squares = squares + squares.T
     lower = np.zeros((choices.n_pools, n))  # each pool as the worths of its items
     for p in range(choices.n_pools):
@@ -106,6 +107,25 @@ def choice_hessian(choices: Choices, scores: Floats, expected: Floats, *, n_jobs
     cross = squares[:n, n:] @ lower
     hessian = -(squares[:n, :n] + cross + cross.T + lower.T @ squares[n:, n:] @ lower)
     hessian[np.diag_indices(n)] += expected
+    return hessian
+
+
+def gathered_hessian(
+    choices: Choices, scores: Floats, expected: Floats, groups: Integers, n_groups: int, *, n_jobs: int | None = None
+) -> Floats:
+    """That matrix summed over groups of items (n_groups, n_groups), groups (n_items,); there must be no pools.
+
+    >>> one = np.array([0, 1]), np.array([0, 2]), np.array([1]), np.ones(1)
+    >>> none = np.full(1, -1), np.empty(0, np.int64), np.zeros(1, np.int64)
+    >>> gathered_hessian(Choices(*one, *none, 2), np.zeros(2), np.full(2, 0.5), np.array([2, 0]), 3)
+    array([[ 0.25, -0.  , -0.25],
+           [-0.  , -0.  , -0.  ],
+           [-0.25, -0.  ,  0.25]])
+    """
+    worth = np.exp(scores - scores.max())
+    (squares,) = _sums(cpu.squares, choices, [(n_groups, n_groups)], worth, np.zeros(0), groups, n_jobs=n_jobs)
+    hessian: Floats = -(squares + squares.T)
+    hessian[np.diag_indices(n_groups)] += np.bincount(groups, expected, minlength=n_groups)
     return hessian
 
 
@@ -132,7 +152,7 @@ def spread_over_rests(choices: Choices, scores: Floats, rest: Floats, amounts: F
 
 
 def _sums(
-    kernel: Any, choices: Choices, shapes: list[Any], *inputs: Floats, ends: Floats | None = None, n_jobs: int | None
+    kernel: Any, choices: Choices, shapes: list[Any], *inputs: Any, ends: Floats | None = None, n_jobs: int | None
 ) -> list[Floats]:
     results = [] if ends is None else [ends]
     return sum_over_lists(kernel, choices.offsets, shapes, choices, *inputs, results=results, n_jobs=n_jobs)

@@ -108,8 +108,11 @@ def product(first, last, offsets, choices, both, totals, ends, hazard_changes):
 
 
 @compiled
-def squares(first, last, offsets, choices, worth, totals, matrix):
-    """Add half of Σ w p pᵀ, p the probabilities at each choice: over items, and pools as coordinates behind them."""
+def squares(first, last, offsets, choices, worth, totals, groups, matrix):
+    """Add half of Σ w p pᵀ, p the probabilities at each choice: over items, and pools as coordinates behind them.
+
+    Without pools, over groups of items.
+    """
     items, _, depth, weights, pool, pool_items, pool_offsets, _ = choices
     left = np.empty(longest_list(first, last, offsets))
     stamp = np.full(len(worth) if len(pool_items) else 0, -1)
@@ -122,22 +125,22 @@ def squares(first, last, offsets, choices, worth, totals, matrix):
             z += worth[own[j]]
             left[j] = z
         if pool[q] < 0:
-            _rows_left(own, depth[q], weights[q], worth, left, matrix)
+            _rows_left(own, depth[q], weights[q], worth, left, groups, matrix)
         else:
             _pool_less_rows(own, depth[q], weights[q], worth, left, matrix, len(worth) + pool[q])
 
 
 @compiled
-def _rows_left(own, deep, w, worth, left, matrix):
+def _rows_left(own, deep, w, worth, left, groups, matrix):
     """The rows i and j of a ranking without pool were together in the choices up to the earlier of them."""
     square = 0.0
     for j in range(len(own)):
         if j < deep:
             square += w / (left[j] * left[j])
-        row, factor = matrix[own[j]], square * worth[own[j]]
-        row[own[j]] += 0.5 * factor * worth[own[j]]
+        row, factor = matrix[groups[own[j]]], square * worth[own[j]]
+        row[groups[own[j]]] += 0.5 * factor * worth[own[j]]
         for i in range(j + 1, len(own)):
-            row[own[i]] += factor * worth[own[i]]
+            row[groups[own[i]]] += factor * worth[own[i]]
 
 
 @compiled
