@@ -9,8 +9,9 @@ adherence is diagonal, so that it is eliminated and what is solved is no larger 
 """
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -23,17 +24,40 @@ from luce.aggregation.posterior import Posterior
 from luce.aggregation.priors import GammaPrior
 from luce.aggregation.rankings import Rankings
 from luce.arrays import Floats, Integers
+from luce.errors import OptionError
 from luce.optimizers.newton import Convergence, minimize
 
 FIRST_STEPS = 2
 """Newton steps for the adherence alone, at the worths without it: then far fewer are needed for both."""
 
 
-def rankers_of(rankings: Rankings) -> tuple[Integers, Sequence[Hashable]]:
-    """Who made each ranking (Q,), and the names of all; without rankers each ranking has its own."""
-    if rankings.rankers is None:
-        return np.arange(len(rankings)), range(len(rankings))
-    return rankings.rankers, rankings.ranker_names
+def adherence_prior(given: GammaPrior | bool | None) -> GammaPrior | None:
+    """The prior that the parameter `adherence` of an estimator asks for."""
+    if given is None or given is False:
+        return None
+    prior = GammaPrior() if given is True else given
+    if not isinstance(prior, GammaPrior):
+        raise OptionError(f"adherence must be None, True or luce.aggregation.GammaPrior(shape, rate). Got {given!r}.")
+    return prior
+
+
+def ranker_names(rankings: Rankings) -> Sequence[Hashable]:
+    """The names of the rankers; without rankers each ranking has its own, by its number."""
+    return range(len(rankings)) if rankings.rankers is None else rankings.ranker_names
+
+
+def add_adherence(likelihood: Likelihood, rankings: Rankings, prior: GammaPrior) -> "AdherenceTerm":
+    """Replace the terms of the likelihood of these rankings by one with adherence."""
+    whose = np.arange(len(rankings)) if rankings.rankers is None else rankings.rankers
+    n_rankers = len(ranker_names(rankings))
+    term = AdherenceTerm(likelihood, whose[likelihood.observed.indices], n_rankers, prior)
+    likelihood.terms = [term]
+    return term
+
+
+def adherence_of(likelihood: Likelihood) -> "AdherenceTerm | None":
+    """The term of a likelihood with adherence."""
+    return next((term for term in likelihood.terms if isinstance(term, AdherenceTerm)), None)
 
 
 class OwnScores(NamedTuple):
@@ -55,8 +79,11 @@ class AdherenceTerm:
     """The log-likelihood of the rankings and the log prior of the adherence, which it holds.
 
     rankers (Q,): who made each of the likelihood's rankings; adherence (G,): 1 until it is found. Its information is
-    what is left for the scores when the adherence follows them: the Schur complement.
+    what is left for the scores when the adherence follows them: the Schur complement; with `expected`, a likelihood
+    with the expected information of the rankers' scores, it is the expected one.
     """
+
+    expected: Likelihood | None = None
 
     def __init__(self, likelihood: Likelihood, rankers: Integers, n_rankers: int, prior: GammaPrior):
         self.own = own_items(likelihood.observed, rankers, n_rankers)
@@ -95,6 +122,12 @@ class AdherenceTerm:
         """Minus the second derivative."""
         return AdherenceInformation(self, scores, ties)
 
+    def with_expected(self, likelihood: Likelihood) -> "AdherenceTerm":
+        """The same with expected information."""
+        other = copy(self)
+        other.expected = likelihood
+        return other
+
     def ranking_scores(self, scores: Floats, ties: Floats) -> sparse.csr_array:
         """The gradient of log P of each ranking, the adherence following the scores (Q, n_items + T), sparse."""
         information = self.information(scores, ties)
@@ -123,11 +156,12 @@ class AdherenceInformation:
     def __init__(self, term: AdherenceTerm, scores: Floats, ties: Floats):
         self.term, self.n_ties = term, len(ties)
         self.here = here = term.own_scores(scores, ties)
-        self.parts = [part.information(here.scores, ties) for part in term.likelihood.terms]
+        terms = (term.expected or term.likelihood).terms
+        self.parts = [part.information(here.scores, ties) for part in terms]
         turned = _product(self.parts, here.along, np.zeros(self.n_ties))[0]
         curvature = term.by_ranker(here.along * turned) + (term.prior.shape - 1) / term.adherence**2
         self.curvature = np.maximum(curvature, 2 * np.abs(here.slope) / term.adherence)
-        self.cross = here.scale * turned - here.gradient
+        self.cross = here.scale * turned - (here.gradient if term.expected is None else 0.0)
 
     @cached_property
     def tie_columns(self) -> list[tuple[Floats, Floats]]:
@@ -207,30 +241,28 @@ class JointHessian:
         return np.concatenate([step, -follow / self.of_term.curvature])
 
 
-def maximize_with_adherence(
-    posterior: Posterior, term: AdherenceTerm, start: Floats, **settings: Any
-) -> tuple[Floats, Convergence]:
-    """The most likely worths and tie parameters; the term, the only one of the likelihood, gets the adherence."""
-    size = len(start)
-    parameters, ties = posterior.split(start)
-    scores = posterior.parametrization.scores(parameters)[: term.n_items]
-    for _ in range(FIRST_STEPS):
-        here = term.information(scores, ties)
-        term.adherence = term.adherence + here.here.slope / here.curvature
+def maximize_with_adherence(posterior: Posterior, start: Floats, **settings: Any) -> tuple[Floats, Convergence]:
+    """The most likely worths and tie parameters; the likelihood's term with adherence gets the most likely one."""
+    term, size = cast(AdherenceTerm, adherence_of(posterior.likelihood)), len(start)
+
+    def at(point: Floats) -> tuple[Floats, Floats]:
+        parameters, ties = posterior.split(point)
+        return posterior.parametrization.scores(parameters)[: term.n_items], ties
 
     def function(both: Floats) -> tuple[float, Floats]:
         if not (both[size:] > 0).all():
             return np.inf, np.zeros(len(both))
         term.adherence = both[size:]
         value, gradient = posterior.value_and_gradient(both[:size])
-        parameters, ties = posterior.split(both[:size])
-        slope = term.own_scores(posterior.parametrization.scores(parameters)[: term.n_items], ties).slope
-        return value, np.concatenate([gradient, -slope])
+        return value, np.concatenate([gradient, -term.own_scores(*at(both[:size])).slope])
 
     def hessian(both: Floats) -> JointHessian:
         term.adherence = both[size:]
         return JointHessian(posterior, both[:size])
 
+    for _ in range(FIRST_STEPS):
+        information = term.information(*at(start))
+        term.adherence = term.adherence + information.here.slope / information.curvature
     begin = np.concatenate([start, term.adherence])
     both, end = minimize(function, hessian, begin, direct=posterior.is_direct(size), **settings)
     term.adherence = both[size:]

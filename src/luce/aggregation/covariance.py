@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, block_diag, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from luce.aggregation.adherence import AdherenceTerm
+from luce.aggregation.adherence import adherence_of
 from luce.aggregation.likelihood import Likelihood, ranking_scores
 from luce.aggregation.likelihood_terms import PairTerm
 from luce.aggregation.parameters import LinearParametrization
@@ -42,7 +42,8 @@ def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integer
     "sandwich": robust, A⁻¹ B A⁻¹ with A the information and B the outer products of the scores of clusters, or of
     rankings.
 
-    A normal prior counts as information. `PseudoRankings` do not, as in R: they keep estimates finite.
+    A normal prior counts as information. `PseudoRankings` do not, as in R: they keep estimates finite. With adherence
+    the information is that of the worths when the adherence follows them, so that its uncertainty is included.
     """
     if kind not in KINDS:
         raise OptionError(f"The kind of standard error must be one of {', '.join(KINDS)}. Got {kind!r}.")
@@ -122,16 +123,19 @@ def expected_likelihood(posterior: Posterior, point: Floats) -> Likelihood | Non
     likelihood = posterior.likelihood
     parameters, ties = posterior.split(point)
     scores = posterior.parametrization.scores(parameters)[: likelihood.n_items]
+    term = adherence_of(likelihood)
+    if term is None:
+        return _expected(likelihood, scores, ties)
+    own = term.likelihood
+    return likelihood.with_terms(
+        [term.with_expected(_expected(own, term.own_scores(scores, ties).scores, ties) or own)]
+    )
+
+
+def _expected(likelihood: Likelihood, scores: Floats, ties: Floats) -> Likelihood | None:
     if likelihood.ties == "rao-kupper":
         return likelihood.with_terms([_expected_pairs(term, scores, ties) for term in likelihood.terms])
-    if likelihood.ties == "exact":
-        if getattr(likelihood.terms[0], "adherence", None) is not None:
-            raise OptionError(
-                "With adherence and ties of unknown order, expected standard errors are not available: use "
-                "kind='observed'."
-            )
-        return _mean_of_draws(likelihood, scores)
-    return None
+    return _mean_of_draws(likelihood, scores) if likelihood.ties == "exact" else None
 
 
 def _expected_pairs(term: PairTerm, scores: Floats, ties: Floats) -> PairTerm:
@@ -156,9 +160,8 @@ def _cluster_scores(
     likelihood: Likelihood, scores: Floats, ties: Floats, clusters: Integers | None
 ) -> tuple[sparse.csr_array, float]:
     """The score of each cluster (G, n_items + T), or of each ranking without clusters, and how many there are."""
-    term = likelihood.terms[0]
-    adherent = isinstance(term, AdherenceTerm)
-    each = term.ranking_scores(scores, ties) if adherent else ranking_scores(likelihood, scores, ties)
+    term = adherence_of(likelihood)
+    each = ranking_scores(likelihood, scores, ties) if term is None else term.ranking_scores(scores, ties)
     weights = likelihood.observed.weights
     if clusters is None:
         # Weights are repetitions: w equal rankings, each on its own.

@@ -254,7 +254,9 @@ class InferenceMixin:
         if n_samples < 1:
             raise OptionError(f"n_samples must be at least 1. Got {n_samples!r}.")
         random = np.random.default_rng(random_state)
-        rankings = self.rankings_.aggregate()
+        rankings = self.rankings_
+        if not self.adherence or rankings.rankers is not None:  # else equal rankings have an adherence each
+            rankings = rankings.aggregate()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
             posterior = self._set_up(rankings).posterior
@@ -290,6 +292,7 @@ class InferenceMixin:
     _search: Any
     _posterior: Posterior
     ties: str | None
+    adherence: Any
     _point: Floats
     rankings_: Any
     names_: tuple[Hashable, ...]

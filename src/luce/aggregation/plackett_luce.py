@@ -11,7 +11,13 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from luce.aggregation.adherence import AdherenceTerm, maximize_with_adherence, rankers_of
+from luce.aggregation.adherence import (
+    add_adherence,
+    adherence_of,
+    adherence_prior,
+    maximize_with_adherence,
+    ranker_names,
+)
 from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.covariance import shift_of_worths
 from luce.aggregation.likelihood import TIE_MODELS
@@ -54,7 +60,9 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
     teams : mapping, optional
         Mapping from the items of the rankings to their members; the worth of a team is the sum of its members' worths.
     adherence : bool or GammaPrior, optional
-        Estimate how closely each ranker follows the worths, with this prior; True is GammaPrior(10, 10).
+        Estimate how closely each ranker follows the worths, with this prior; True is GammaPrior(10, 10). The scores of
+        a ranker are adherence · log worths. Without rankers, each ranking has an adherence of its own. Standard errors
+        of the worths include its uncertainty.
     tol : float, default 1e-8
         The fit ends when no item's observed and expected wins differ by more.
     max_iter : int, default 100
@@ -79,11 +87,11 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
     coefficients_ : dict
         Coefficients of the features by name.
     adherence_ : dict or None
-        Adherence of each ranker by name.
+        Adherence of each ranker by name, or by the number of the ranking, from 0, if there are no rankers.
     log_likelihood_ : float
         Of the rankings, without the prior.
     n_parameters_ : int
-        Number of free parameters.
+        Number of free parameters, without the adherence.
     convergence_ : Convergence
         How the search ended; its gradient is the largest difference of observed and expected wins.
     rankings_ : Rankings
@@ -168,24 +176,13 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
             "max_iter": self.max_iter,
             "watch": _watch,
         }
-        prior = self._adherence_prior()
+        prior = adherence_prior(self.adherence)
         if prior is None:
             return posterior.maximize(begin, **settings)
-        point, _ = posterior.maximize(begin, **settings | {"tol": ROUGH})
-        rankers, names = rankers_of(given)
-        likelihood = posterior.likelihood
-        term = AdherenceTerm(likelihood, rankers[likelihood.observed.indices], len(names), prior)
-        likelihood.terms = [term]
-        return maximize_with_adherence(posterior, term, point, **settings)
-
-    def _adherence_prior(self) -> GammaPrior | None:
-        if self.adherence is None or self.adherence is False:
-            return None
-        prior = GammaPrior() if self.adherence is True else self.adherence
-        if not isinstance(prior, GammaPrior):
-            allowed = "None, True or luce.aggregation.GammaPrior(shape, rate)"
-            raise OptionError(f"adherence must be {allowed}. Got {self.adherence!r}.")
-        return prior
+        if adherence_of(posterior.likelihood) is None:
+            begin, _ = posterior.maximize(begin, **settings | {"tol": ROUGH})
+            add_adherence(posterior.likelihood, given, prior)
+        return maximize_with_adherence(posterior, begin, **settings)
 
     def _check_finite(self, setup: Setup, point: Floats) -> None:
         posterior = setup.posterior
@@ -194,11 +191,12 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
             refuse_flat_directions(posterior, point, setup.feature_names or setup.names)
 
     def _threshold(self, posterior: Posterior) -> float:
-        """`tol`, or the rounding error of so many wins, or of so sharp a prior, where that is larger."""
+        """`tol`, or the rounding error of so many wins, or of so sharp priors, where that is larger."""
         observed = posterior.likelihood.observed
         wins = float(observed.weights @ observed.sizes.astype(np.float64))
         prior = float(np.max(posterior.precision * (1 + np.abs(posterior.mean)), initial=0.0))
-        return max(float(self.tol), 1e-15 * (wins + prior))
+        adherence = adherence_prior(self.adherence)
+        return max(float(self.tol), 1e-15 * (wins + prior + (0.0 if adherence is None else adherence.shape)))
 
     def _store(self, given: Rankings, setup: Setup, point: Floats) -> None:
         posterior = setup.posterior
@@ -220,13 +218,13 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
         coefficients = parameters[parametrization.n_effects :][: len(setup.feature_names)]
         self.coefficients_ = dict(zip(setup.feature_names, coefficients.tolist(), strict=True))
         scores = parametrization.scores(parameters)[: likelihood.n_items]
-        term = likelihood.terms[0]
+        term = adherence_of(likelihood)
         self.adherence_: dict[Hashable, float] | None = None
-        if isinstance(term, AdherenceTerm):
-            self.log_likelihood_ = term.own_scores(scores, ties).log_likelihood
-            self.adherence_ = dict(zip(rankers_of(given)[1], term.adherence.tolist(), strict=True))
-        else:
+        if term is None:
             self.log_likelihood_ = likelihood.value_and_gradient(scores, ties)[0]
+        else:
+            self.log_likelihood_ = term.own_scores(scores, ties).log_likelihood
+            self.adherence_ = dict(zip(ranker_names(given), term.adherence.tolist(), strict=True))
         effects = max(parametrization.n_effects - 1, 0)
         self.n_parameters_ = effects + len(coefficients) + len(ties)
         self.n_rankings_ = float(likelihood.observed.weights.sum())
