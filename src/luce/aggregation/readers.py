@@ -173,7 +173,8 @@ def _read(source: Any, format: str | None, options: dict[str, Any]) -> Rankings:
     if weights is not None and "weight" not in options and weights not in options.values():
         warnings.warn(
             f"Column {weights!r} is not used as weights. If it says how often a ranking occurred, give "
-            f"weight={weights!r}, on the command line --read weight={weights}; if not, weight=None, --read weight=none.",
+            f"weight={weights!r}, on the command line --read weight={weights}. Otherwise weight=None, "
+            "on the command line --read weight=none, silences this warning.",
             LuceWarning,
             stacklevel=3,
         )
