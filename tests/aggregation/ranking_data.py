@@ -28,6 +28,17 @@ PUDDING = [
 """Davidson (1970): brands i and j of pudding, how often i and j were preferred, and neither."""
 
 
+def orders(rankings):
+    """Of each ranking its levels, items by name."""
+    found = []
+    for q in range(len(rankings)):
+        levels: dict[int, list] = {}
+        for row in range(rankings.offsets[q], rankings.offsets[q + 1]):
+            levels.setdefault(int(rankings.places[row]), []).append(rankings.names[rankings.items[row]])
+        found.append([sorted(level) for level in levels.values()])
+    return found
+
+
 def fruit(**settings):
     return Rankings.from_ranks(FRUIT_RANKS, names=FRUIT, **settings)
 
@@ -63,6 +74,8 @@ def mixed(seed=0, n_rankings=60, ties=True):
         if ties and k > 2:
             places = np.unique(np.sort(rng.integers(0, k, k)), return_inverse=True)[1]
         open_end = pool < 0 and places[-1] > 0 and rng.random() < 0.4
+        if pool < 0 and places[-1] == 0:  # all items tied: not used where the order is unknown
+            places = np.arange(k)
         parts["items"].append(rng.choice(source, k, replace=False))
         parts["places"].append(places)
         parts["sizes"].append(k)

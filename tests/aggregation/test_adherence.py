@@ -51,7 +51,7 @@ def without_rankers(rankings):
 def split(model):
     """The log worths, tie parameters and adherence of a fit, one after another, and where each begins."""
     ties = np.array(list(model.tie_parameters_.values()))
-    parts = model.log_worths_, ties if model.ties == "rao-kupper" else np.log(ties), list(model.adherence_.values())
+    parts = model.log_worths_, ties if model.ties_ == "rao-kupper" else np.log(ties), list(model.adherence_.values())
     return np.concatenate(parts), np.cumsum([len(part) for part in parts])[:2]
 
 
@@ -59,7 +59,7 @@ def log_posterior(model, gamma):
     """A function of the log worths, tie parameters and adherence: each ranker as a model of his own, and the priors."""
     rankings = model.rankings_
     rankers = np.arange(len(rankings)) if rankings.rankers is None else rankings.rankers
-    plain = PlackettLuce(model.ties, prior=model.prior, n_jobs=1).fit(rankings)
+    plain = PlackettLuce(model.ties_, prior=model.prior, n_jobs=1).fit(rankings)
     parts = [rankings.take(np.flatnonzero(rankers == ranker)) for ranker in range(len(model.adherence_))]
     _, bounds = split(model)
 
@@ -133,6 +133,7 @@ CASES = {
     "pairs": (lambda: compared(tied=0), "exact", None),
     "tied pairs": (compared, "davidson", None),
     "margin": (compared, "rao-kupper", None),
+    "half wins": (compared, "half-wins", None),
     "unknown order": (of_every_kind, "exact", None),
     "tied sets": (of_every_kind, "davidson", NormalPrior(0, 1.5)),
     "one ranking each": (lambda: without_rankers(judged(1)), "exact", None),
@@ -261,7 +262,7 @@ def test_expected_errors_have_no_part_of_the_outcomes():
 
 @pytest.mark.parametrize("ties", ["exact", "davidson"])
 def test_robust_errors_follow_the_estimates_as_the_weight_of_a_ranker_changes(ties):
-    rankings = compared(2, n_rankings=120)
+    rankings = compared(2, tied=0 if ties == "exact" else 0.2, n_rankings=120)
     settings = {"ties": ties, "adherence": GammaPrior(3, 3), "tol": 1e-11, "n_jobs": 1}
     model, h = PlackettLuce(**settings).fit(rankings), 1e-3
     slopes = []
@@ -283,6 +284,14 @@ def test_robust_errors_follow_the_estimates_as_the_weight_of_a_ranker_changes(ti
         slopes.append((above.log_worths_ - below.log_worths_) / (2 * h))
     expected = np.sqrt(np.sum(np.square(slopes), axis=0) * 5 / 4)
     np.testing.assert_allclose(model.standard_errors("sandwich"), expected, rtol=1e-3)
+
+
+def test_adherence_with_an_estimated_prior():
+    rankings = judged(8)
+    model = PlackettLuce(prior=NormalPrior(sd="estimate"), adherence=True, n_jobs=1).fit(rankings)
+    again = PlackettLuce(prior=model.prior_, adherence=True, n_jobs=1).fit(rankings)
+    np.testing.assert_allclose(model.log_worths_, again.log_worths_, atol=1e-7)
+    assert model.adherence_ == pytest.approx(again.adherence_, abs=1e-7)
 
 
 def test_a_ranker_without_rankings_has_the_most_likely_adherence_of_the_prior():

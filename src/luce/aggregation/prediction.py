@@ -134,7 +134,8 @@ class PredictionMixin:
         ----------
         sets : int, iterable of sequences of items, or Rankings, default 1
             The number of rankings of all items; or sets, for one ranking each; or rankings whose items are ranked anew.
-            Ties are drawn if they are outcomes of the model; otherwise the levels of given rankings are unchanged.
+            Ties are drawn if they are outcomes of the model ("davidson", "rao-kupper"). With "exact" the levels of
+            given rankings are unchanged; with "half-wins" one of two tied items wins.
         random_state : int, default 0
             Seed of the draws.
 
@@ -192,7 +193,7 @@ class PredictionMixin:
             adherence = np.array([self.adherence_.get(name, 1.0) for name in given.ranker_names])
             own = own_items(observed, given.rankers, len(adherence))
             observed, scores, items = own.observed, adherence[own.rankers] * scores[own.items], own.items
-        return fitted.for_rankings(observed, self.ties), scores, items
+        return fitted.for_rankings(observed, self.ties_), scores, items
 
     def _known_scores(self, names: Sequence[Hashable]) -> Floats:
         """The log worth of each name, or of a team of that name; NaN where there is none."""
@@ -236,7 +237,7 @@ class PredictionMixin:
 
     _posterior: Any
     _point: Floats
-    ties: str | None
+    ties_: str | None
     teams: Any
     names_: tuple[Hashable, ...]
     estimable_: Any
@@ -257,13 +258,19 @@ def simulate_rankings(
 ) -> ObservedRankings:
     """The rankings of a likelihood drawn anew: of the same items, or from the same pools.
 
-    Where ties are outcomes they are drawn too; else the drawn order is cut into levels as the ranking was.
+    Where ties are outcomes they are drawn too; else the drawn order is cut into levels as the ranking was, and of tied
+    pairs that are half wins one item wins.
     """
     if likelihood.ties == "rao-kupper":
         return _draw_rao_kupper(likelihood.observed, scores, float(ties[0]), random)
     if likelihood.ties == "davidson":
         return _draw_davidson(likelihood, scores, ties, random)
-    return _draw_orders(likelihood.observed, scores, random)
+    drawn = _draw_orders(likelihood.observed, scores, random)
+    if likelihood.ties == "half-wins":
+        places = drawn.places.copy()
+        places[drawn.offsets[:-1][drawn.tied] + 1] = 1
+        drawn = drawn.replace(places=places)
+    return drawn
 
 
 def _draw_davidson(
