@@ -117,10 +117,9 @@ def gathered_hessian(
 
     >>> one = np.array([0, 1]), np.array([0, 2]), np.array([1]), np.ones(1)
     >>> none = np.full(1, -1), np.empty(0, np.int64), np.zeros(1, np.int64)
-    >>> gathered_hessian(Choices(*one, *none, 2), np.zeros(2), np.full(2, 0.5), np.array([2, 0]), 3)
-    array([[ 0.25, -0.  , -0.25],
-           [-0.  , -0.  , -0.  ],
-           [-0.25, -0.  ,  0.25]])
+    >>> gathered_hessian(Choices(*one, *none, 2), np.zeros(2), np.full(2, 0.5), np.array([1, 0]), 2)
+    array([[ 0.25, -0.25],
+           [-0.25,  0.25]])
     """
     worth = np.exp(scores - scores.max())
     (squares,) = _sums(cpu.squares, choices, [(n_groups, n_groups)], worth, np.zeros(0), groups, n_jobs=n_jobs)
