@@ -61,9 +61,10 @@ def adherence_of(likelihood: Likelihood) -> "AdherenceTerm | None":
 
 
 class OwnScores(NamedTuple):
-    """The score of each ranker's items (N,), η · score of the item, with both factors; the log-likelihood, its gradient
+    """The scores of the rankers' items and what follows from them.
 
-    in these scores (N,) and in the tie parameters (T,), and the derivative of the posterior in the adherence (G,).
+    scores (N,): scale · along, the adherence of the ranker times the score of the item; gradient (N,) and tie_gradient
+    (T,): of the log-likelihood, in these; slope (G,): the derivative of the log posterior in the adherence.
     """
 
     scores: Floats
