@@ -163,9 +163,9 @@ def _signs(outcome: Any, results: Sequence[Any], pairs: Integers, items: Sequenc
         one, other = (items[code] for code in pairs[pair])
         values, value = ", ".join(map(repr, meaning)), found[codes[pair]]
         raise DataError(
-            f"outcome must be one of {values} in all pairs, or in all the item that won (here {one!r} or {other!r}) or a "
-            f"tie. Pair {pair + 1} has {value!r}. Other values are named by results, in this order: the first item won, a "
-            "tie, the second won."
+            f"outcome must be one of {values} in all pairs, or in all the item that won (here {one!r} or {other!r}) or "
+            f"a tie. Pair {pair + 1} has {value!r}. Other values are named by results, in this order: the first item "
+            "won, a tie, the second won."
         )
     return first.astype(np.int8) - second
 
