@@ -226,6 +226,11 @@ class Rankings(RankingsConstructors):
             known[ties] = connectivity_of(self, ties)
         return known[ties]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Unpickled arrays could be written to, and kernels would be compiled again for them."""
+        arrays = {name: read_only(value) for name, value in state.items() if isinstance(value, np.ndarray)}
+        self._set(**state | arrays | {"pools": tuple(map(read_only, state["pools"]))})
+
     def __repr__(self) -> str:
         return f"Rankings({_summary(self)})"
 
