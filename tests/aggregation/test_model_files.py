@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from collections.abc import Mapping
 from dataclasses import fields
 
 import numpy as np
@@ -45,9 +46,12 @@ FITS = {
     "features": (PlackettLuce(features=FEATURES), named),
     "teams": (PlackettLuce(teams=TEAMS, prior=NormalPrior(sd=2)), named),
     # "adherence": (PlackettLuce(adherence=GammaPrior(4, 4)), lambda: named(rankers=np.arange(80) % 5)),
-    "normal": (PlackettLuce(prior=NormalPrior(dict.fromkeys(NAMES, 0.5), np.full(6, 2.0))), named),
+    "normal": (PlackettLuce(prior=NormalPrior(dict.fromkeys(NAMES, 0.5), [2.0] * 6)), named),
     "pseudo": (PlackettLuce(prior=PseudoRankings(0.5)), left_out),
     "left out": (PlackettLuce(), left_out),
+    "half-wins": (PlackettLuce(ties="half-wins"), ranking_data.pudding),
+    "estimated": (PlackettLuce(prior=NormalPrior(sd="estimate")), named),
+    "auto": (PlackettLuce(prior="auto"), left_out),
 }
 QUERIES = {
     "summary": lambda model: model.summary(),
@@ -70,6 +74,7 @@ QUERIES = {
     "connectivity_": lambda model: str(model.connectivity_),
     "aic_": lambda model: [model.aic_, model.bic_, model.log_likelihood_],
     "estimates": lambda model: [model.log_worths_, model.worths_, model.tie_parameters_, model.coefficients_],
+    "choices": lambda model: [model.ties_, model.prior_, model.unused_, model.get_params()["prior"]],
     "facts": lambda model: [model.names_, model.estimable_, model.not_estimable_, model.n_parameters_],
     "adherence_": lambda model: model.adherence_,
     "convergence_": lambda model: str(model.convergence_),
@@ -104,7 +109,7 @@ def assert_same(first, second):
     if isinstance(first, pa.Table):
         assert first.schema == second.schema
         first, second = first.to_pydict(), second.to_pydict()
-    if isinstance(first, dict):
+    if isinstance(first, Mapping):
         assert list(first) == list(second)
         first, second = list(first.values()), list(second.values())
     if isinstance(first, (list, tuple)):
@@ -236,7 +241,7 @@ FORGERIES = [
     (with_text("rankings.names", '{"forest": {}}'), "KeyError"),
     (with_text("parameters", '{"mapping": [["max_iter", 0]]}'), "max_iter at least 1"),
     (with_text("parameters", '{"mapping": [["trees", 0]]}'), "trees"),
-    (with_text("parameters", '{"mapping": [["prior", {"NormalPrior": {"sd": -1}}]]}'), "standard deviations above 0"),
+    (with_text("used", '{"mapping": [["prior", {"NormalPrior": {"sd": -1}}]]}'), "standard deviations above 0"),
     (lambda arrays: arrays | {"parameters": arrays["point"]}, "Cannot cast"),
 ]
 

@@ -48,11 +48,13 @@ def count_pairs(items: Integers, places: Integers, weights: Floats, n_items: int
     lost = (one > other) & ~tied
     if n_items**2 <= CROWDED * len(weights):
         pair, total = low * n_items + high, n_items**2
-        amounts = [weights * kind if kind.any() else None for kind in (~(lost | tied), lost, tied)]
-        counts = [np.zeros(total) if each is None else np.bincount(pair, each, total) for each in amounts]
-        found = np.flatnonzero(counts[0] + counts[1] + counts[2])
+        wins, losses, ties = (
+            np.bincount(pair, weights * kind, total).astype(np.float64, copy=False) if kind.any() else np.zeros(total)
+            for kind in (~(lost | tied), lost, tied)
+        )
+        found = np.flatnonzero(wins + losses + ties)
         starts = offsets_of_sizes(np.bincount(found // n_items, minlength=n_items))
-        return PairCounts(starts, found % n_items, *(table[found] for table in counts))
+        return PairCounts(starts, found % n_items, wins[found], losses[found], ties[found])
     # SciPy adds up the pairs that occur several times; wins and losses are summed together as complex numbers.
     decided = sparse.csr_array((weights * np.where(lost, 1j, ~tied), (low, high)), shape=shape)
     ties = sparse.csr_array((weights * tied, (low, high)), shape=shape).data
@@ -89,7 +91,7 @@ def pair_sums(
     number = OUTCOMES.index(outcome)
     inputs = counts.second, counts.wins, counts.losses, counts.ties, scores, float(parameter)
     workspace = cpu.N_BUFFERS, int(np.diff(counts.starts).max(initial=0))
-    _, gradient, degree, totals, *border = sum_over_lists(
+    _, gradient, degree, totals, *borders = sum_over_lists(
         SUMS[number],
         counts.starts,
         [workspace, n, n, 3, *([n] if number else [])],
@@ -97,7 +99,7 @@ def pair_sums(
         results=[curvature],
         n_jobs=n_jobs,
     )
-    (border,) = border or [np.zeros(n)]
+    border = borders[0] if borders else np.zeros(n)
     return PairSums(float(totals[0]), gradient, float(totals[1]), curvature, degree, border, float(totals[2]))
 
 
