@@ -44,22 +44,25 @@ def count_pairs(items: Integers, places: Integers, weights: Floats, n_items: int
     (array([0, 1, 2, 2]), array([1, 2]), array([1., 0.]), array([1., 0.]), array([0., 1.]))
     """
     one, other, tied = items[::2], items[1::2], places[1::2] == 0
-    low, high, shape = np.minimum(one, other), np.maximum(one, other), (n_items, n_items)
-    lost = (one > other) & ~tied
     if n_items**2 <= CROWDED * len(weights):
-        pair, total = low * n_items + high, n_items**2
-        wins, losses, ties = (
-            np.bincount(pair, weights * kind, total).astype(np.float64, copy=False) if kind.any() else np.zeros(total)
-            for kind in (~(lost | tied), lost, tied)
-        )
-        found = np.flatnonzero(wins + losses + ties)
-        starts = offsets_of_sizes(np.bincount(found // n_items, minlength=n_items))
-        return PairCounts(starts, found % n_items, wins[found], losses[found], ties[found])
+        wins = _table(one, other, weights * ~tied if tied.any() else weights, n_items)
+        ties = _table(one[tied], other[tied], weights[tied], n_items)
+        ties = ties + ties.T
+        first, second = np.nonzero(np.triu(wins + wins.T + ties))
+        starts = offsets_of_sizes(np.bincount(first, minlength=n_items))
+        return PairCounts(starts, second, wins[first, second], wins[second, first], ties[first, second])
     # SciPy adds up the pairs that occur several times; wins and losses are summed together as complex numbers.
-    decided = sparse.csr_array((weights * np.where(lost, 1j, ~tied), (low, high)), shape=shape)
-    ties = sparse.csr_array((weights * tied, (low, high)), shape=shape).data
+    ends, shape = (np.minimum(one, other), np.maximum(one, other)), (n_items, n_items)
+    decided = sparse.csr_array((weights * np.where(one < other, ~tied, 1j * ~tied), ends), shape=shape)
+    even = sparse.csr_array((weights * tied, ends), shape=shape).data
     starts, second = decided.indptr.astype(np.int64), decided.indices.astype(np.int64)
-    return PairCounts(starts, second, decided.data.real.copy(), decided.data.imag.copy(), ties)
+    return PairCounts(starts, second, decided.data.real.copy(), decided.data.imag.copy(), even)
+
+
+def _table(rows: Integers, columns: Integers, weights: Floats, n_items: int) -> Floats:
+    """The sum of the weights of each row and column (n_items, n_items)."""
+    total = np.bincount(rows * n_items + columns, weights, n_items**2)
+    return total.astype(np.float64, copy=False).reshape(n_items, n_items)
 
 
 class PairSums(NamedTuple):
