@@ -1,9 +1,10 @@
 """The Plackett-Luce model of rankings: a worth for every item, from orders, ties, top-k lists, pairs and choices."""
 
 import logging
+import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -15,6 +16,18 @@ from luce.aggregation.adherence import maximize_with_adherence
 from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.flat_directions import refuse_flat_directions
 from luce.aggregation.likelihood import TIE_MODELS
+from luce.aggregation.model_files import (
+    Arrays,
+    convergence_of,
+    finite,
+    parameters_to_text,
+    rankings_of_arrays,
+    rankings_to_arrays,
+    reading,
+    to_text,
+    to_value,
+    versions,
+)
 from luce.aggregation.names import count, listed
 from luce.aggregation.posterior import Posterior, Setup, set_up
 from luce.aggregation.prediction import PredictionMixin, as_rankings
@@ -25,8 +38,11 @@ from luce.aggregation.summary import SummaryMixin
 from luce.arrays import Floats
 from luce.errors import LuceWarning, OptionError
 from luce.optimizers.newton import Convergence
+from luce.storage import save_model
 
 logger = logging.getLogger(__name__)
+
+KIND = "plackett-luce"
 
 RUNAWAY = 15.0
 """A log δ or a margin above it: ties were all that was seen where they were possible."""
@@ -239,6 +255,47 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
         effects = max(parametrization.n_effects - 1, 0)
         self.n_parameters_ = effects + len(coefficients) + len(ties)
         self.n_rankings_ = float(likelihood.observed.weights.sum())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the fitted model in one file; `luce.load(path)` restores it, with the same answers to every query.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write, by convention `*.luce`. A file that is there is replaced once the new one is complete. It
+            contains the rankings, but not `n_jobs`.
+
+        Raises
+        ------
+        DataError
+            If the name of an item or ranker is not a string, a number, True or False.
+
+        Examples
+        --------
+        >>> import tempfile, luce
+        >>> from pathlib import Path
+        >>> model = luce.PlackettLuce().fit([["a", "b"], ["b", "a"], ["a", "b"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder) / "worths.luce")
+        ...     luce.load(Path(folder) / "worths.luce").worths_.round(3)
+        array([0.667, 0.333])
+        """
+        check_is_fitted(self)
+        manifest = {"kind": KIND, "versions": versions(), "convergence": asdict(self.convergence_)}
+        texts = {"parameters": parameters_to_text(self), "used": to_text({"ties": self.ties_, "prior": self.prior_})}
+        save_model(path, manifest, {**rankings_to_arrays(self.rankings_), **texts, "point": self._point})
+
+    @classmethod
+    def from_manifest(cls, manifest: dict[str, Any], arrays: Arrays) -> Self:
+        """The fitted model that a model file holds."""
+        with reading(cls.__name__), warnings.catch_warnings():
+            warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
+            model, rankings = cls(**to_value(arrays["parameters"])), rankings_of_arrays(arrays)
+            setup = model._set_up(rankings, **to_value(arrays["used"]))
+            model._store(rankings, setup, finite("point", arrays, len(setup.posterior.initial_point())))
+            model.convergence_, model.adherence_ = convergence_of(manifest["convergence"]), None
+            model.unused_ = unused_rankings(rankings, setup)
+        return model
 
     @property
     def connectivity_(self) -> Connectivity:
