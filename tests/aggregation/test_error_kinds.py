@@ -167,6 +167,14 @@ def test_what_is_added_for_items_of_few_rankers():
     assert not shortfall(robust, model_based, np.array([3, 3.5, 4, 3])).added.any()  # few in all
 
 
+def test_a_prior_is_part_of_robust_errors():
+    # Of each item the prior knows as much as its rankings, or far more.
+    model = PlackettLuce(prior=NormalPrior(0, 0.5), n_jobs=1).fit(by_rankers(30, 3, taste=0, n_items=20))
+    assert 0.85 < model.error_ratio_ < 1.15
+    model = PlackettLuce(prior=NormalPrior(0, 0.1), n_jobs=1).fit(by_rankers(30, 3, taste=0, n_items=20))
+    np.testing.assert_allclose(model.standard_errors("sandwich"), 0.1, rtol=0.1)
+
+
 def test_robust_contrasts_of_many_items_need_no_matrix(monkeypatch):
     rankings = by_rankers(30, 40, n_items=12)
     for settings in ({}, {"prior": NormalPrior(0, 1)}):
@@ -212,7 +220,7 @@ def test_a_summary_counts_rankings_and_names_the_errors():
         "c": 2.5,
         "z": 1,
     }
-    assert table.schema.metadata[b"errors"] == b"observed"
+    assert table.schema.metadata == {b"errors": b"observed", b"prior": b"None"}
     table = PlackettLuce(n_jobs=1).fit(by_rankers(taste=0)).summary()
     expected = b"sandwich, clustered by ranker, Student's t with 39 degrees of freedom"
     assert table.schema.metadata[b"errors"] == expected

@@ -42,7 +42,8 @@ def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integer
     "sandwich": robust, A⁻¹ B A⁻¹ with A the information and B the outer products of the scores of clusters, or of
     rankings; the variance of an item that few rankers compared is at least the model-based one, see `shortfall`.
 
-    A normal prior counts as information. `PseudoRankings` do not, as in R: they keep estimates finite.
+    A normal prior counts as information, in A and in B: how far it moves the estimates is then part of the error.
+    `PseudoRankings` do not, as in R: they keep estimates finite.
     """
     parametrization = posterior.parametrization
     if max(parametrization.n_parameters, parametrization.n_scores) > LARGEST_MATRIX:
@@ -182,14 +183,14 @@ def missing_variances(posterior: Posterior, robust: Floats, model_based: Floats,
 
 
 def _meat(posterior: Posterior, point: Floats, gathered: ClusterScores) -> Floats:
-    """Σ over clusters of the outer product of their scores, in the parameters; times G / (G − 1) for G clusters."""
-    parametrization, n = posterior.parametrization, posterior.likelihood.n_items
+    """Σ over clusters of the outer product of their scores, in the parameters, times G / (G − 1), and the prior's."""
+    parametrization, n, n_ties = posterior.parametrization, posterior.likelihood.n_items, posterior.likelihood.n_ties
     outer = np.asarray((gathered.scores.T @ gathered.scores).todense()) * gathered.factor
-    if parametrization.free:
-        return outer
-    parameters, ties = posterior.split(point)
-    units = np.eye(parametrization.n_parameters)
-    jacobian = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
-    to_all = block_diag(jacobian, np.eye(len(ties)))
     kept = _without_pseudo_item(posterior)
-    return (to_all.T @ outer @ to_all)[np.ix_(kept, kept)]
+    if not parametrization.free:
+        parameters, units = posterior.split(point)[0], np.eye(parametrization.n_parameters)
+        jacobian = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
+        to_all = block_diag(jacobian, np.eye(n_ties))
+        outer = (to_all.T @ outer @ to_all)[np.ix_(kept, kept)]
+    outer[np.diag_indices(len(outer))] += np.append(posterior.precision, np.zeros(n_ties))[kept]
+    return outer

@@ -22,6 +22,7 @@ class InformationSolver:
                 "is too large."
             )
         self.n, self.n_ties = posterior.likelihood.n_items, posterior.likelihood.n_ties
+        self.precision = posterior.precision[: self.n]
         here = posterior.hessian(point, pseudo_item=False)  # free of the hypothetical item
         self.diagonal = np.maximum(here.diagonal(), 1e-300)
         shape = len(point), len(point)
@@ -29,10 +30,13 @@ class InformationSolver:
         self.scaling = LinearOperator(shape, matvec=lambda x: np.ravel(x) / self.diagonal)
 
     def solve(self, target: Floats) -> Floats:
-        """H⁻¹ times a vector over the log worths and the tie parameters (n + T,); both less the mean log worth."""
+        """H⁻¹ times a vector over the log worths (n,), or also the tie parameters (n + T,), as a vector of all.
+
+        The mean over the log worths is left out, before and after.
+        """
         whole = np.zeros(len(self.diagonal))
         whole[: self.n] = target[: self.n] - target[: self.n].mean()
-        whole[len(whole) - self.n_ties :] = target[self.n :]
+        whole[len(whole) - len(target) + self.n :] = target[self.n :]
         found, failed = cg(self.operator, whole, rtol=1e-6, maxiter=2_000, M=self.scaling)
         if failed:
             raise OptionError(
@@ -43,36 +47,33 @@ class InformationSolver:
 
 def contrast_variance(solver: InformationSolver, first: int, second: int, robust: ClusterScores | None = None) -> float:
     """The variance of the difference of two log worths; robust, if the scores of the rankers are given."""
-    target = np.zeros(solver.n + solver.n_ties)
-    target[first] += 1
-    target[second] -= 1
-    found = solver.solve(target)
+    found = solver.solve(np.eye(1, solver.n, first)[0] - np.eye(1, solver.n, second)[0])
     if robust is None:
-        return float(target @ found)
+        return float(found[first] - found[second])
     along = robust.scores @ found
-    return robust.factor * float(along @ along)
+    return robust.factor * float(along @ along) + float(solver.precision @ found[: solver.n] ** 2)
 
 
 def hutchinson_variances(solver: InformationSolver) -> tuple[Floats, Floats]:
     """The variance of each log worth less their mean (n,), by random probes, and its standard error (n,)."""
     root = np.sqrt(solver.diagonal[: solver.n])
-    random, target = np.random.default_rng(0), np.zeros(solver.n + solver.n_ties)
+    random = np.random.default_rng(0)
     found = []
     for _ in range(PROBES):
         signs = random.choice([-1.0, 1.0], solver.n)
-        target[: solver.n] = root * signs
-        found.append(signs / root * solver.solve(target)[: solver.n])
+        found.append(signs / root * solver.solve(root * signs)[: solver.n])
     return np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(PROBES)
 
 
 def hutchinson_sandwich(solver: InformationSolver, robust: ClusterScores) -> tuple[Floats, Floats]:
     """The same for robust variances; those of a diagonal information, known exactly, are a control variate."""
-    n, scores = solver.n, robust.scores
+    n, scores = solver.n, np.sqrt(robust.factor) * robust.scores
     diagonal = solver.diagonal[:n]
-    known = np.asarray(scores.power(2).sum(axis=0)).ravel()[:n] / diagonal**2
+    known = (np.asarray(scores.power(2).sum(axis=0)).ravel()[:n] + solver.precision) / diagonal**2
     random = np.random.default_rng(0)
     found = []
     for _ in range(PROBES):
         target = scores.T @ random.choice([-1.0, 1.0], scores.shape[0])
+        target[:n] += np.sqrt(solver.precision) * random.choice([-1.0, 1.0], n)
         found.append(solver.solve(target)[:n] ** 2 - (target[:n] / diagonal) ** 2)
-    return robust.factor * (known + np.mean(found, axis=0)), robust.factor * np.std(found, axis=0) / np.sqrt(PROBES)
+    return known + np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(PROBES)

@@ -84,7 +84,7 @@ class SummaryMixin(InferenceMixin):
             Columns item, log_worth (less the mean), standard_error, quasi_standard_error, lower, upper, worth, rank,
             rank_lower, rank_upper, tier, n_rankings (those that name the item, by weight) and note. Items that cannot
             be estimated come last, with nulls and the reason in `note`. The metadata of the schema name the standard
-            errors.
+            errors and the prior.
 
         Examples
         --------
@@ -116,7 +116,7 @@ class SummaryMixin(InferenceMixin):
         table |= {key: pa.array(column[order], mask=missing) for key, column in columns.items()}
         table["n_rankings"] = pa.array(self._n_rankings()[order])
         table["note"] = pa.array([self.not_estimable_.get(self.names_[i]) for i in order], pa.string())
-        return pa.table(table, metadata={"errors": self._described(kind)})
+        return pa.table(table, metadata={"errors": self._described(kind), "prior": str(self.prior_)})
 
     def _n_rankings(self) -> Any:
         """The weight of the rankings that name each item, or a team of each member."""
