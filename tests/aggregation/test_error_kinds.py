@@ -7,7 +7,7 @@ import pytest
 
 from luce.aggregation import NormalPrior, PlackettLuce, Rankings, error_kinds
 from luce.aggregation.clusters import count_rankers, shortfall
-from luce.aggregation.comparisons import critical_value, rank_intervals, tiers
+from luce.aggregation.comparisons import critical_value, fit_quasi_variances, rank_intervals, tiers
 from luce.aggregation.observed import observe
 from luce.errors import LuceWarning, OptionError
 
@@ -233,6 +233,16 @@ def test_a_summary_of_teams_counts_the_rankings_of_members():
     table = model.summary()
     counts = dict(zip(table["item"].to_pylist(), table["n_rankings"].to_pylist(), strict=True))
     assert counts == {"ann": 4, "bob": 6, "cy": 4}
+
+
+def test_items_of_equal_features_have_quasi_errors():
+    features = np.array([[0.0, 1], [1, 0], [1, 0], [2, 1], [0, 3], [1, 1]])  # the second and third are alike
+    quasi = PlackettLuce(features=features).fit(strict()[0]).quasi_standard_errors()
+    assert np.isfinite(quasi.errors[[0, 3, 4, 5]]).all()
+    assert quasi.errors[1] == pytest.approx(quasi.errors[2], nan_ok=True)
+    assert np.isfinite(quasi.worst).all()
+    alone = fit_quasi_variances(np.diag([1.0, 4, 9, 0, 0]))  # the last two have no variance at all
+    np.testing.assert_allclose(alone.errors[:3], [1, 2, 3], rtol=1e-6)
 
 
 def test_equal_worths_are_never_significantly_different():
