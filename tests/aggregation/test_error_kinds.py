@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from luce.aggregation import NormalPrior, PlackettLuce, Rankings, error_kinds
+from luce.aggregation import NormalPrior, PlackettLuce, Rankings, clusters, error_kinds
 from luce.aggregation.clusters import count_rankers, shortfall
 from luce.aggregation.comparisons import critical_value, fit_quasi_variances, rank_intervals, tiers
 from luce.aggregation.observed import observe
@@ -95,6 +95,18 @@ def test_too_few_rankers_keep_model_based_errors_and_say_so_once():
     model.fit(by_rankers(2, 40))
     with pytest.warns(LuceWarning, match="need 3 rankers"):
         model.tiers()
+
+
+def test_pools_too_large_for_robust_errors_keep_model_based_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    ballots = [rng.permutation(6)[:2].tolist() for _ in range(60)]
+    rankings = Rankings.from_top(ballots, among=range(6), rankers=np.repeat(np.arange(20), 3))
+    model = PlackettLuce(n_jobs=1).fit(rankings)
+    assert model.error_kind_ == "sandwich"
+    monkeypatch.setattr(clusters, "MOST_ROWS", 400)
+    assert model.error_kind_ == "observed"
+    with pytest.warns(LuceWarning, match=r"would take 480 rows .*; kind='sandwich' computes them"):
+        model.standard_errors()
 
 
 def test_the_number_of_rankers_is_that_of_rankers_of_equal_weight():
