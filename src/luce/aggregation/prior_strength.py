@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from luce.aggregation.covariance import InformationSolver, covariance
+from luce.aggregation.covariance import covariance
+from luce.aggregation.large_covariance import InformationSolver
 from luce.aggregation.posterior import Posterior
 from luce.arrays import Floats
 
@@ -75,13 +76,13 @@ def _of_probes(posterior: Posterior, point: Floats, pull: Floats) -> tuple[float
     n = posterior.parametrization.n_effects
     solver, random = InformationSolver(posterior, point), np.random.default_rng(0)
     step = np.zeros(len(point))
-    step[:n] = STEP * solver.solve(pull[:n])
+    step[:n] = STEP * solver.solve(pull[:n])[:n]
     after, before = (posterior.hessian(point + sign * step) for sign in (1, -1))
     signs = np.zeros(len(point))
     traces, bends = [], []
     for _ in range(PROBES):
         signs[:n] = random.choice([-1.0, 1.0], n)
-        solved = solver.solve(signs[:n])
+        solved = solver.solve(signs[:n])[:n]
         traces.append(float(signs[:n] @ solved))
         bends.append(float(solved @ (after.product(signs) - before.product(signs))[:n]) / (2 * STEP))
     # The solver leaves out the mean, of which the prior alone knows.
