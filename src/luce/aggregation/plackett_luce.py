@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from luce.aggregation.adherence import maximize_with_adherence
 from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.covariance import shift_of_worths
+from luce.aggregation.goodness_of_fit import GoodnessOfFitMixin
 from luce.aggregation.likelihood import TIE_MODELS
 from luce.aggregation.names import listed
 from luce.aggregation.posterior import Posterior, Setup, set_up
@@ -34,7 +35,7 @@ RUNAWAY = 15.0
 """A log δ or a margin above it: ties were all that was seen where they were possible."""
 
 
-class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
+class PlackettLuce(SummaryMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator):
     """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, rank after rank.
 
     Parameters
