@@ -21,6 +21,7 @@ from luce.aggregation.adherence import (
 )
 from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.flat_directions import refuse_flat_directions
+from luce.aggregation.goodness_of_fit import GoodnessOfFitMixin
 from luce.aggregation.likelihood import TIE_MODELS
 from luce.aggregation.model_files import (
     Arrays,
@@ -57,7 +58,7 @@ ROUGH = 0.1
 """Tolerance of the fit without adherence, from which that with it begins."""
 
 
-class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
+class PlackettLuce(SummaryMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator):
     """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, rank after rank.
 
     Parameters
