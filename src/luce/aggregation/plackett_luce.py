@@ -9,13 +9,12 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from luce.aggregation.adherence import maximize_with_adherence
 from luce.aggregation.connectivity import Connectivity
-from luce.aggregation.covariance import shift_of_worths
+from luce.aggregation.flat_directions import refuse_flat_directions
 from luce.aggregation.likelihood import TIE_MODELS
 from luce.aggregation.model_files import (
     Arrays,
@@ -33,20 +32,17 @@ from luce.aggregation.names import count, listed
 from luce.aggregation.posterior import Posterior, Setup, set_up
 from luce.aggregation.prediction import PredictionMixin, as_rankings
 from luce.aggregation.prior_strength import estimate_sd
-from luce.aggregation.priors import PRIORS, GammaPrior, NormalPrior, PseudoRankings
+from luce.aggregation.priors import GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
 from luce.aggregation.summary import SummaryMixin
 from luce.arrays import Floats
-from luce.errors import DataError, LuceWarning, OptionError
+from luce.errors import LuceWarning, OptionError
 from luce.optimizers.newton import Convergence
 from luce.storage import save_model
 
 logger = logging.getLogger(__name__)
 
 KIND = "plackett-luce"
-
-FLAT = 1e-6
-"""Information below it, a standard error above a thousand: in this direction the likelihood has no maximum."""
 
 RUNAWAY = 15.0
 """A log δ or a margin above it: ties were all that was seen where they were possible."""
@@ -174,6 +170,7 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
             setup, begin = self._with_estimated_prior(given, setup, begin)
         point, end, adherence = self._search(given, setup.posterior, begin)
         logger.info("%s", end)
+        warn_of_runaway_ties(posterior.likelihood.tie_names, posterior.split(point)[1])
         self._check_finite(setup, point)
         self._store(given, setup, point)
         self.convergence_, self.adherence_, self.unused_ = end, adherence, unused
@@ -191,7 +188,9 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
 
     def _with_estimated_prior(self, given: Rankings, setup: Setup, begin: Floats) -> tuple[Setup, Floats]:
         """The same with the standard deviation of the prior that makes the rankings most likely, and a near point."""
-        sd, near = estimate_sd(setup.posterior, lambda *problem: self._search(given, *problem)[0], begin)
+        near = self._search(given, setup.posterior, begin)[0]
+        self._check_finite(setup, near)
+        sd, near = estimate_sd(setup.posterior, lambda *problem: self._search(given, *problem)[0], near)
         prior = replace(cast(NormalPrior, setup.prior), sd=sd)
         logger.info("estimated prior: %s", prior)
         return setup._replace(posterior=setup.posterior.with_sd(sd), prior=prior), near
@@ -219,10 +218,10 @@ class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
         return found.point, found.convergence, dict(zip(names, found.adherence.tolist(), strict=True))
 
     def _check_finite(self, setup: Setup, point: Floats) -> None:
-        posterior = setup.posterior
-        warn_of_runaway_ties(posterior.likelihood.tie_names, posterior.split(point)[1])
-        if setup.prior is None and (setup.feature_names or self.teams is not None):
-            refuse_flat_directions(posterior, point, setup.feature_names or setup.names)
+        """Refuse coefficients and members of teams without a finite estimate, where no prior holds them."""
+        of_teams = self.teams is not None and setup.prior is None
+        if of_teams or (setup.feature_names and not isinstance(setup.prior, PseudoRankings)):
+            refuse_flat_directions(setup.posterior, point, setup.feature_names or setup.names)
 
     def _threshold(self, posterior: Posterior) -> float:
         """`tol`, or the rounding error of so many wins, or of so sharp a prior, where that is larger."""
@@ -329,7 +328,7 @@ def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
     exact = setup.ties == "exact"
     all_tied = given.tied & (given.places[given.offsets[1:] - 1] == 0) & (given.pool < 0) & weighted & exact
     used = ~((observed.n_levels == 1) & (observed.pool < 0) & exact)
-    counts = {
+    counts = dict(given.left_out) | {
         "all items tied (their order is unknown)": int(all_tied.sum()),
         "weight 0": int((~weighted).sum()),
         "fewer than two items that can be estimated": int((weighted & ~all_tied).sum() - used.sum()),
@@ -344,33 +343,13 @@ def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
     return {reason: number for reason, number in counts.items() if number}
 
 
-def refuse_flat_directions(posterior: Posterior, point: Floats, names: Sequence[Hashable]) -> None:
-    """Raise if the data leave the coefficient of a feature, or a member of a team, without an estimate; by name.
-
-    Worths of single items are checked before a fit, by the connectivity; here only the fit itself shows it.
-    """
-    information = posterior.hessian(point).matrix()
-    size = len(information)
-    shift = shift_of_worths(posterior, size)
-    scale = float(np.max(np.diagonal(information), initial=1.0))
-    values, vectors = eigh(information + scale * np.outer(shift, shift))
-    flat = vectors[:, values < FLAT]
-    if flat.size:
-        moved = np.flatnonzero((np.abs(flat) > 0.1).any(axis=1)).tolist()
-        lost = [repr(names[place]) for place in moved if place < len(names)] or ["the tie parameters"]
-        raise DataError(
-            f"These rankings do not determine a finite value of {listed(lost, 12)}: a larger one always fits better. "
-            f"Give a prior, {PRIORS}."
-        )
-
-
 def warn_of_runaway_ties(names: Sequence[str], ties: Floats) -> None:
     """Warn of tie parameters without a finite estimate."""
     lost = [name for name, value in zip(names, ties.tolist(), strict=True) if value > RUNAWAY]
     if lost:
         warnings.warn(
             f"{listed(lost)} has no finite estimate: every possible tie of this size occurred. "
-            "Its value is arbitrary; leave these ties out, or use ties='exact'.",
+            "Its value is arbitrary; leave these ties out, or use ties='exact' (--ties exact).",
             LuceWarning,
-            stacklevel=4,  # the call of fit
+            stacklevel=3,  # the call of fit
         )
