@@ -81,7 +81,15 @@ def cpu_seconds(words: Sequence[str], cache: Path) -> float:
 def show_commands(folder: Path) -> None:
     """Each command with a cache of its own, which is empty at first."""
     data, votes = str(folder / "data.txt"), folder / "votes.csv"
-    votes.write_text("\n".join(["a,b,winner", *["ant,bee,a", "bee,cat,tie", "cat,ant,b", "bee,ant,a", ""] * 8]))
+    votes.write_text(
+        "\n".join(
+            [
+                "model_a,model_b,winner",
+                *["ant,bee,model_a", "bee,cat,tie", "cat,ant,model_b", "bee,ant,model_a"] * 8,
+                "",
+            ]
+        )
+    )
     commands = {
         "train linear": ["train", data, "--model", "linear", "-o", str(folder / "linear.luce")],
         "train trees": [
