@@ -9,9 +9,8 @@ from luce.aggregation.observed import ObservedRankings, by_item
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.kernels.davidson_ties import TiedRankings, davidson_hessian, davidson_product, davidson_ties
 from luce.kernels.partition_curvature import partition_hessian, partition_product
-from luce.kernels.partition_likelihood import partition_likelihood
+from luce.kernels.partition_likelihood import level_likelihood
 from luce.kernels.ranked_choices import NARROW, pool_rests, spread_over_rests
-from luce.lists import Lists
 
 TOLERANCE = 1e-12
 
@@ -35,7 +34,6 @@ class PartitionTerm:
         self.places = np.empty(self.offsets[-1], np.int64)
         self.items[self.named], self.places[self.named] = observed.items, observed.places
         self.places[self.rest_rows] = observed.n_levels[pooled]
-        self.labels = -self.places.astype(np.float64)
         self.weights = observed.weights
         self.row_weights = np.repeat(self.weights, np.diff(self.offsets))
 
@@ -59,9 +57,9 @@ class PartitionTerm:
 
     def log_probabilities(self, scores: Floats, ties: Floats) -> tuple[Floats, Floats]:
         """log P of each ranking (Q,), and its gradient in the score of each row."""
-        lists = Lists(self.rows(scores)[0], self.labels, self.offsets, n_jobs=self.n_jobs)
-        found = partition_likelihood(lists, TOLERANCE)
-        return -found.loss, -found.gradient
+        rows = self.rows(scores)[0]
+        loss, gradient = level_likelihood(rows, self.places, self.offsets, TOLERANCE, n_jobs=self.n_jobs)
+        return -loss, -gradient
 
     def to_items(self, scores: Floats, rest: Floats, rows: Floats) -> Floats:
         """The sums by item of values of rows; the value of a rest is shared out over its items by worth."""
