@@ -38,11 +38,13 @@ def laplace(model, rankings, sd):
         (strict()[0], {"features": np.arange(6.0)[:, None]}),
     ],
 )
-def test_the_slope_is_that_of_the_likelihood_of_the_standard_deviation(rankings, settings):
+def test_the_gradient_is_that_of_the_likelihood_of_the_standard_deviation(rankings, settings):
     for sd in (0.4, 1.5):
         model = PlackettLuce(prior=NormalPrior(0, sd), tol=1e-12, **settings).fit(rankings)
         above, below = (laplace(model, rankings, sd * np.exp(h)) for h in (1e-3, -1e-3))
-        assert prior_strength._slope(model._posterior, model._point) == pytest.approx((above - below) / 2e-3, abs=1e-4)
+        assert prior_strength._log_sd_gradient(model._posterior, model._point) == pytest.approx(
+            (above - below) / 2e-3, abs=1e-4
+        )
 
 
 def test_the_estimate_is_most_likely_and_is_the_prior_that_is_used():

@@ -64,7 +64,7 @@ class OwnScores(NamedTuple):
     """The scores of the rankers' items and what follows from them.
 
     scores (N,): scale · along, the adherence of the ranker times the score of the item; gradient (N,) and tie_gradient
-    (T,): of the log-likelihood, in these; slope (G,): the derivative of the log posterior in the adherence.
+    (T,): of the log-likelihood, in these; adherence_gradient (G,): of the log posterior, in the adherence.
     """
 
     scores: Floats
@@ -73,7 +73,7 @@ class OwnScores(NamedTuple):
     log_likelihood: float
     gradient: Floats
     tie_gradient: Floats
-    slope: Floats
+    adherence_gradient: Floats
 
 
 class AdherenceTerm:
@@ -102,8 +102,8 @@ class AdherenceTerm:
     def _evaluate(self, scores: Floats, ties: Floats, adherence: Floats) -> OwnScores:
         scale, along = adherence[self.own.rankers], scores[self.own.items]
         value, gradient, tie_gradient = self.likelihood.value_and_gradient(scale * along, ties)
-        slope = self.by_ranker(along * gradient) + (self.prior.shape - 1) / adherence - self.prior.rate
-        return OwnScores(scale * along, scale, along, value, gradient, tie_gradient, slope)
+        adherence_gradient = self.by_ranker(along * gradient) + (self.prior.shape - 1) / adherence - self.prior.rate
+        return OwnScores(scale * along, scale, along, value, gradient, tie_gradient, adherence_gradient)
 
     def by_item(self, values: Floats) -> Floats:
         """Sums of values of the rankers' items (n_items,)."""
@@ -161,7 +161,7 @@ class AdherenceInformation:
         self.parts = [part.information(here.scores, ties) for part in terms]
         turned = _product(self.parts, here.along, np.zeros(self.n_ties))[0]
         curvature = term.by_ranker(here.along * turned) + (term.prior.shape - 1) / term.adherence**2
-        self.curvature = np.maximum(curvature, 2 * np.abs(here.slope) / term.adherence)
+        self.curvature = np.maximum(curvature, 2 * np.abs(here.adherence_gradient) / term.adherence)
         self.cross = here.scale * turned - (here.gradient if term.expected is None else 0.0)
 
     @cached_property
@@ -255,7 +255,7 @@ def maximize_with_adherence(posterior: Posterior, start: Floats, **settings: Any
             return np.inf, np.zeros(len(both))
         term.adherence = both[size:]
         value, gradient = posterior.value_and_gradient(both[:size])
-        return value, np.concatenate([gradient, -term.own_scores(*at(both[:size])).slope])
+        return value, np.concatenate([gradient, -term.own_scores(*at(both[:size])).adherence_gradient])
 
     def hessian(both: Floats) -> JointHessian:
         term.adherence = both[size:]
@@ -263,7 +263,7 @@ def maximize_with_adherence(posterior: Posterior, start: Floats, **settings: Any
 
     for _ in range(FIRST_STEPS):
         information = term.information(*at(start))
-        term.adherence = term.adherence + information.here.slope / information.curvature
+        term.adherence = term.adherence + information.here.adherence_gradient / information.curvature
     begin = np.concatenate([start, term.adherence])
     both, end = minimize(function, hessian, begin, direct=posterior.is_direct(size), **settings)
     term.adherence = both[size:]

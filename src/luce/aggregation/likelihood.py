@@ -195,8 +195,7 @@ def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> spar
         values = np.stack([up, -up], axis=1).ravel()
         own = sparse.csr_array((values, seen.items, seen.offsets), shape=(seen.n_rankings, seen.n_items))
         return sparse.hstack([own, sparse.csr_array(by_margin[:, None])], format="csr")
-    adherence = getattr(likelihood.terms[0], "adherence", None)
-    if adherence is None and likelihood.ties != "davidson" and not seen.tied.any():
+    if likelihood.ties != "davidson" and not seen.tied.any():
         return _choice_scores(seen.expand_pools(), scores)
     term = _row_term(likelihood, expand_pools=True)
     shape = term.observed.n_rankings, seen.n_items
@@ -219,11 +218,11 @@ def _choice_scores(seen: ObservedRankings, scores: Floats) -> sparse.csr_array:
     rows = np.empty(len(seen.items))
     for rankings, at in seen.by_size():
         own = scores[seen.items[at]]
-        worth = np.exp(own - own.max(axis=1, keepdims=True))
-        left = np.cumsum(worth[:, ::-1], axis=1)[:, ::-1]
+        left = np.logaddexp.accumulate(own[:, ::-1], axis=1)[:, ::-1]
         chosen = np.arange(at.shape[1]) < seen.n_chosen[rankings][:, None]
-        rows[at] = chosen - worth * np.cumsum(chosen / left, axis=1)
-    return sparse.csr_array((rows, seen.items, seen.offsets), shape=(seen.n_rankings, seen.n_items))
+        rows[at] = chosen - np.exp(own + np.logaddexp.accumulate(np.where(chosen, -left, -np.inf), axis=1))
+    # SciPy sorts the indices in place: a copy, since those of the rankings are read-only.
+    return sparse.csr_array((rows, seen.items.copy(), seen.offsets), shape=(seen.n_rankings, seen.n_items))
 
 
 def _row_term(likelihood: Likelihood, expand_pools: bool = False) -> PartitionTerm | DavidsonTerm:

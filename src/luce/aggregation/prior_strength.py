@@ -79,11 +79,11 @@ def _of_probes(posterior: Posterior, point: Floats, pull: Floats) -> tuple[float
     step[:n] = STEP * solver.solve(pull[:n])[:n]
     after, before = (posterior.hessian(point + sign * step) for sign in (1, -1))
     signs = np.zeros(len(point))
-    traces, bends = [], []
+    traces, drifts = [], []
     for _ in range(PROBES):
         signs[:n] = random.choice([-1.0, 1.0], n)
         solved = solver.solve(signs[:n])[:n]
         traces.append(float(signs[:n] @ solved))
-        bends.append(float(solved @ (after.product(signs) - before.product(signs))[:n]) / (2 * STEP))
+        drifts.append(float(solved @ (after.product(signs) - before.product(signs))[:n]) / (2 * STEP))
     # The solver leaves out the mean, of which the prior alone knows.
-    return float(np.mean(traces)) + 1 / float(posterior.precision[0]), float(np.mean(bends))
+    return float(np.mean(traces)) + 1 / float(posterior.precision[0]), float(np.mean(drifts))

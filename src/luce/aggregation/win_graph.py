@@ -100,11 +100,11 @@ def _level_edges(
     joined = q[starts[1:]] == q[starts[1:] - 1]  # each level with the next
     above, below = np.append(False, joined)[level], np.append(joined, False)[level]
     wins[items[below]], losses[items[above]] = True, True
-    meet = joined & (sizes[1:] > 1) & (sizes[:-1] > 1)
-    helper = len(wins) - 1 + np.cumsum(meet)
-    to = np.append(np.where(meet, helper, items[starts[1:]]), -1)  # from every item of a level, and then on
-    start = np.append(-1, np.where(meet, helper, items[starts[:-1]]))
-    down = below & np.append(meet | (sizes[1:] == 1), False)[level]
+    joint = joined & (sizes[1:] > 1) & (sizes[:-1] > 1)
+    helper = len(wins) - 1 + np.cumsum(joint)
+    to = np.append(np.where(joint, helper, items[starts[1:]]), -1)  # from every item of a level, and then on
+    start = np.append(-1, np.where(joint, helper, items[starts[:-1]]))
+    down = below & np.append(joint | (sizes[1:] == 1), False)[level]
     up = above & (sizes > 1)[level]
     edges = [[items[down], to[level[down]]], [start[level[up]], items[up]]]
     if ties:
@@ -113,7 +113,7 @@ def _level_edges(
         wins[items[tied]], losses[items[tied]] = True, True
         following = np.append(np.where(begins[1:], starts[level[:-1]], np.arange(1, len(items))), starts[-1])
         edges.append([items[tied], items[following[tied]]])  # in a ring, so that each reaches each
-    return np.concatenate(edges, axis=1), len(wins) + int(meet.sum())
+    return np.concatenate(edges, axis=1), len(wins) + int(joint.sum())
 
 
 @compiled

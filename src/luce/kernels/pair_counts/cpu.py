@@ -23,9 +23,9 @@ def bradley_terry_sums(
         if starts[i] == starts[i + 1]:
             continue
         own = slice(starts[i], starts[i + 1])
-        delta, slope = _differences(i, second[own], scores, workspace), workspace[GRADIENT]
-        totals[0] += bradley_terry(delta, wins[own], losses[own], slope, curvature[own], workspace)
-        _add(i, second[own], slope, gradient)
+        delta, by_delta = _differences(i, second[own], scores, workspace), workspace[GRADIENT]
+        totals[0] += bradley_terry(delta, wins[own], losses[own], by_delta, curvature[own], workspace)
+        _add(i, second[own], by_delta, gradient)
         _add_both(i, second[own], curvature[own], degree)
 
 
@@ -51,11 +51,11 @@ def davidson_sums(
         if starts[i] == starts[i + 1]:
             continue
         own = slice(starts[i], starts[i + 1])
-        delta, slope, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
+        delta, by_delta, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
         given = wins[own], losses[own], ties[own], parameter
-        value, derivative, hessian = davidson(delta, *given, slope, curvature[own], mixed, workspace)
+        value, derivative, hessian = davidson(delta, *given, by_delta, curvature[own], mixed, workspace)
         totals[0], totals[1], totals[2] = totals[0] + value, totals[1] + derivative, totals[2] + hessian
-        _add(i, second[own], slope, gradient)
+        _add(i, second[own], by_delta, gradient)
         _add_both(i, second[own], curvature[own], degree)
         _add(i, second[own], mixed, border)
 
@@ -82,11 +82,11 @@ def rao_kupper_sums(
         if starts[i] == starts[i + 1]:
             continue
         own = slice(starts[i], starts[i + 1])
-        delta, slope, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
+        delta, by_delta, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
         given = wins[own], losses[own], ties[own], parameter
-        value, derivative, hessian = rao_kupper(delta, *given, slope, curvature[own], mixed, workspace)
+        value, derivative, hessian = rao_kupper(delta, *given, by_delta, curvature[own], mixed, workspace)
         totals[0], totals[1], totals[2] = totals[0] + value, totals[1] + derivative, totals[2] + hessian
-        _add(i, second[own], slope, gradient)
+        _add(i, second[own], by_delta, gradient)
         _add_both(i, second[own], curvature[own], degree)
         _add(i, second[own], mixed, border)
 
