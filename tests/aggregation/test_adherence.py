@@ -160,7 +160,7 @@ def test_at_the_fit_the_joint_posterior_is_level_and_bent_down(case):
     inverse = np.linalg.pinv(numeric_information(value, point), rcond=1e-7)
     centre = np.eye(len(point))[: bounds[1]]
     centre[: bounds[0], : bounds[0]] -= 1 / bounds[0]
-    np.testing.assert_allclose(model.covariance(), centre @ inverse @ centre.T, rtol=2e-3, atol=1e-5)
+    np.testing.assert_allclose(model.covariance("observed"), centre @ inverse @ centre.T, rtol=2e-3, atol=1e-5)
 
 
 def test_pseudo_wins_are_those_of_an_adherence_of_one():
