@@ -16,11 +16,11 @@ from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.covariance import shift_of_worths
 from luce.aggregation.likelihood import TIE_MODELS
 from luce.aggregation.names import listed
+from luce.aggregation.plots import PlotMixin
 from luce.aggregation.posterior import Posterior, Setup, set_up
 from luce.aggregation.prediction import PredictionMixin, as_rankings
 from luce.aggregation.priors import PRIORS, GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
-from luce.aggregation.summary import SummaryMixin
 from luce.arrays import Floats
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.optimizers.newton import Convergence
@@ -34,7 +34,7 @@ RUNAWAY = 15.0
 """A log δ or a margin above it: ties were all that was seen where they were possible."""
 
 
-class PlackettLuce(SummaryMixin, PredictionMixin, BaseEstimator):
+class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
     """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, rank after rank.
 
     Parameters
