@@ -26,6 +26,8 @@ class RankingsConstructors:
         *,
         names: Iterable[Hashable] | None = None,
         n_items: int | None = None,
+        unlisted: str = "absent",
+        repeated: str = "error",
         weights: ArrayLike | None = None,
         rankers: Any = None,
     ) -> "Rankings":
@@ -35,11 +37,16 @@ class RankingsConstructors:
         ----------
         orderings : iterable of lists
             A list, tuple or set inside an ordering is a tie. An item is any hashable but a tuple or a set.
-            Items that are missing from an ordering were not compared in it.
         names : iterable of hashable, optional
             All items, in the order of their codes; it may contain items that are in no ranking.
         n_items : int, optional
             If given, the items are codes 0 … n_items−1, as in choix; `names` are then their names.
+        unlisted : {"absent", "below"}, default "absent"
+            What an ordering leaves out of all items (`names`, or those found in the data): "absent" means not compared
+            (a driver who did not race), "below" means placed below all that it lists, order unknown (a ballot).
+        repeated : {"error", "best"}, default "error"
+            What an item is that an ordering contains twice: an error, or in the best of its places. The others are
+            dropped, with a warning, and counted in `left_out`.
         weights : array-like of shape (n_rankings,), optional
             Weight of each ranking, such as the number of times it occurred.
         rankers : array-like of shape (n_rankings,), optional
@@ -56,8 +63,13 @@ class RankingsConstructors:
         ('tea', 'milk', 'rum')
         >>> Rankings.from_orderings([[2, 0], [0, 1, 2]], n_items=4, weights=[1, 2.5])
         Rankings(2 rankings of 4 items, 2 to 3 each, weights 3.5 in total)
+        >>> print(Rankings.from_orderings([["tea"], ["rum", "tea"]], names=["tea", "rum", "gin"], unlisted="below"))
+        2 rankings of 3 items, 1 to 2 each, pools in 2
+          tea > the other 2
+          rum > tea > the other 1
         """
-        return cls._from_arrays(arrays_from_orderings(orderings, names, n_items), weights, rankers)
+        arrays = arrays_from_orderings(orderings, names, n_items, unlisted, repeated)
+        return cls._from_arrays(arrays, weights, rankers)
 
     @classmethod
     def from_ranks(
@@ -65,6 +77,7 @@ class RankingsConstructors:
         ranks: Any,
         *,
         names: Iterable[Hashable] | None = None,
+        unlisted: str = "absent",
         weights: ArrayLike | None = None,
         rankers: Any = None,
     ) -> "Rankings":
@@ -73,10 +86,12 @@ class RankingsConstructors:
         Parameters
         ----------
         ranks : array-like, sparse matrix or data frame of shape (n_rankings, n_items)
-            The lowest rank is best, equal ranks are a tie; 0, NaN or null if the item was not in that ranking. Only
-            the order of ranks counts. The columns of a data frame name the items.
+            The lowest rank is best, equal ranks are a tie; 0, NaN or null if the ranking does not list the item.
+            Only the order of ranks counts. The columns of a data frame name the items.
         names : iterable of hashable, optional
             Names of the items, one per column.
+        unlisted : {"absent", "below"}, default "absent"
+            What an item without a rank is, as in `from_orderings`.
         weights, rankers : array-like of shape (n_rankings,), optional
             As in `from_orderings`.
 
@@ -92,7 +107,7 @@ class RankingsConstructors:
           ann > bob
           bob > ann = cy
         """
-        return cls._from_arrays(arrays_from_ranks(ranks, names), weights, rankers)
+        return cls._from_arrays(arrays_from_ranks(ranks, names, unlisted), weights, rankers)
 
     @classmethod
     def from_table(
@@ -251,9 +266,8 @@ class RankingsConstructors:
         path : path-like
             A .soc, .soi, .toc or .toi file, plain or compressed. A header that does not fit what follows is an error.
         unlisted : {"absent", "below"}, default "absent"
-            What an order leaves out: "absent" means not compared (a driver who did not race), "below" means placed
-            below all that it lists, order unknown (a ballot). PrefLib's "imbued" .toc files say the second by a tie at
-            the end, which is read as an open end.
+            What an order leaves out, as in `from_orderings`. PrefLib's "imbued" .toc files say that it is below by a
+            tie at the end, which is read as an open end.
 
         Returns
         -------

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from luce.aggregation.conventions import check_conventions, drop_repeated, place_unlisted
 from luce.aggregation.names import Where, concatenated, encode_items, nth_ranking, python_value
 from luce.aggregation.ranking_arrays import RankingArrays
 from luce.arrays import Integers, offsets_of_sizes, read_only
@@ -25,16 +26,22 @@ class FlatOrderings(NamedTuple):
 
 
 def arrays_from_orderings(
-    orderings: Iterable[Any], names: Iterable[Hashable] | None, n_items: int | None
+    orderings: Iterable[Any],
+    names: Iterable[Hashable] | None,
+    n_items: int | None,
+    unlisted: str = "absent",
+    repeated: str = "error",
 ) -> RankingArrays:
     """The rankings of orderings.
 
     >>> arrays_from_orderings([["a", ["c", "b"]], ["b", "a"]], None, None)[:3]
     (array([0, 1, 2, 2, 0]), array([0, 1, 1, 0, 1]), array([0, 3, 5]))
     """
+    check_conventions(unlisted=unlisted, repeated=repeated)
     values, places, offsets = flatten_orderings(orderings)
     codes, known = encode_items(values, names, n_items, ranking_of(offsets))
-    return RankingArrays(codes, places, offsets, known)
+    arrays, _ = drop_repeated(RankingArrays(codes, places, offsets, known), repeated)
+    return place_unlisted(arrays, unlisted)
 
 
 def flatten_orderings(orderings: Iterable[Any]) -> FlatOrderings:

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from luce.aggregation.conventions import check_conventions, place_unlisted
 from luce.aggregation.names import check_names
 from luce.aggregation.ranking_arrays import RankingArrays
 from luce.arrays import Floats, offsets_of_sizes
 from luce.data.streams import CODECS, LONGEST_LINE, InputStream
-from luce.errors import DataError, OptionError
+from luce.errors import DataError
 
 KINDS = {"soc": "strict and complete", "soi": "strict", "toc": "complete", "toi": "with ties and gaps allowed"}
 """What the orders of each kind of file must be."""
@@ -41,8 +42,7 @@ class PrefLibOrder(NamedTuple):
 
 def arrays_from_preflib(path: str | os.PathLike[str], unlisted: str) -> tuple[RankingArrays, Floats]:
     """The rankings of a PrefLib file, the number of voters of each as its weight."""
-    if unlisted not in ("absent", "below"):
-        raise OptionError(f"unlisted must be 'absent' or 'below'. Got {unlisted!r}.")
+    check_conventions(unlisted=unlisted)
     header, orders = _read(path)
     n_alternatives = _header_count(path, header, "NUMBER ALTERNATIVES")
     names = _names(path, header, n_alternatives)
@@ -55,17 +55,14 @@ def arrays_from_preflib(path: str | os.PathLike[str], unlisted: str) -> tuple[Ra
     sizes = [[len(level) for level in order.levels] for order in orders]
     places = np.concatenate([np.empty(0, np.int64), *(np.repeat(np.arange(len(size)), size) for size in sizes)])
     imbued = header["DATA TYPE"] == "toc" and header.get("MODIFICATION TYPE") == "imbued"
-    everything = unlisted == "below"
     arrays = RankingArrays(
         items=np.array(list(chain.from_iterable(order.alternatives for order in orders)), dtype=np.int64) - 1,
         places=places,
         offsets=offsets_of_sizes([sum(size) for size in sizes]),
         names=names,
         open_end=np.array([imbued and len(size) > 1 and size[-1] > 1 for size in sizes], dtype=bool),
-        pool=np.zeros(len(orders), np.int64) if everything else None,
-        pools=(np.arange(len(names)),) if everything else (),
     )
-    return arrays, np.array([float(order.votes) for order in orders])
+    return place_unlisted(arrays, unlisted), np.array([float(order.votes) for order in orders])
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[PrefLibOrder]]:

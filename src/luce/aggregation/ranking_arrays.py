@@ -1,7 +1,8 @@
 """The flat arrays of rankings: the rules they keep, checked once, and which of them are equal."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,11 @@ class RankingArrays(NamedTuple):
     open_end: Any = None
     pool: Any = None
     pools: tuple[Integers, ...] = ()
+    left_out: Mapping[str, int] = MappingProxyType({})
+
+
+FEW_ITEMS = "rankings of fewer than two items"
+"""What `left_out` calls the rankings that say nothing."""
 
 
 def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
@@ -57,6 +63,7 @@ def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
         offsets=read_only(offsets_of_sizes(sizes[kept])),
         open_end=read_only(arrays.open_end[kept]),
         pool=read_only(arrays.pool[kept]),
+        left_out=MappingProxyType({**arrays.left_out, FEW_ITEMS: int(few.sum())}),
     ), kept
 
 
@@ -82,6 +89,7 @@ def check_arrays(arrays: RankingArrays, *, allow_singletons: bool = False, where
         open_end=read_only(open_end),
         pool=_check_pool_numbers(arrays.pool, pools, np.diff(offsets)),
         pools=pools,
+        left_out=MappingProxyType(dict(arrays.left_out or {})),
     )
     _refuse_faults(result, allow_singletons, where)
     return result
@@ -144,7 +152,8 @@ def _refuse_faults(arrays: RankingArrays, allow_singletons: bool, where: Where) 
     item = repr(arrays.names[code]) if 0 <= code < len(arrays.names) else f"item {code}"
     texts = {
         RANGE: f"Items must be indices of the {len(arrays.names)} names. {who} has {code}.",
-        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice.",
+        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice. With "
+        "repeated='best', from_orderings and from_table keep its best place.",
         PLACES: f"The places of a ranking must start at 0 and increase by 0 (tied) or 1. "
         f"{who} has {arrays.places[rows][:20].tolist()}, wrong at {item}.",
         FEW: f"A ranking must have two or more items. {who} has {f'{item} alone' if code >= 0 else 'none'}.",

@@ -1,14 +1,18 @@
 """Rankings: which items were placed before which, in flat arrays that are checked once and then frozen."""
 
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from luce.aggregation.concatenation import concatenated_fields
 from luce.aggregation.connectivity import Connectivity, connectivity_of
 from luce.aggregation.constructors import RankingsConstructors
-from luce.aggregation.names import SHOWN, Where, check_names, count, encode_values, nth_ranking
+from luce.aggregation.names import SHOWN, Where, check_names, count, encode_values, listed, nth_ranking, python_value
 from luce.aggregation.ranking_arrays import (
     RankingArrays,
     check_arrays,
@@ -18,7 +22,7 @@ from luce.aggregation.ranking_arrays import (
     first_equal,
 )
 from luce.arrays import Integers, offsets_of_sizes, read_only, rows_of_lists
-from luce.errors import DataError
+from luce.errors import DataError, LuceWarning
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +54,8 @@ class Rankings(RankingsConstructors):
         Name of each ranker.
     names : tuple, optional
         Name of each item.
+    left_out : mapping of str to int, optional
+        What a constructor did not use, by reason: {"rankings of fewer than two items": 12, "repeated items": 3}.
 
     Examples
     --------
@@ -70,6 +76,7 @@ class Rankings(RankingsConstructors):
     rankers: Any = None
     ranker_names: Any = None
     names: Any = None
+    left_out: Any = None
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in RankingArrays._fields}
@@ -96,17 +103,78 @@ class Rankings(RankingsConstructors):
     def _from_arrays(
         cls, arrays: RankingArrays, weights: Any, rankers: Any = None, where: Where = nth_ranking
     ) -> "Rankings":
-        """What the constructors call: rankings of fewer than two items are left out, with a warning."""
+        """What the constructors call: rankings of fewer than two items are left out; a warning says what is."""
         arrays = check_arrays(arrays, allow_singletons=True, where=where)
         n_rankings = len(arrays.offsets) - 1
         weights = check_weights(weights, n_rankings)
         codes, ranker_names = (None, None) if rankers is None else encode_values("rankers", rankers)
         if codes is not None and len(codes) != n_rankings:
             raise DataError(f"rankers must have {n_rankings} entries, one per ranking. Got {len(codes)}.")
+        for reason, number in arrays.left_out.items():
+            warnings.warn(f"{reason.capitalize()} are left out: {number:,}.", LuceWarning, stacklevel=3)
         arrays, kept = drop_singletons(arrays)
         rankings = object.__new__(cls)
         rankings._complete(arrays, weights[kept], None if codes is None else codes[kept], ranker_names)
         return rankings
+
+    @classmethod
+    def concat(cls, parts: "Iterable[Rankings]") -> "Rankings":
+        """All rankings of several parts, such as the seasons of a sport; items and rankers of the same name are one.
+
+        What lies below a ranking stays what it was: an item that only another part has was not compared.
+
+        Parameters
+        ----------
+        parts : iterable of Rankings
+            One or more; all with rankers, or all without.
+
+        Returns
+        -------
+        Rankings
+            Its `left_out` is the sum of those of the parts.
+
+        Examples
+        --------
+        >>> spring, autumn = Rankings.from_orderings([["ann", "bob"]]), Rankings.from_orderings([["cy", "ann"]])
+        >>> print(Rankings.concat([spring, autumn]))
+        2 rankings of 3 items, 2 each
+          ann > bob
+          cy > ann
+        """
+        given = list(parts)
+        strange = next((part for part in given if not isinstance(part, Rankings)), None)
+        if strange is not None or not given:
+            what = "an empty list" if strange is None else repr(strange)
+            raise DataError(f"Rankings.concat needs a list of one or more Rankings. Got {what}.")
+        return cls(**concatenated_fields(given))
+
+    def with_names(self, names: Mapping[Any, Hashable]) -> "Rankings":
+        """The same rankings with other names of the items.
+
+        Parameters
+        ----------
+        names : mapping
+            The new name of an item by its present one. Items that it does not contain keep their names; keys that
+            are no items are ignored, unless all are. No two items may get the same name.
+
+        Returns
+        -------
+        Rankings
+
+        Examples
+        --------
+        >>> Rankings.from_orderings([[44, 1], [1, 16]]).with_names({44: "Hamilton", 1: "Verstappen"}).names
+        ('Hamilton', 'Verstappen', 16)
+        """
+        if names and not any(name in names for name in self.names):
+            raise DataError(f"No key of names is an item. The items are {listed(self.names)}; got {listed([*names])}.")
+        renamed = tuple(python_value(names.get(name, name)) for name in self.names)
+        first: dict[Hashable, Hashable] = {}
+        for old, new in zip(self.names, renamed, strict=True):
+            if new in first:
+                raise DataError(f"Items must have different names. {first[new]!r} and {old!r} would both be {new!r}.")
+            first[new] = old
+        return self._with(names=renamed)
 
     @property
     def n_items(self) -> int:
@@ -226,6 +294,15 @@ class Rankings(RankingsConstructors):
             known[ties] = connectivity_of(self, ties)
         return known[ties]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields, without what is cached; a mapping that cannot be changed cannot be pickled."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"left_out": dict(self.left_out)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """NumPy unpickles arrays that can be written to: they are frozen again."""
+        self._set(**{name: read_only(each) if isinstance(each, np.ndarray) else each for name, each in state.items()})
+        self._set(pools=tuple(map(read_only, self.pools)), left_out=MappingProxyType(self.left_out))
+
     def __repr__(self) -> str:
         return f"Rankings({_summary(self)})"
 
@@ -269,6 +346,10 @@ def _written(rankings: Rankings, q: int) -> str:
 
 
 def _text(rankings: Rankings) -> str:
-    """The summary and the first rankings."""
+    """The summary, the first rankings, and what was left out."""
     lines = [_summary(rankings), *(f"  {_written(rankings, q)}" for q in range(min(SHOWN, len(rankings))))]
-    return "\n".join(lines if len(rankings) <= SHOWN else [*lines, f"  … {len(rankings) - SHOWN:,} more"])
+    if len(rankings) > SHOWN:
+        lines.append(f"  … {len(rankings) - SHOWN:,} more")
+    if rankings.left_out:
+        lines.append("Left out: " + ", ".join(f"{reason} ({n:,})" for reason, n in rankings.left_out.items()))
+    return "\n".join(lines)

@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
+from luce.aggregation.conventions import check_conventions, place_unlisted
 from luce.aggregation.names import (
     Names,
     Where,
@@ -31,12 +32,13 @@ RESULTS = (1, 0.5, 0)
 """The result of the first item: won, tied, lost."""
 
 
-def arrays_from_ranks(ranks: Any, names: Iterable[Hashable] | None) -> RankingArrays:
+def arrays_from_ranks(ranks: Any, names: Iterable[Hashable] | None, unlisted: str = "absent") -> RankingArrays:
     """The rankings of a matrix, one row a ranking, one column an item; 0 or NaN = not ranked.
 
     >>> arrays_from_ranks([[2, 1, 0], [1, 1, 2]], None)[:3]
     (array([1, 0, 0, 1, 2]), array([0, 1, 0, 0, 1]), array([0, 2, 5]))
     """
+    check_conventions(unlisted=unlisted)
     matrix, known = _rank_matrix(ranks, names)
     bad = np.flatnonzero(~(matrix.data > 0) | np.isinf(matrix.data))
     if bad.size:
@@ -47,7 +49,8 @@ def arrays_from_ranks(ranks: Any, names: Iterable[Hashable] | None) -> RankingAr
             f"for {item!r}."
         )
     offsets = matrix.indptr.astype(np.int64)
-    return RankingArrays(*in_order(matrix.indices.astype(np.int64), matrix.data, offsets), offsets, known)
+    items, places = in_order(matrix.indices.astype(np.int64), matrix.data, offsets)
+    return place_unlisted(RankingArrays(items, places, offsets, known), unlisted)
 
 
 def in_order(items: Integers, values: Floats, offsets: Integers) -> tuple[Integers, Integers]:
