@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.aggregate_output import print_leaderboard, show_facts, test_of, with_categories
+from luce.cli.aggregate_output import print_leaderboard, show_facts, with_categories
 from luce.cli.categories import fit_categories, read_categories
 from luce.cli.options import Csv, Json, Page, Threads, pairs
 from luce.cli.output import check_written, write_csv, write_optional_page
@@ -61,9 +61,6 @@ Title = Annotated[str | None, typer.Option(help="Title of the report. (default: 
 
 TIES = ("auto", "exact", "davidson", "rao-kupper", "half-wins", "none")
 ERRORS = ("auto", "observed", "expected", "sandwich")
-COLUMNS = ("ranking", "item", "place", "left", "right", "outcome", "weight", "ranker")
-LISTS = ("columns", "nulls")
-"""Options of --read that are text, also where it looks like a number."""
 ITEM, NAME = ("item", "id", "code"), ("name", "label")
 """Columns of a file of names."""
 
@@ -99,20 +96,21 @@ def aggregate(
 
     Example: luce aggregate battles.csv --read left=a --read right=b --read outcome=who --read ranker=judge
     """
+    from luce.aggregation.readers import READ_OPTIONS
     from luce.report.aggregation import write_aggregation
     from luce.report.leaderboard import headline, leaderboard
 
     check_written([report, csv], [*files, names])
     model = _model(ties, prior, threads)
     kind = _kind(errors)
-    rankings, parts = read_categories(files, by, format, _options(read))
+    rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
     shown = {} if names is None else _shown_names(rankings.names, names)
     rankings, parts = rankings.with_names(shown), {name: each.with_names(shown) for name, each in parts.items()}
     elo_anchor = _anchor(elo, anchor, rankings.names)
     model.fit(rankings)
     categories = fit_categories(model, parts)
     table = leaderboard(model, kind=kind, anchor=elo_anchor)
-    fit = test_of(model)
+    fit = model.goodness_of_fit()
     boards = {name: leaderboard(each, kind=kind) for name, each in categories.items()}
     write_csv(with_categories(table, boards), csv)
     title = title or f"Rank aggregation: {', '.join(file.name for file in files)}"
@@ -130,7 +128,7 @@ def aggregate(
         goodness_of_fit=fit,
         n_items=top,
         title=title,
-        summary=headline(table.to_pylist(), rankings),
+        summary=headline(table.to_pylist(), rankings, fit),
         settings={"ties": ties, "prior": prior, "errors": errors},
     )
 
@@ -164,12 +162,6 @@ def _kind(errors: str) -> str | None:
     return None if errors == "auto" else errors
 
 
-def _options(read: list[str] | None) -> dict[str, Any]:
-    """How to read the files; several columns, or ways to write a missing value, are a list."""
-    options = pairs(read, "--read", texts=(*COLUMNS, *LISTS))
-    return options | {name: [options[name]] for name in LISTS if isinstance(options.get(name), str)}
-
-
 def _anchor(elo: bool, given: str | None, names: Sequence[Hashable]) -> Any:
     """The anchor of `to_elo`, a rating or an item and its rating; None without ratings."""
     if not elo:
@@ -180,7 +172,8 @@ def _anchor(elo: bool, given: str | None, names: Sequence[Hashable]) -> Any:
     try:
         value = float(rating)
     except ValueError:
-        raise OptionError(f"--anchor must be RATING or ITEM=RATING, such as 1500 or gpt-2=1000. Got {given!r}.") from None
+        allowed = "RATING or ITEM=RATING, such as 1500 or gpt-2=1000"
+        raise OptionError(f"--anchor must be {allowed}. Got {given!r}.") from None
     if not name:
         return value
     known = {str(each): each for each in names}
@@ -191,6 +184,7 @@ def _anchor(elo: bool, given: str | None, names: Sequence[Hashable]) -> Any:
 
 def _shown_names(items: Sequence[Hashable], path: Path) -> dict[Hashable, str]:
     """The names that a CSV file gives to items."""
+    from luce.aggregation.names import listed
     from luce.data.table_files import read_table
 
     table = read_table(path, format="csv")
@@ -202,6 +196,8 @@ def _shown_names(items: Sequence[Hashable], path: Path) -> dict[Hashable, str]:
     shown: dict[str, str] = {}
     for row, (key, value) in enumerate(zip(keys, values, strict=True), 2):
         if str(key) in shown:
-            raise DataError(f"{path} names item {str(key)!r} twice, the second time in row {row}. (Row 1 is the header.)")
+            raise DataError(f"{path} names item {str(key)!r} twice, again in row {row}. (Row 1 is the header.)")
         shown[str(key)] = "" if value is None else str(value)
+    if not any(str(item) in shown for item in items):
+        raise DataError(f"No item of the rankings is in {path}: items are {listed(items)}, there {listed([*shown])}.")
     return {item: shown[str(item)] for item in items if shown.get(str(item))}

@@ -8,6 +8,8 @@ from luce.cli.output import plain_text, say, show, show_json, show_page_table
 
 PRINTED = 100
 """Items of the printed table, the best ones."""
+DEVIATIONS = 20
+"""First choices, and pairs, of the test of fit in JSON, those that deviate most."""
 
 
 def print_leaderboard(model: Any, kind: str | None, fit: Any, table: Any, title: str) -> None:
@@ -23,7 +25,7 @@ def print_leaderboard(model: Any, kind: str | None, fit: Any, table: Any, title:
         show(f"… {table.num_rows - PRINTED:,} more: --csv writes all items.")
     for name, words in choices(model, kind).items():
         show(f"{name}: {plain_text(words)}")
-    show(f"Fit: {fit}")
+    show(fit)
     ties = "".join(f", {name} {value:.4f}" for name, value in model.tie_parameters_.items())
     say(f"log-likelihood {model.log_likelihood_:.4f}, AIC {model.aic_:.2f}, BIC {model.bic_:.2f}{ties}", style="dim")
 
@@ -32,7 +34,9 @@ def show_facts(
     model: Any, kind: str | None, fit: Any, table: Any, categories: Mapping[str, Any], boards: Mapping[str, Any]
 ) -> None:
     """Everything as JSON."""
-    facts = _facts(model, kind, table) | {"goodness_of_fit": None if fit is None else _plain(fit)}
+    tables = {name: getattr(fit, name).slice(0, DEVIATIONS).to_pylist() for name in ("first_choices", "pairs")}
+    facts = _facts(model, kind, table)
+    facts["goodness_of_fit"] = vars(fit) | {"describes_data": fit.describes_data, **tables}
     if categories:
         facts["categories"] = {name: _facts(each, kind, boards[name]) for name, each in categories.items()}
     show_json(facts)
@@ -64,7 +68,3 @@ def with_categories(table: Any, boards: Mapping[str, Any]) -> Any:
     named = [(None, table), *boards.items()]
     parts = [each.add_column(0, "category", pa.array([name] * each.num_rows, pa.string())) for name, each in named]
     return pa.concat_tables(parts, promote_options="permissive")
-
-
-def test_of(model: Any) -> Any:
-    return None

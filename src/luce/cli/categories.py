@@ -13,67 +13,45 @@ def read_categories(
     files: Sequence[Path], by: str | None, format: str | None, options: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """The rankings of the files, and those of each category, the largest first."""
+    import pyarrow.compute as pc
+
     from luce.aggregation import read_rankings
+    from luce.aggregation.readers import read_rankings_by
 
     if by is None:
         return read_rankings(list(files), format=format, **options), {}
-    tables = [_table(file, by, format) for file in files]
-    ranker = options.get("ranker")
-    # The rankings are read a second time with the categories as their rankers, so that every format has them.
-    others = [table if ranker in (None, by) else table.drop_columns([ranker]) for table in tables]
+    tables = [_table(file, by, format, options) for file in files]
+    all_rows = [table if by in options.values() else table.drop_columns([by]) for table in tables]
+    rankings = read_rankings(all_rows, format=format, **options)
+    missing = sum(table.column(by).null_count for table in tables)
+    if missing:
+        say(f"{missing:,} rows have no {by}; they are in no category.", "Note")
+    named = [table.filter(pc.is_valid(table.column(by))) for table in tables]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LuceWarning)
-        grouped = read_rankings(others, format=format, **{**options, "ranker": by})
-    own = [table if ranker == by else table.drop_columns([by]) for table in tables]
-    rankings = read_rankings(own, format=format, **options)
-    parts = {
-        str(name): part_of(rankings, grouped.rankers == code)
-        for code, name in enumerate(grouped.ranker_names)
-        if name != ""
-    }
-    return rankings, dict(sorted(parts.items(), key=lambda part: -part[1].weights.sum()))
+        warnings.simplefilter("ignore", LuceWarning)  # what is left out is said of all rankings
+        parts = read_rankings_by(named, by, format=format, **options)
+    found = {str(value): part for value, part in parts.items() if len(part)}
+    return rankings, dict(sorted(found.items(), key=lambda part: -part[1].weights.sum()))
 
 
-def _table(file: Path, by: str, format: str | None) -> Any:
-    """The table in a file, with text, or nothing, in the column of categories."""
-    import pyarrow as pa
+def _table(file: Path, by: str, format: str | None, options: Mapping[str, Any]) -> Any:
+    """The table in a file, in which every ranking has one category."""
+    import pyarrow.compute as pc
 
     from luce.data.table_files import read_table, table_format
 
     if format == "preflib" or table_format(file) is None:
         raise OptionError(f"--by needs tables (CSV, Parquet, Arrow), which have columns. Got {file.name}.")
-    table = read_table(file)
+    table = read_table(file, nulls=[""])
     if by not in table.column_names:
         raise unknown_name(f"column in {file.name}", by, table.column_names)
-    text = table.column(by).cast(pa.string()).fill_null("")
-    return table.set_column(table.column_names.index(by), by, text)
-
-
-def part_of(rankings: Any, chosen: Any) -> Any:
-    """Some of the rankings, without the items that they neither rank nor have below them."""
-    import numpy as np
-
-    from luce.aggregation import Rankings
-
-    part = rankings.take(np.flatnonzero(chosen))
-    used = np.unique(part.pool[part.pool >= 0])
-    seen = np.unique(np.concatenate([part.items, *(part.pools[pool] for pool in used)]))
-    code = np.zeros(part.n_items, np.int64)
-    code[seen] = np.arange(len(seen))
-    number = np.full(len(part.pools) + 1, -1)
-    number[used] = np.arange(len(used))
-    return Rankings(
-        items=code[part.items],
-        places=part.places,
-        offsets=part.offsets,
-        open_end=part.open_end,
-        pool=number[part.pool],  # −1 reads the last
-        pools=tuple(code[part.pools[pool]] for pool in used),
-        weights=part.weights,
-        rankers=part.rankers,
-        ranker_names=part.ranker_names,
-        names=tuple(part.names[each] for each in seen),
-    )
+    ranking = options.get("ranking", "ranking")
+    if ranking in table.column_names and ranking != by:
+        values = table.group_by(ranking).aggregate([(by, "count_distinct", pc.CountOptions(mode="all"))])
+        several = values.filter(pc.greater(values.column(f"{by}_count_distinct"), 1)).column(ranking)
+        if len(several):
+            raise DataError(f"{file}: ranking {several[0].as_py()!r} has more than one value of {by!r}, its category.")
+    return table
 
 
 def fit_categories(model: Any, parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from luce.aggregation.priors import NormalPrior, PseudoRankings
-from luce.report.formatting import count, decimal, isolated, number
+from luce.report.formatting import count, decimal, isolated, number, share
 from luce.report.layout import Cell, Facts, PageTable, Section, Text, note, sortable, write_page
 from luce.report.leaderboard import (
     LISTED,
@@ -33,16 +33,28 @@ COLUMNS = (
 RATINGS = " Ratings: 400 points are odds of ten to one; below them 95 % comparison intervals."
 WINS = "Percent of comparisons in which the item of the row is expected to be ranked above the item of the column"
 CATEGORIES = (
-    "Each category is estimated from its rankings alone. Below a rank: the rank range (95 %), and n, the number of rankings "
-    "that name the item."
+    "Each category is estimated from its rankings alone. Below a rank: the rank range (95 %), and n, the number of "
+    "rankings that name the item."
 )
+DEVIATIONS = 8
+"""First choices, and pairs, that are shown, those that deviate most."""
+HEADS = {
+    "item": "Item",
+    "other": "Above",
+    "observed": "Observed",
+    "expected": "Expected",
+    "z": "Standard deviations",
+    "n_rankings": "Rankings",
+    "n_comparisons": "Comparisons",
+}
 TIES = {
     "exact": "the order inside a tie is unknown",
     "davidson": "a tie is an outcome of its own, more likely for similar worths",
     "rao-kupper": "a tie is a difference below a threshold",
     "half-wins": "a tie is half a win of each",
-    None: "there are none",
 }
+CHOSEN = {"davidson": ", chosen as all rankings compare two items", "exact": ", chosen as some rank more than two"}
+"""Why "auto" is this model of ties."""
 
 
 def write_aggregation(
@@ -87,7 +99,9 @@ def write_aggregation(
     if categories:
         own = {name: each.summary(kind=kind).to_pylist() for name, each in categories.items()}
         sections["categories"] = _categories(rows, own, categories, kind)
-    sections["data"] = _data(model, kind, goodness_of_fit)
+    sections["data"] = _data(model, kind)
+    if goodness_of_fit is not None:
+        sections["fit"] = _fit(goodness_of_fit)
     contents = {name: section.heading for name, section in sections.items()} | {"repeat": "Reproduce"}
     return write_page(path, sections, contents=contents, **about)
 
@@ -118,7 +132,7 @@ def _categories(rows: Rows, own: Mapping[str, Rows], models: Mapping[str, Any], 
     return Section("Categories", [ranks_by_category(rows, own), note(CATEGORIES), used_table])
 
 
-def _data(model: Any, kind: str | None, fit: Any) -> Section:
+def _data(model: Any, kind: str | None) -> Section:
     rankings = model.rankings_
     facts = {"Rankings": number(rankings.weights.sum()), "Items": f"{rankings.n_items:,}"}
     if rankings.rankers is not None:
@@ -126,19 +140,45 @@ def _data(model: Any, kind: str | None, fit: Any) -> Section:
     facts |= {"Rankings with ties": number(rankings.weights[rankings.tied].sum()), **choices(model, kind)}
     facts |= {f"Tie parameter {name}": decimal(value) for name, value in model.tie_parameters_.items()}
     facts |= {"Log-likelihood": decimal(model.log_likelihood_), "AIC": decimal(model.aic_), "BIC": decimal(model.bic_)}
-    facts["Fit"] = str(model.convergence_)
+    facts["Search"] = str(model.convergence_)
     lines = [Text(line) for line in str(model.connectivity_).splitlines()]
     return Section("Data and model", [Facts(facts), *lines])
+
+
+def _fit(fit: Any) -> Section:
+    """The verdict, and what deviates most."""
+    tables = []
+    for name, found in (("First choices", fit.first_choices), ("Pairs", fit.pairs)):
+        rows = found.slice(0, DEVIATIONS).to_pylist()
+        if rows:
+            heads = [HEADS[column] for column in found.column_names]
+            cells = [[_deviation(column, value) for column, value in row.items()] for row in rows]
+            tables.append(PageTable(name, heads, cells, f"{name} that deviate most", sortable=True))
+    return Section("Goodness of fit", [*map(Text, str(fit).splitlines()), *tables])
+
+
+def _deviation(column: str, value: Any) -> Any:
+    if column in ("item", "other"):
+        return isolated(str(value)) if column == "other" else str(value)
+    form = {"z": "{:.1f}".format, "observed": share, "expected": share}.get(column, number)
+    return sortable(value, form)
 
 
 def choices(model: Any, kind: str | None = None) -> dict[str, str]:
     """What was chosen, or left out, that changes the estimates or their errors, in words."""
     return {
-        "Ties": f"{model.ties_ or 'none'}: {TIES[model.ties_]}",
+        "Ties": tie_words(model),
         "Prior": prior_words(model.prior_),
         "Standard errors": error_words(model, kind),
         "Not used": unused_words(model.unused_),
     }
+
+
+def tie_words(model: Any) -> str:
+    """The model of ties, what a tie is in it, and why it was chosen."""
+    if not model.rankings_.tied.any():
+        return "no ranking has any"
+    return f"{model.ties_}: {TIES[model.ties_]}{CHOSEN[model.ties_] if model.ties == 'auto' else ''}"
 
 
 def prior_words(prior: Any) -> str:

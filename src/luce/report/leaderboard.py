@@ -40,8 +40,8 @@ def leaderboard(
     return table
 
 
-def headline(rows: Rows, rankings: Any) -> str:
-    """Who is first, and above how many others that is significant."""
+def headline(rows: Rows, rankings: Any, fit: Any = None) -> str:
+    """Who is first, above how many others that is significant, and whether the model does not fit."""
     rated = [row for row in rows if row["log_worth"] is not None]
     first, others = rated[0], len(rated) - 1
     level = first["rank_upper"] - 1
@@ -54,7 +54,8 @@ def headline(rows: Rows, rankings: Any) -> str:
         said += f", significantly above {others - level:,} of the other {others:,} (95 %)"
     unknown = len(rows) - len(rated)
     without = f" {count(unknown, 'more item')} could not be estimated." if unknown else ""
-    return f"{said}. From {count_of_rankings(rankings)}.{without}"
+    misfit = " One worth per item does not describe these rankings well." if fit and fit.describes_data is False else ""
+    return f"{said}. From {count_of_rankings(rankings)}.{without}{misfit}"
 
 
 def count_of_rankings(rankings: Any) -> str:
@@ -149,9 +150,7 @@ def whole_percent(probability: float) -> str:
 def ranks_by_category(rows: Rows, categories: Mapping[str, Rows]) -> PageTable:
     """The rank of each item overall and in each category; below it the rank range and the number of rankings."""
     known = [{row["item"]: row for row in own} for own in categories.values()]
-    cells = [
-        [str(row["item"]), _rank(row), *(_rank(own.get(row["item"])) for own in known)] for row in rows[:LISTED]
-    ]
+    cells = [[str(row["item"]), _rank(row), *(_rank(own.get(row["item"])) for own in known)] for row in rows[:LISTED]]
     columns = ["Item", "Overall", *(isolated(plain(name)) for name in categories)]
     return PageTable("Ranks by category", columns, cells, sortable=True, searchable=len(cells) > SEARCHED)
 
