@@ -63,6 +63,8 @@ def mixed(seed=0, n_rankings=60, ties=True):
         if ties and k > 2:
             places = np.unique(np.sort(rng.integers(0, k, k)), return_inverse=True)[1]
         open_end = pool < 0 and places[-1] > 0 and rng.random() < 0.4
+        if pool < 0 and places[-1] == 0:  # all items tied: not used where the order is unknown
+            places = np.arange(k)
         parts["items"].append(rng.choice(source, k, replace=False))
         parts["places"].append(places)
         parts["sizes"].append(k)

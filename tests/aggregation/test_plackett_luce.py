@@ -273,8 +273,8 @@ def test_a_normal_prior_has_a_mean_and_a_spread_for_each_item():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"ties": "both"}, "ties must be one of 'exact', 'davidson', 'rao-kupper', None. Got 'both'"),
-        ({"prior": 3}, "prior must be None, luce.aggregation.NormalPrior"),
+        ({"ties": "both"}, "ties must be one of 'auto', 'exact', .*'half-wins', None. Got 'both'"),
+        ({"prior": 3}, "prior must be None, 'auto', luce.aggregation.NormalPrior"),
         ({"adherence": 2.0}, "adherence must be None, True or luce.aggregation.GammaPrior"),
         ({"teams": {}, "features": {}}, "cannot be combined"),
         ({"teams": [1]}, "teams must map"),
@@ -287,10 +287,12 @@ def test_settings_that_cannot_be(settings, message):
 
 
 def test_ties_where_none_are_taken():
-    with pytest.raises(DataError, match=r"ties=None does not allow ties, but ranking 3 has one \(2 in total\)"):
+    message = r"ties=None \(--ties none\) allows no ties, but ranking 3 has a tie \(2 in total\)\. Use ties='davidson'"
+    with pytest.raises(DataError, match=message):
         PlackettLuce(None).fit(fruit())
-    with pytest.raises(DataError, match=r"needs comparisons of two items\. Ranking 2 has 4"):
-        PlackettLuce("rao-kupper").fit(fruit())
+    unused = replace(fruit(), weights=np.array([1, 0, 1, 1, 1, 1.0]))
+    with pytest.raises(DataError, match=r"needs comparisons of two items, but ranking 3 has 4 items \(4 in total\)"):
+        PlackettLuce("rao-kupper").fit(unused)
 
 
 def test_nothing_to_learn_from():

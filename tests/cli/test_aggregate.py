@@ -164,6 +164,7 @@ def test_the_page_holds_the_command_as_it_can_be_typed(votes, tmp_path, monkeypa
     assert "luce aggregate &#39;my votes.csv&#39; --format orders" in text
 
 
+@pytest.mark.filterwarnings("ignore:All items are tied")
 def test_the_page_counts_ties_as_links_where_the_model_does(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = ["tea,rum,left", "rum,gin,left", "gin,tea,left", "ale,tea,left", "ale,rum,tie"]  # ale never loses

@@ -40,8 +40,8 @@ def maximize_with_adherence(
     with adherence.
     """
     likelihood = posterior.likelihood
-    if likelihood.ties == "rao-kupper":
-        raise OptionError("adherence goes with ties='exact', 'davidson' or None, not with 'rao-kupper'.")
+    if likelihood.ties in ("rao-kupper", "half-wins"):
+        raise OptionError(f"adherence goes with ties='exact', 'davidson' or None, not with {likelihood.ties!r}.")
     adherence, point = np.ones(n_rankers), start
     iterations = 0
     for _ in range(ROUNDS):

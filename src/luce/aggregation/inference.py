@@ -236,7 +236,8 @@ class InferenceMixin:
         """Log worths of refits with random weights: the Bayesian bootstrap (Rubin, 1981).
 
         Each ranking, or each ranker with all of its rankings, gets an exponential weight of mean 1, a ranking of weight
-        w as w of them. No weight is 0, so no item is ever cut off. Each refit starts from the fit.
+        w as w of them. No weight is 0, so no item is ever cut off. Each refit starts from the fit. The prior is that of
+        the fit, `prior_`: a spread that was estimated is kept.
 
         Parameters
         ----------
@@ -257,7 +258,7 @@ class InferenceMixin:
         rankings = self.rankings_.aggregate()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
-            posterior = self._set_up(rankings).posterior
+            posterior = self._set_up(rankings, ties=self.ties_, prior=self.prior_).posterior
         observed = posterior.likelihood.observed
         result = np.full((n_samples, len(self.names_)), np.nan)
         for sample in range(n_samples):
@@ -266,7 +267,7 @@ class InferenceMixin:
             else:
                 drawn = random.standard_exponential(len(rankings.ranker_names))
                 weights = observed.weights * drawn[rankings.rankers[observed.indices]]
-            likelihood = Likelihood(observed.replace(weights=weights), self.ties, posterior.likelihood.n_jobs)
+            likelihood = Likelihood(observed.replace(weights=weights), self.ties_, posterior.likelihood.n_jobs)
             refit = posterior.with_likelihood(likelihood)
             point = self._search(rankings, refit, self._point)[0]
             own = refit.parametrization.log_worths(refit.split(point)[0])
@@ -289,7 +290,8 @@ class InferenceMixin:
     _set_up: Any
     _search: Any
     _posterior: Posterior
-    ties: str | None
+    ties_: str | None
+    prior_: Any
     _point: Floats
     rankings_: Any
     names_: tuple[Hashable, ...]

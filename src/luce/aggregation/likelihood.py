@@ -7,16 +7,20 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, gammaln, logsumexp
 
-from luce.aggregation.likelihood_terms import ChoiceTerm, PairTerm, pair_counts_of
+from luce.aggregation.likelihood_terms import ChoiceTerm, PairTerm, pair_counts_of, with_half_wins
 from luce.aggregation.observed import ObservedRankings
 from luce.aggregation.tie_terms import DavidsonTerm, PartitionTerm
 from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import DataError
 from luce.kernels.pair_counts import PairCounts
 
-TIES = ("exact", "davidson", "rao-kupper", None)
-TIE_MODELS = ("davidson", "rao-kupper")
-"""Those in which a tie is an outcome, and so links the tied items."""
+TIES = ("auto", "exact", "davidson", "rao-kupper", "half-wins", None)
+TIE_MODELS = ("davidson", "rao-kupper", "half-wins")
+"""Those in which a tie says that items are alike, and so links the tied items."""
+
+COUNTED = "ties='davidson' (--ties davidson), where a tie is an outcome"
+UNKNOWN = "ties='exact' (--ties exact), where the order is unknown"
+"""Models for ties of any size, as messages offer them."""
 
 
 class LikelihoodTerm(Protocol):
@@ -45,17 +49,18 @@ class Likelihood:
         self.ties = ties if observed.tied.any() else None
         self.orders = _tie_orders(observed) if self.ties == "davidson" else np.array([1])
         self.n_ties = {"davidson": len(self.orders) - 1, "rao-kupper": 1}.get(self.ties or "", 0)
-        self.terms = self._build_terms(ties)
+        self.terms = self._build_terms()
 
     def for_rankings(self, observed: ObservedRankings, asked: str | None) -> "Likelihood":
         """The same model of ties for other rankings, with the same tie orders."""
-        if asked is None and observed.tied.any():
-            raise DataError("This model does not allow ties (ties=None), but the rankings have some.")
+        check_ties(observed, asked)
         other = copy(self)
         other.observed, other.n_items = observed, observed.n_items
-        if asked == "exact" or (asked == "davidson" and self.ties is None):
-            other.ties = asked  # ties that never occurred have probability 0
-        other.terms = other._build_terms(asked)
+        if asked in ("exact", "half-wins"):
+            other.ties = asked
+        elif asked in TIE_MODELS and self.ties is None:
+            other.ties = "davidson"  # ties that never occurred have probability 0
+        other.terms = other._build_terms()
         return other
 
     def with_terms(self, terms: list[Any]) -> "Likelihood":
@@ -64,15 +69,9 @@ class Likelihood:
         other.terms = terms
         return other
 
-    def _build_terms(self, asked: str | None) -> list[Any]:
+    def _build_terms(self) -> list[Any]:
         seen = self.observed
-        pairs = (seen.sizes == 2) & (seen.pool < 0)
-        if asked == "rao-kupper" and not pairs.all():
-            q = int(np.flatnonzero(~pairs)[0])
-            raise DataError(
-                f"ties='rao-kupper' needs comparisons of two items. Ranking {q + 1} has {seen.sizes[q]}"
-                f"{' and a pool' if seen.pool[q] >= 0 else ''}. Use ties='davidson' or ties='exact'."
-            )
+        pairs = seen.pairs
         tied = seen.tied
         counted = pairs & ~tied if self.ties == "exact" else pairs
         terms: list[Any] = []
@@ -95,6 +94,8 @@ class Likelihood:
             return PairTerm(counts, self.n_ties, self.n_jobs, "rao-kupper", 0)
         if self.ties == "davidson" and self.orders[:2].tolist() == [1, 2]:
             return PairTerm(counts, self.n_ties, self.n_jobs, "davidson", 0)
+        if self.ties == "half-wins":
+            counts = with_half_wins(counts)
         return PairTerm(counts, self.n_ties, self.n_jobs, "bradley-terry")
 
     @property
@@ -123,6 +124,31 @@ class Likelihood:
             own = term.value_and_gradient(scores, ties)
             value, gradient, tie_gradient = value + own[0], gradient + own[1], tie_gradient + own[2]
         return value, gradient, tie_gradient
+
+
+def tie_model(asked: str | None, observed: ObservedRankings) -> str | None:
+    """The model of ties that "auto" stands for with these rankings: Davidson's where all are comparisons of two."""
+    if asked != "auto":
+        return asked
+    return "davidson" if observed.pairs.all() and observed.tied.any() else "exact"
+
+
+def check_ties(observed: ObservedRankings, ties: str | None) -> None:
+    """Refuse rankings that are not in the domain of a model of ties."""
+    refused, what = {
+        None: (observed.tied, "ties=None (--ties none) allows no ties"),
+        "rao-kupper": (~observed.pairs, "ties='rao-kupper' (--ties rao-kupper) needs comparisons of two items"),
+        "half-wins": (
+            observed.tied & ~observed.pairs,
+            "ties='half-wins' (--ties half-wins) counts ties in comparisons of two items",
+        ),
+    }.get(ties, (np.zeros(1, bool), ""))
+    if refused.any():
+        q = int(np.flatnonzero(refused)[0])
+        size = f"{observed.sizes[q]:,} items{' and others below' if observed.pool[q] >= 0 else ''}"
+        has = f"ranking {observed.indices[q] + 1:,} has {'a tie' if ties is None else size}"
+        alike = ", or ties='half-wins' (--ties half-wins), half a win for each" if observed.pairs.all() else ""
+        raise DataError(f"{what}, but {has} ({refused.sum():,} in total). Use {COUNTED}; {UNKNOWN}{alike}.")
 
 
 def _choices(seen: ObservedRankings) -> tuple[Integers, Integers, Floats]:
@@ -154,7 +180,11 @@ def ranking_log_probabilities(likelihood: Likelihood, scores: Floats, ties: Floa
     term = _row_term(likelihood)
     if isinstance(term, PartitionTerm) and term.too_wide(scores):
         term = term.expanded
-    return term.log_probabilities(scores, ties)[0]
+    log_p = term.log_probabilities(scores, ties)[0]
+    if likelihood.ties == "half-wins":
+        tied, gap = _tied_pairs(likelihood.observed, scores)
+        log_p[tied] = -0.5 * (np.logaddexp(0, gap) + np.logaddexp(0, -gap))
+    return log_p
 
 
 def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> sparse.csr_array:
@@ -172,6 +202,11 @@ def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> spar
         _, rows, tie_gradient = term.log_probabilities(scores, ties)
     else:
         rows = term.log_probabilities(scores, ties)[1]
+    if likelihood.ties == "half-wins":
+        tied, gap = _tied_pairs(term.observed, scores)
+        start = term.observed.offsets[tied]
+        rows[start] = 0.5 - expit(gap)
+        rows[start + 1] = -rows[start]
     own = sparse.csr_array((rows * term.row_adherence, term.observed.items, term.observed.offsets), shape=shape)
     return sparse.hstack([own, sparse.csr_array(tie_gradient)], format="csr")
 
@@ -185,6 +220,13 @@ def _row_term(likelihood: Likelihood, expand_pools: bool = False) -> PartitionTe
         return DavidsonTerm(likelihood.observed, likelihood.orders, likelihood.n_jobs)
     seen = likelihood.observed.expand_pools() if expand_pools else likelihood.observed
     return PartitionTerm(seen, likelihood.n_ties, likelihood.n_jobs)
+
+
+def _tied_pairs(seen: ObservedRankings, scores: Floats) -> tuple[Integers, Floats]:
+    """The rankings that tie two items, and how much higher the first of the two scores."""
+    tied = np.flatnonzero(seen.tied)
+    start = seen.offsets[tied]
+    return tied, scores[seen.items[start]] - scores[seen.items[start + 1]]
 
 
 def _rao_kupper_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> tuple[Floats, Floats, Floats]:

@@ -120,6 +120,12 @@ def pair_counts_of(observed: ObservedRankings) -> PairCounts:
     return count_pairs(observed.items, observed.places, observed.weights, observed.n_items)
 
 
+def with_half_wins(counts: PairCounts) -> PairCounts:
+    """The counts with half a win and half a loss for every tie."""
+    half = 0.5 * counts.ties
+    return counts._replace(wins=counts.wins + half, losses=counts.losses + half, ties=np.zeros(len(half)))
+
+
 def pseudo_item_counts(n_before: int, n_items: int, wins: float) -> PairCounts:
     """Each of some items, which come after `n_before` others, against one more, the last: so many wins and losses."""
     starts = np.clip(np.arange(n_before + n_items + 2) - n_before, 0, n_items)

@@ -59,6 +59,11 @@ class ObservedRankings:
         """Whether each ranking has a tie."""
         return self.n_chosen > self.n_levels - self.open_end
 
+    @property
+    def pairs(self) -> NDArray[np.bool_]:
+        """Whether each ranking is a comparison of two items."""
+        return (self.sizes == 2) & (self.pool < 0)
+
     @cached_property
     def n_choices(self) -> Integers:
         """How many choices each ranking makes: one a level, but for a last item that was the only one left."""

@@ -3,7 +3,8 @@
 import logging
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,11 @@ from luce.aggregation.adherence import maximize_with_adherence
 from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.covariance import shift_of_worths
 from luce.aggregation.likelihood import TIE_MODELS
-from luce.aggregation.names import listed
+from luce.aggregation.names import count, listed
 from luce.aggregation.plots import PlotMixin
 from luce.aggregation.posterior import Posterior, Setup, set_up
 from luce.aggregation.prediction import PredictionMixin, as_rankings
+from luce.aggregation.prior_strength import estimate_sd
 from luce.aggregation.priors import PRIORS, GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
 from luce.arrays import Floats
@@ -39,12 +41,15 @@ class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
 
     Parameters
     ----------
-    ties : {"exact", "davidson", "rao-kupper", None}, default "exact"
-        What a tie means. "exact": the order inside it is unknown (the partition likelihood, any size); "davidson": it
-        is an outcome of its own, more likely for similar worths (Davidson-Luce, any size); "rao-kupper": the same for
-        pairs, with a margin; None: ties are refused.
-    prior : NormalPrior, PseudoRankings or None, default None
-        Prior of the worths. Without one, items that never win or never lose cannot be estimated.
+    ties : {"auto", "exact", "davidson", "rao-kupper", "half-wins", None}, default "auto"
+        What a tie means. "exact": the order inside it is unknown (the partition likelihood, any size), so a ranking
+        that ties all its items says nothing; "davidson": it is an outcome of its own, more likely for similar worths
+        (Davidson-Luce, any size); "rao-kupper": the same for pairs, with a margin; "half-wins": half a win for each of
+        a pair, as in Elo ratings; None: ties are refused. "auto": "davidson" if all rankings are comparisons of two
+        items, else "exact".
+    prior : NormalPrior, PseudoRankings, "auto" or None, default None
+        Prior of the worths. Without one, items that never win or never lose cannot be estimated. "auto": None where
+        the rankings determine all worths, else NormalPrior(sd="estimate").
     features : mapping, table or array-like of shape (n_items, n_features), optional
         Features of the items: a mapping from item to its row, a table with a column "item", or an array in the order
         of the rankings' names. Log worths are then X β, and with a normal prior X β plus an effect of each item.
@@ -61,6 +66,12 @@ class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
 
     Attributes
     ----------
+    ties_ : str or None
+        The model of ties that was used.
+    prior_ : NormalPrior, PseudoRankings or None
+        The prior that was used, with an estimated standard deviation as a number.
+    unused_ : dict
+        Number of rankings that the fit did not use, by reason.
     names_ : tuple
         The items, or the members of the teams.
     log_worths_ : ndarray of shape (n,)
@@ -99,9 +110,9 @@ class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
 
     def __init__(
         self,
-        ties: str | None = "exact",
+        ties: str | None = "auto",
         *,
-        prior: NormalPrior | PseudoRankings | None = None,
+        prior: NormalPrior | PseudoRankings | str | None = None,
         features: Any = None,
         teams: Mapping[Hashable, Iterable[Hashable]] | None = None,
         adherence: GammaPrior | bool | None = None,
@@ -138,25 +149,36 @@ class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
         given = as_rankings(rankings)
         setup = self._set_up(given)
         posterior = setup.posterior
+        unused = unused_rankings(given, setup)
         if start is None:
             begin = posterior.warm_up(posterior.initial_point())
         else:
             begin = posterior.initial_point(np.nan_to_num(np.asarray(start, float)[setup.estimable]))
-        point, end, adherence = self._search(given, posterior, begin)
+        if isinstance(setup.prior, NormalPrior) and setup.prior.is_estimated:
+            setup, begin = self._with_estimated_prior(given, setup, begin)
+        point, end, adherence = self._search(given, setup.posterior, begin)
         logger.info("%s", end)
         self._check_finite(setup, point)
         self._store(given, setup, point)
-        self.convergence_, self.adherence_ = end, adherence
+        self.convergence_, self.adherence_, self.unused_ = end, adherence, unused
         if not end.converged:
             warnings.warn(f"The fit has {end}.", LuceWarning, stacklevel=2)
         return self
 
-    def _set_up(self, rankings: Rankings) -> Setup:
+    def _set_up(self, rankings: Rankings, **changes: Any) -> Setup:
+        """What is fitted to the rankings, with the parameters of the estimator but for the changes."""
         if not (self.tol > 0 and self.max_iter >= 1):
             given = f"{self.tol!r} and {self.max_iter!r}"
             raise OptionError(f"tol must be above 0 and max_iter at least 1. Got {given}.")
         settings = {name: getattr(self, name) for name in ("ties", "prior", "features", "teams", "n_jobs")}
-        return set_up(rankings, **settings)
+        return set_up(rankings, **(settings | changes))
+
+    def _with_estimated_prior(self, given: Rankings, setup: Setup, begin: Floats) -> tuple[Setup, Floats]:
+        """The same with the standard deviation of the prior that makes the rankings most likely, and a near point."""
+        sd, near = estimate_sd(setup.posterior, lambda *problem: self._search(given, *problem)[0], begin)
+        prior = replace(cast(NormalPrior, setup.prior), sd=sd)
+        logger.info("estimated prior: %s", prior)
+        return setup._replace(posterior=setup.posterior.with_sd(sd), prior=prior), near
 
     def _search(
         self, given: Rankings, posterior: Posterior, begin: Floats
@@ -183,7 +205,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
     def _check_finite(self, setup: Setup, point: Floats) -> None:
         posterior = setup.posterior
         warn_of_runaway_ties(posterior.likelihood.tie_names, posterior.split(point)[1])
-        if self.prior is None and (setup.feature_names or self.teams is not None):
+        if setup.prior is None and (setup.feature_names or self.teams is not None):
             refuse_flat_directions(posterior, point, setup.feature_names or setup.names)
 
     def _threshold(self, posterior: Posterior) -> float:
@@ -199,6 +221,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
         parameters, ties = posterior.split(point)
         own = parametrization.log_worths(parameters)
         self.rankings_, self._posterior, self._point = given, posterior, point
+        self.ties_, self.prior_ = setup.ties, setup.prior
         self._covariances: dict[str, Any] = {}
         self._stochastic_variances: dict[str, Floats] = {}
         self.names_: tuple[Hashable, ...] = setup.names if setup.estimable.all() else tuple(given.names)
@@ -222,7 +245,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
     def connectivity_(self) -> Connectivity:
         """Connectivity of the rankings: links by wins, and by ties where these are outcomes."""
         check_is_fitted(self)
-        return self.rankings_.connectivity(ties=self.ties in TIE_MODELS)
+        return self.rankings_.connectivity(ties=self.ties_ in TIE_MODELS)
 
     @property
     def aic_(self) -> float:
@@ -236,10 +259,32 @@ class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
 
     convergence_: Convergence
     adherence_: dict[Hashable, float] | None
+    unused_: dict[str, int]
 
 
 def _watch(iteration: int, value: float, gradient: float) -> None:
     logger.info("iteration %d: log posterior %.10g, largest gradient %.2e", iteration, -value, gradient)
+
+
+def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
+    """How many rankings the fit does not use, by reason; with a warning of those that another model of ties would."""
+    observed, weighted = setup.posterior.likelihood.observed, given.weights > 0
+    exact = setup.ties == "exact"
+    all_tied = given.tied & (given.places[given.offsets[1:] - 1] == 0) & (given.pool < 0) & weighted & exact
+    used = ~((observed.n_levels == 1) & (observed.pool < 0) & exact)
+    counts = {
+        "all items tied (their order is unknown)": int(all_tied.sum()),
+        "weight 0": int((~weighted).sum()),
+        "fewer than two items that can be estimated": int((weighted & ~all_tied).sum() - used.sum()),
+    }
+    if all_tied.any():
+        warnings.warn(
+            f"All items are tied in {all_tied.sum():,} of {count(len(given), 'ranking')}, not used with ties='exact' "
+            "(--ties exact); ties='davidson' (--ties davidson) counts them.",
+            LuceWarning,
+            stacklevel=3,  # the call of fit
+        )
+    return {reason: number for reason, number in counts.items() if number}
 
 
 def refuse_flat_directions(posterior: Posterior, point: Floats, names: Sequence[Hashable]) -> None:

@@ -1,13 +1,14 @@
 """The posterior that a fit maximizes, built from the parameters of the estimator and the rankings."""
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from luce.aggregation.connectivity import estimable_items
-from luce.aggregation.likelihood import TIE_MODELS, TIES, Likelihood
+from luce.aggregation.likelihood import TIE_MODELS, TIES, Likelihood, check_ties, tie_model
 from luce.aggregation.likelihood_terms import PairTerm, pseudo_item_counts
 from luce.aggregation.observed import observe
 from luce.aggregation.parameters import (
@@ -17,7 +18,7 @@ from luce.aggregation.parameters import (
     check_members,
     team_members,
 )
-from luce.aggregation.priors import PRIORS, NormalPrior, PseudoRankings
+from luce.aggregation.priors import ESTIMATE, PRIORS, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
 from luce.arrays import Floats
 from luce.errors import DataError, OptionError
@@ -59,6 +60,11 @@ class Posterior:
     def with_likelihood(self, likelihood: Likelihood) -> "Posterior":
         """The same parameters and prior with another likelihood."""
         return Posterior(likelihood, self.parametrization, self.pseudo_item, self.mean, self.precision)
+
+    def with_sd(self, sd: float) -> "Posterior":
+        """The same with a normal prior of this standard deviation."""
+        precision = np.where(self.precision > 0, 1 / sd**2, 0.0)
+        return Posterior(self.likelihood, self.parametrization, self.pseudo_item, self.mean, precision)
 
     def split(self, point: Floats) -> tuple[Floats, Floats]:
         """The worth parameters and the tie parameters."""
@@ -187,11 +193,14 @@ class PosteriorHessian:
 class Setup(NamedTuple):
     """The posterior to maximize, and whose worths its parameters are.
 
-    names: the items whose worths are estimated, or the members of teams; estimable: which of all names they are;
-    not_estimable: why the others are not, by name; feature_names: of the features, if any.
+    ties, prior: as used, where "auto" was asked for; names: the items whose worths are estimated, or the members of
+    teams; estimable: which of all names they are; not_estimable: why the others are not, by name; feature_names: of the
+    features, if any.
     """
 
     posterior: Posterior
+    ties: str | None
+    prior: NormalPrior | PseudoRankings | None
     names: tuple[Hashable, ...]
     estimable: NDArray[np.bool_]
     not_estimable: dict[Hashable, str]
@@ -201,19 +210,19 @@ class Setup(NamedTuple):
 def set_up(rankings: Rankings, *, ties: str | None, prior: Any, features: Any, teams: Any, n_jobs: int | None) -> Setup:
     """Check the parameters of the estimator against the rankings and build the posterior."""
     _check_settings(ties, prior, features, teams)
-    if ties is None and (tied := rankings.tied & (rankings.weights > 0)).any():
-        raise DataError(
-            f"ties=None does not allow ties, but ranking {np.flatnonzero(tied)[0] + 1} has one ({tied.sum():,} in "
-            "total). "
-            "Use ties='exact' (order unknown), 'davidson' or 'rao-kupper' (a tie is an outcome)."
-        )
     if not (rankings.weights > 0).any():
         raise DataError(f"There is nothing to learn from in {rankings!r}: no ranking has a weight above 0.")
+    observed = observe(rankings)
+    ties = tie_model(ties, observed)
+    check_ties(observed, ties)
+    if prior == "auto":
+        connected = rankings.connectivity(ties=ties in TIE_MODELS).is_connected
+        prior = None if connected else NormalPrior(sd=ESTIMATE)
     keep = np.ones(rankings.n_items, bool)
     reasons: dict[Hashable, str] = {}
     if prior is None and features is None and teams is None:
         keep, reasons = estimable_items(rankings, ties in TIE_MODELS)
-    observed = observe(rankings, keep)
+        observed = observe(rankings, keep)
     likelihood = Likelihood(observed, ties, n_jobs)
     names = tuple(rankings.names) if all(keep) else tuple(np.array(rankings.names, dtype=object)[keep])
     if teams is not None:
@@ -221,28 +230,34 @@ def set_up(rankings: Rankings, *, ties: str | None, prior: Any, features: Any, t
         check_members(sets, members, observed, prior)
         parametrization: Any = TeamParametrization(sets, len(members), isinstance(prior, PseudoRankings))
         posterior = _posterior_of(likelihood, parametrization, prior, members)
-        return Setup(posterior, members, np.ones(len(members), bool), {}, [])
+        return Setup(posterior, ties, prior, members, np.ones(len(members), bool), {}, [])
     table, feature_names = (None, []) if features is None else centered_features(features, names)
     effects = features is None or isinstance(prior, NormalPrior)
     parametrization = LinearParametrization(len(names), table, effects, isinstance(prior, PseudoRankings))
-    return Setup(_posterior_of(likelihood, parametrization, prior, names), names, keep, reasons, feature_names)
+    posterior = _posterior_of(likelihood, parametrization, prior, names)
+    return Setup(posterior, ties, prior, names, keep, reasons, feature_names)
 
 
 def _check_settings(ties: Any, prior: Any, features: Any, teams: Any) -> None:
     """Refuse parameters that fit no data."""
     if ties not in TIES:
         raise OptionError(f"ties must be one of {', '.join(map(repr, TIES))}. Got {ties!r}.")
-    if not (prior is None or isinstance(prior, (NormalPrior, PseudoRankings))):
-        raise OptionError(f"prior must be None, {PRIORS}. Got {prior!r}.")
+    if not (prior is None or isinstance(prior, (NormalPrior, PseudoRankings)) or prior == "auto"):
+        raise OptionError(f"prior must be None, 'auto', {PRIORS}. Got {prior!r}.")
     if teams is not None and features is not None:
         raise OptionError("features and teams cannot be combined: give one of them.")
+    if prior == "auto" and not (teams is None and features is None):
+        raise OptionError(
+            "prior='auto' goes without features and teams. With them give prior=None, or "
+            "prior=luce.aggregation.NormalPrior(sd='estimate'), which adds an effect of each item to its features."
+        )
 
 
 def _posterior_of(likelihood: Likelihood, parametrization: Any, prior: Any, names: tuple[Hashable, ...]) -> Posterior:
     mean, precision = np.zeros(parametrization.n_parameters), np.zeros(parametrization.n_parameters)
     pseudo_item = None
     if isinstance(prior, NormalPrior):
-        center, sd = prior.values(names)
+        center, sd = (replace(prior, sd=1.0) if prior.is_estimated else prior).values(names)
         mean[: len(names)], precision[: len(names)] = center, 1 / sd**2
     if isinstance(prior, PseudoRankings):
         before = parametrization.n_scores - len(names) - 1

@@ -128,7 +128,8 @@ class PredictionMixin:
         ----------
         sets : int, iterable of sequences of items, or Rankings, default 1
             The number of rankings of all items; or sets, for one ranking each; or rankings whose items are ranked anew.
-            Ties are drawn if they are outcomes of the model; otherwise the levels of given rankings are unchanged.
+            Ties are drawn if they are outcomes of the model ("davidson", "rao-kupper"). With "exact" the levels of
+            given rankings are unchanged; with "half-wins" one of two tied items wins.
         random_state : int, default 0
             Seed of the draws.
 
@@ -180,7 +181,7 @@ class PredictionMixin:
         if lost.size:
             raise self._no_worth([given.names[code] for code in lost])
         fitted = self._posterior.likelihood
-        likelihood = fitted.for_rankings(observed.replace(weights=given.weights), self.ties)
+        likelihood = fitted.for_rankings(observed.replace(weights=given.weights), self.ties_)
         return likelihood, np.nan_to_num(scores)
 
     def _known_scores(self, names: Sequence[Hashable]) -> Floats:
@@ -225,7 +226,7 @@ class PredictionMixin:
 
     _posterior: Any
     _point: Floats
-    ties: str | None
+    ties_: str | None
     teams: Any
     names_: tuple[Hashable, ...]
     estimable_: Any
@@ -244,13 +245,19 @@ def simulate_rankings(
 ) -> ObservedRankings:
     """The rankings of a likelihood drawn anew: of the same items, or from the same pools.
 
-    Where ties are outcomes they are drawn too; else the drawn order is cut into levels as the ranking was.
+    Where ties are outcomes they are drawn too; else the drawn order is cut into levels as the ranking was, and of tied
+    pairs that are half wins one item wins.
     """
     if likelihood.ties == "rao-kupper":
         return _draw_rao_kupper(likelihood.observed, scores, float(ties[0]), random)
     if likelihood.ties == "davidson":
         return _draw_davidson(likelihood, scores, ties, random)
-    return _draw_orders(likelihood.observed, scores, random)
+    drawn = _draw_orders(likelihood.observed, scores, random)
+    if likelihood.ties == "half-wins":
+        places = drawn.places.copy()
+        places[drawn.offsets[:-1][drawn.tied] + 1] = 1
+        drawn = drawn.replace(places=places)
+    return drawn
 
 
 def _draw_davidson(

@@ -9,6 +9,9 @@ import numpy as np
 from luce.arrays import Floats
 from luce.errors import DataError, OptionError
 
+ESTIMATE = "estimate"
+"""The standard deviation of a prior that is to be estimated."""
+
 PRIORS = "luce.aggregation.NormalPrior(…) or PseudoRankings(…)"
 """The priors of worths, as messages offer them."""
 
@@ -24,8 +27,9 @@ class NormalPrior:
     ----------
     mean : float, array-like of shape (n_items,) or mapping from item names, default 0
         Mean of each log worth.
-    sd : float, array-like of shape (n_items,) or mapping from item names, default 1
-        Standard deviation of each log worth.
+    sd : float, array-like of shape (n_items,), mapping from item names or "estimate", default 1
+        Standard deviation of each log worth. "estimate": one for all items, that makes the rankings most likely
+        (empirical Bayes); `PlackettLuce.prior_` has its value.
 
     Examples
     --------
@@ -36,8 +40,17 @@ class NormalPrior:
     mean: Any = 0.0
     sd: Any = 1.0
 
+    @property
+    def is_estimated(self) -> bool:
+        """Whether the standard deviation is to be estimated."""
+        return isinstance(self.sd, str) and self.sd == ESTIMATE
+
     def values(self, names: Sequence[Hashable]) -> tuple[Floats, Floats]:
         """Mean and standard deviation of each item."""
+        if self.is_estimated:
+            raise OptionError("NormalPrior(sd='estimate') goes with PlackettLuce; give a number here, such as sd=2.")
+        if isinstance(self.sd, str):
+            raise OptionError(f"The sd of a prior must be numbers above 0 or 'estimate'. Got {self.sd!r}.")
         mean, sd = _of_items("mean", self.mean, names), _of_items("sd", self.sd, names)
         if not (np.isfinite(mean).all() and np.isfinite(sd).all() and (sd > 0).all()):
             raise OptionError(f"NormalPrior needs finite means and standard deviations above 0. Got {self!r}.")
