@@ -168,7 +168,7 @@ def _anchor(elo: bool, given: str | None, names: Sequence[Hashable]) -> Any:
         if given is not None:
             raise OptionError("--anchor is the anchor of Elo ratings. Add --elo, or leave out --anchor.")
         return None
-    name, _, rating = "1500" if given is None else given.rpartition("=")
+    name, _, rating = (given or "1500").rpartition("=")
     try:
         value = float(rating)
     except ValueError:

@@ -35,7 +35,8 @@ def read_categories(
 
 
 def _table(file: Path, by: str, format: str | None, options: Mapping[str, Any]) -> Any:
-    """The table in a file, in which every ranking has one category."""
+    """The table in a file, with categories as text or null; every ranking has one."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     from luce.data.table_files import read_table, table_format
@@ -45,6 +46,8 @@ def _table(file: Path, by: str, format: str | None, options: Mapping[str, Any]) 
     table = read_table(file, nulls=[""])
     if by not in table.column_names:
         raise unknown_name(f"column in {file.name}", by, table.column_names)
+    text = table.column(by).cast(pa.string())
+    table = table.set_column(table.column_names.index(by), by, pc.if_else(pc.equal(text, ""), None, text))
     ranking = options.get("ranking", "ranking")
     if ranking in table.column_names and ranking != by:
         values = table.group_by(ranking).aggregate([(by, "count_distinct", pc.CountOptions(mode="all"))])

@@ -30,7 +30,7 @@ def write_tuning(path: str | os.PathLike[str], tuned: TuningResult, **about: Any
     sections = {"chosen": _settings_section(tuned), "trials": _trials_section(tuned)}
     if len(tuned.ranked) > 1:
         order = [*tuned.importance, *(name for name in tuned.space if name not in tuned.importance)]
-        pictures = Pictures([slice_picture(tuned, name) for name in order[:SLICED]], width=SMALL)
+        pictures = Pictures([slice_picture(tuned, name) for name in order[:SLICED]], small=True)
         text = f"{tuned.metric} of each complete trial by the value of one setting; the best trial is dark."
         text += "" if len(order) <= SLICED else " The most important settings are shown."
         sections["slices"] = Section("Trials by setting", [pictures, note(text)])
