@@ -28,6 +28,17 @@ PUDDING = [
 """Davidson (1970): brands i and j of pudding, how often i and j were preferred, and neither."""
 
 
+def orders(rankings):
+    """Of each ranking its levels, items by name."""
+    found = []
+    for q in range(len(rankings)):
+        levels: dict[int, list] = {}
+        for row in range(rankings.offsets[q], rankings.offsets[q + 1]):
+            levels.setdefault(int(rankings.places[row]), []).append(rankings.names[rankings.items[row]])
+        found.append([sorted(level) for level in levels.values()])
+    return found
+
+
 def fruit(**settings):
     return Rankings.from_ranks(FRUIT_RANKS, names=FRUIT, **settings)
 

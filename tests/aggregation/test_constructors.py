@@ -167,12 +167,15 @@ def test_outcomes_of_true_and_false():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((["a", "b"], ["b", "b"]), "Ranking 2 has 'b' twice"),
+        ((["a", "b"], ["b", "b"]), "Pair 2 compares 'b' with itself"),
         ((["a", "b"], ["b"]), "the same number of rows. Got 2 and 1"),
         ((["a", None], ["b", "a"]), "Pair 2 has a missing value"),
         ((["a", "b"], ["b", None]), "Pair 2 has a missing value"),
-        ((["a"], ["b"], [2]), "outcome must be one of 1, 0.5, 0. Pair 1 has 2"),
-        ((["a", "b"], ["b", "a"], [1, None]), "Pair 2 has None"),
+        (
+            (["a"], ["b"], [2]),
+            "one of 1, 0.5, 0 in all pairs, or in all the item that won or a tie. Pair 1, 'a' and 'b', has 2",
+        ),
+        ((["a", "b"], ["b", "a"], [1, None]), "Pair 2, 'b' and 'a', has None"),
         ((["a"], ["b"], [1, 0]), "one entry per pair, 1. Got 2"),
         (([], []), "Got no rankings"),
         ((np.array([1, 2]), pa.array(["a", "b"])), "all integers or all strings"),
@@ -181,6 +184,36 @@ def test_outcomes_of_true_and_false():
 def test_bad_pairs(arguments, words):
     with pytest.raises(DataError, match=words):
         Rankings.from_pairs(*arguments)
+
+
+@pytest.mark.parametrize("column", [list, np.array, pa.array, pd.Series, pl.Series, pd.Categorical])
+def test_outcomes_are_names_of_winners(column):
+    first, second, won = column(["b", "a", "ç", "a"]), column(["ç", "b", "a", "d"]), column(["b", "b", "a", "a"])
+    assert written(Rankings.from_pairs(first, second, won)) == ["b>ç", "b>a", "a>ç", "a>d"]
+    drawn = Rankings.from_pairs(["a", "b", "a"], ["b", "c", "c"], column(["b", "tie", "a"]), results=(1, "tie", 0))
+    assert written(drawn) == ["b>a", "b=c", "a>c"]
+
+
+def test_outcomes_are_codes_of_winners():
+    assert Rankings.from_pairs([2, 0, 1], [1, 3, 2], [1, 3, 1], n_items=4).items.tolist() == [1, 2, 3, 0, 1, 2]
+    named = Rankings.from_pairs([2, 0], [1, 3], [2.0, 3.0], n_items=4, names="abcd")
+    assert written(named) == ["c>b", "d>a"]
+    # Where all values are results they are read as such, whatever the items are.
+    assert Rankings.from_pairs([0, 1], [1, 0], [1, 0]).items.tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (["a", "c", "d"], "Pair 3, 'c' and 'a', has 'd'"),
+        (["a", "c", "b"], "Pair 3, 'c' and 'a', has 'b'"),
+        (["left", "c", "a"], "Pair 1, 'a' and 'b', has 'left'"),
+        (["a", None, "a"], "Pair 2, 'b' and 'c', has None"),
+    ],
+)
+def test_bad_winners(outcome, words):
+    with pytest.raises(DataError, match=words):
+        Rankings.from_pairs(["a", "b", "c"], ["b", "c", "a"], outcome, results=("left", "tie", "right"))
 
 
 def test_results_are_won_tied_and_lost():

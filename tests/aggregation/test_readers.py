@@ -7,16 +7,7 @@ from pyarrow import feather, parquet
 from luce.aggregation import read_rankings
 from luce.errors import DataError, LuceError
 
-
-def orders(rankings):
-    """Of each ranking its levels, items by name."""
-    found = []
-    for q in range(len(rankings)):
-        levels: dict[int, list] = {}
-        for row in range(rankings.offsets[q], rankings.offsets[q + 1]):
-            levels.setdefault(int(rankings.places[row]), []).append(rankings.names[rankings.items[row]])
-        found.append([sorted(level) for level in levels.values()])
-    return found
+from .ranking_data import orders
 
 
 @pytest.mark.parametrize(
@@ -47,6 +38,14 @@ def orders(rankings):
         ("rank1,rank_2,place 3\n3,1,2\n2,3,\n", {}, [[[3], [1], [2]], [[2], [3]]]),
         (",first,second,third\n0,3,1,2\n1,2,3,\n", {"format": "orders"}, [[[3], [1], [2]], [[2], [3]]]),
         ("a,b,c\n1,2,2\n3,1,0\n", {"format": "ranks"}, [[["a"], ["b", "c"]], [["b"], ["a"]]]),
+        ("Winner,Loser\na,b\n", {}, [[["a"], ["b"]]]),
+        ("model_x,model_y,winner\na,b,left\n", {}, [[["a"], ["b"]]]),
+        ("item_a,item_b,winner\na,b,B\n", {}, [[["b"], ["a"]]]),
+        ("good,bad\na,b\n", {"winner": "good", "loser": "bad"}, [[["a"], ["b"]]]),
+        ("Ranking,Item,Position\n1,a,2\n1,b,1\n", {}, [[["b"], ["a"]]]),
+        ("1st choice,2nd choice\na,b\n", {}, [[["a"], ["b"]]]),
+        ("rank1,rank10,rank2\na,c,b\n", {}, [[["a"], ["b"], ["c"]]]),
+        ("rank1,rank2,rank3\n 3 ,skipped,2\n2,3,1\n", {}, [[[3], [2]], [[2], [3], [1]]]),
     ],
 )
 def test_forms_of_tables(tmp_path, text, options, expected):
@@ -102,7 +101,7 @@ def test_preflib_by_its_ending(tmp_path):
         ),
         ("a.csv", "x,y\n1,2\n", {"format": "order"}, "Did you mean 'orders'"),
         ("a.csv", "x,y\n1,2\n", {"format": "pairs", "left": "xx", "right": "y"}, "no column 'xx'"),
-        ("a.csv", "x,y\n1,b\n", {"format": "ranks"}, "must be numeric"),
+        ("a.csv", "x,y\n1,b\n", {"format": "ranks"}, "Column 'y' must be numbers. Row 1 has 'b'.*format is orders"),
         ("a.parquet", "x", {}, "cannot be read as Parquet"),
         ("a.csv", f"ranking,item,place\n1,a,1\n1,b,{2**62}\n", {}, "'place' must be numbers up to 2⁵³ in size"),
         (
@@ -111,10 +110,43 @@ def test_preflib_by_its_ending(tmp_path):
             {"format": "pairs", "left": "x", "right": "y", "outcome": "z", "results": ["a"]},
             "three outcomes",
         ),
-        ("a.csv", "left,right,winner\na,b,a\n", {"weights": "w"}, "format pairs 'weights'. Did you mean 'weight'?"),
-        ("a.soc", "", {"unlistd": "below"}, "format preflib 'unlistd'. Did you mean 'unlisted'"),
-        ("a.csv", "left,right,winner\na,b,a\na,b,c\n", {}, "Pair 2 has 'c'. Other values are named by results"),
+        ("a.csv", "left,right,winner\na,b,a\n", {"weights": "w"}, "no option .* 'weights'. Did you mean 'weight'?"),
+        ("a.soc", "", {"unlistd": "below"}, "no option .* 'unlistd'. Did you mean 'unlisted'"),
+        ("a.csv", "left,right,winner\na,b,a\n", {"formt": "pairs"}, "no option .* 'formt'. Did you mean 'format'"),
+        ("a.csv", "x,y\na,b\n", {"format": "orders", "colums": "x"}, "format orders 'colums'. Did you mean 'columns'"),
+        (
+            "a.csv",
+            "winner,loser\na,b\n",
+            {"columns": "x"},
+            "columns= is an option of the format orders and ranks; this",
+        ),
+        (
+            "a.csv",
+            "a,b\n1,2\n",
+            {"format": "ranks", "left": "a"},
+            "left= is an option of the format pairs; this is ranks",
+        ),
+        ("a.soi.gz", "", {"columns": "x"}, "columns= .* this is preflib, which has unlisted="),
+        ("a.soi", "", {"format": "orders"}, "a.soi is a PrefLib file"),
+        ("a.csv", "left,right,winner\na,b,a\na,b,c\n", {}, "Row 2 has 'c', expected a or b, .*named by results"),
         ("a.csv", "left,right,winner\na,b,a\na,,a\n", {}, "Column 'right' has no item in row 2"),
+        ("a.csv", "left,right,winner\na,b,a\na,NA,a\n", {}, "Column 'right' has no item in row 2 but 'NA'"),
+        ("a.csv", "x,y\na,b\n", {"format": "pairs"}, "no column 'left': name the one to use by left='NAME'"),
+        ("a.csv", "x,y\na,b\n", {"left": "x", "right": "y"}, "column that outcome= names.*winner='x' and loser='y'"),
+        ("a.csv", "x,y\na,b\n", {"left": "x", "loser": "y"}, "Give the ones or the others"),
+        ("a.csv", "winner,loser\na,b\n", {"results": [1, 0, 2]}, "results= is for a column of outcomes"),
+        ("a.csv", "race,who,position\n1,a,1\n", {}, "may be a long table.*--read ranking=NAME --read item=NAME"),
+        ("a.csv", "race,who,position\n1,a,1\n", {"ranking": "race"}, "no column 'item': name the one to use by item="),
+        (
+            "a.csv",
+            "race,who,position,rank\n1,a,1,2\n",
+            {"ranking": "race", "item": "who"},
+            "columns 'position' and 'rank': name the one to use by place='position'",
+        ),
+        ("a.csv", "rank1,rank2\nskipped,\n", {}, "There are no items"),
+        ("a.csv", "winner,loser,n\na,b,1\na,b,\n", {"weight": "n"}, "a weight in every row. Row 2 has none"),
+        ("a.csv", "winner,loser,n\na,b,1\na,b,x\n", {"weight": "n"}, "Column 'n' must be numbers. Row 2 has 'x'"),
+        ("a.csv", "winner,loser,who\na,b,x\na,b,NA\n", {"ranker": "who"}, "a ranker in every row. Row 2 has none"),
     ],
 )
 def test_what_is_unclear_is_asked_for(tmp_path, name, text, options, words):

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from luce.aggregation.long_tables import LongColumns, arrays_from_table
 from luce.aggregation.orderings import arrays_from_choices, arrays_from_orderings, arrays_from_top
 from luce.aggregation.preflib import arrays_from_preflib
-from luce.aggregation.tables import RESULTS, arrays_from_pairs, arrays_from_ranks, arrays_from_table
+from luce.aggregation.tables import RESULTS, arrays_from_pairs, arrays_from_ranks
 
 if TYPE_CHECKING:
     from luce.aggregation.rankings import Rankings
@@ -119,6 +120,10 @@ class RankingsConstructors:
         place: str = "place",
         weight: str | None = None,
         ranker: str | None = None,
+        names: Iterable[Hashable] | None = None,
+        unlisted: str = "absent",
+        missing: str = "absent",
+        repeated: str = "error",
     ) -> "Rankings":
         """Rankings from a long table with one row per item of a ranking, in any order.
 
@@ -127,10 +132,15 @@ class RankingsConstructors:
         table : pandas, Polars, DuckDB or Arrow table
             The table.
         ranking, item, place : str
-            Names of its columns. The lowest place is best, equal places are a tie; a row without a place (null or NaN)
-            was not ranked.
+            Names of its columns. The lowest place is best, equal places are a tie.
         weight, ranker : str, optional
             Names of columns with the weight and the ranker, the same in all rows of a ranking.
+        names, unlisted, repeated : optional
+            As in `from_orderings`; an item is unlisted in a ranking where it has no row.
+        missing : {"absent", "last"}, default "absent"
+            What a row without a place (null or NaN) is, such as a driver who did not finish: "absent" means not ranked,
+            "last" means below all that have a place, order unknown. With `unlisted="below"` it is below in any case.
+            Rankings without any place are dropped, with a warning, and counted in `left_out`.
 
         Returns
         -------
@@ -143,8 +153,13 @@ class RankingsConstructors:
         >>> table = pa.table({"race": [1, 1, 2, 2], "item": ["a", "b", "b", "a"], "place": [1, 2, 1, 1]})
         >>> Rankings.from_table(table, ranking="race")
         Rankings(2 rankings of 2 items, 2 each, ties in 1)
+        >>> table = pa.table({"race": [1] * 4, "item": ["a", "b", "c", "d"], "place": [None, 2, None, 1]})
+        >>> print(Rankings.from_table(table, ranking="race", missing="last"))
+        1 ranking of 4 items, 4 each, open ends in 1
+          d > b > {a, c}
         """
-        return cls._from_arrays(*arrays_from_table(table, ranking, item, place, weight, ranker))
+        columns = LongColumns(ranking, item, place, weight, ranker)
+        return cls._from_arrays(*arrays_from_table(table, columns, names, unlisted, missing, repeated))
 
     @classmethod
     def from_pairs(
@@ -166,7 +181,8 @@ class RankingsConstructors:
         winner, loser : array-like of shape (n_pairs,)
             The items; with `outcome`, the first and the second of each pair.
         outcome : array-like of shape (n_pairs,), optional
-            How the first did: 1 won, 0.5 tied, 0 lost.
+            How the first did: 1 won, 0.5 tied, 0 lost. Or, where not all values are among `results`, the item of each
+            pair that won, or the value of `results` for a tie.
         results : tuple of 3, default (1, 0.5, 0)
             The values of `outcome` for won, tied and lost, each one value or several:
             ("left", ("tie", "both bad"), "right").
@@ -184,6 +200,8 @@ class RankingsConstructors:
         2 rankings of 3 items, 2 each, ties in 1
           b > a
           b = c
+        >>> Rankings.from_pairs(["a", "b"], ["b", "c"], ["b", "b"]).items
+        array([1, 0, 1, 2])
         """
         return cls._from_arrays(arrays_from_pairs(winner, loser, outcome, results, names, n_items), weights, rankers)
 

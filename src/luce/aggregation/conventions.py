@@ -35,16 +35,15 @@ def place_unlisted(arrays: RankingArrays, unlisted: str) -> RankingArrays:
     return arrays._replace(pool=np.zeros(len(arrays.offsets) - 1, np.int64), pools=(np.arange(len(arrays.names)),))
 
 
-def drop_repeated(arrays: RankingArrays, repeated: str) -> tuple[RankingArrays, NDArray[np.bool_]]:
-    """With "best", an item has the first of its places in a ranking; and which rows are left.
+def drop_repeated(arrays: RankingArrays) -> tuple[RankingArrays, NDArray[np.bool_]]:
+    """The rankings with the first place of each item, its best, alone; and which rows these are.
 
     >>> arrays = RankingArrays(np.array([1, 0, 1, 2]), np.arange(4), np.array([0, 4]), ("a", "b", "c"))
-    >>> drop_repeated(arrays, "best")[0][:2]
+    >>> drop_repeated(arrays)[0][:2]
     (array([1, 0, 2]), array([0, 1, 2]))
     """
-    kept, places = np.ones(len(arrays.items), bool), np.empty_like(arrays.places)
-    if repeated == "best":
-        _find_first(arrays.items, arrays.places, arrays.offsets, len(arrays.names), kept, places)
+    kept, places = np.empty(len(arrays.items), bool), np.empty(len(arrays.items), np.int64)
+    _find_first(arrays.items, arrays.places, arrays.offsets, len(arrays.names), kept, places)
     n_repeated = int(np.count_nonzero(~kept))
     if not n_repeated:
         return arrays, kept

@@ -40,7 +40,9 @@ def arrays_from_orderings(
     check_conventions(unlisted=unlisted, repeated=repeated)
     values, places, offsets = flatten_orderings(orderings)
     codes, known = encode_items(values, names, n_items, ranking_of(offsets))
-    arrays, _ = drop_repeated(RankingArrays(codes, places, offsets, known), repeated)
+    arrays = RankingArrays(codes, places, offsets, known)
+    if repeated == "best":
+        arrays, _ = drop_repeated(arrays)
     return place_unlisted(arrays, unlisted)
 
 

@@ -1,53 +1,84 @@
-"""`read_rankings`: rankings from files, PrefLib's and tables (CSV, Parquet, Arrow) of four forms."""
+"""`read_rankings`: rankings from PrefLib files, and from tables in files (CSV, Parquet, Arrow) and in memory."""
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from luce.aggregation.cells import id_cells, null_words
+from luce.aggregation.choice_columns import CHOICE, columns_hint
 from luce.aggregation.rankings import Rankings
+from luce.aggregation.table_readers import PLACE, SIDES, from_long, from_orders, from_pairs, from_ranks
+from luce.data.grouping import group_rows
+from luce.data.streams import CODECS
 from luce.data.table_files import TABLE_SUFFIXES, read_table, table_format
-from luce.errors import DataError, OptionError, unknown_name
+from luce.data.tables import arrow_table
+from luce.errors import DataError, LuceError, OptionError, unknown_name
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
-SIDES = (("left", "right"), ("model_a", "model_b"))
-"""Columns of the two that are compared; the column `winner` has the name of one of them, of its item, or a tie."""
-TIES = ("tie", "tie (bothbad)", "both_bad")
+
+FORMATS: dict[str, Callable[..., Rankings]] = {
+    "preflib": Rankings.read_preflib,
+    "long": from_long,
+    "pairs": from_pairs,
+    "orders": from_orders,
+    "ranks": from_ranks,
+}
+OPTIONS = {
+    format: [name for name, each in signature(reader).parameters.items() if each.kind is each.KEYWORD_ONLY]
+    for format, reader in FORMATS.items()
+}
+"""The options of each format."""
+
+READ_OPTIONS = tuple(sorted({name for names in OPTIONS.values() for name in names}))
+"""All options; their values are text or lists of text, also where a column is called 2024."""
 
 
-def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **columns: Any) -> Rankings:
-    """Rankings from a file.
+def read_rankings(source: Any, *, format: str | None = None, **options: Any) -> Rankings:
+    """Rankings from files or tables.
 
     Parameters
     ----------
-    path : path-like
-        A PrefLib file (.soc, .soi, .toc, .toi) or a table (.csv, .tsv, .parquet, .arrow, .feather); text may be
-        compressed (.gz, .bz2, .zst).
+    source : path-like, table, or list of these
+        A PrefLib file (.soc, .soi, .toc, .toi) or a table: a file (.csv, .tsv, .parquet, .arrow, .feather), or one of
+        pandas, Polars, DuckDB or Arrow. Text files may be compressed (.gz, .bz2, .zst). The rankings of several files
+        or tables are put together, items and rankers by their names.
     format : {"preflib", "long", "pairs", "orders", "ranks"}, optional
-        The format, if it cannot be inferred from the extension of the file or its columns.
+        The format, if it cannot be inferred from the extension of the file or the names of its columns.
 
         - preflib: `unlisted=` as in `Rankings.read_preflib`.
-        - long: one row per item of each ranking: columns ranking, item, place (or rank), or as named by `ranking=`,
-          `item=`, `place=`, `weight=`, `ranker=`.
-        - pairs: one row per comparison: columns winner and loser; or left, right and winner (model_a, model_b and
-          winner), or as named by `left=`, `right=` and `outcome=`. The outcome is the name of the winning item or of
-          its column, "left", "right" or "tie"; `results=` names other values (left won, tie, right won). `weight=`,
-          `ranker=`.
-        - orders: one row per ranking, its items from best to worst, empty after the last: columns rank1,
-          rank2 and so on, or any. `weight=`, `ranker=`.
-        - ranks: one row per ranking and one column per item with its rank, empty or 0 if it has none. `weight=`,
-          `ranker=`.
-    **columns : str
-        Names of columns, as above.
+        - long: one row per item of each ranking: columns ranking, item, place (or rank, or position), or as named by
+          `ranking=`, `item=`, `place=`. `missing=`, `unlisted=` and `repeated=` as in `Rankings.from_table`.
+        - pairs: one row per comparison: columns winner and loser, or as named by `winner=` and `loser=`; or left,
+          right and winner (model_a and model_b, model_x and model_y, item_a and item_b), or as named by `left=`,
+          `right=` and `outcome=`. The outcome is the name of the winning item or of its column; left, A, model_a or 1;
+          right, B, model_b or 0; or tie, draw, both_bad, tie (bothbad) or 0.5; in any case, with `_`, `-` or blanks.
+          `results=` sets other words (left won, tie, right won). A missing outcome is an error; `missing="absent"`
+          leaves out such rows.
+        - orders: one row per ranking, its items from best to worst: columns rank1, rank2 and so on, or as named by
+          `columns=`. Empty cells are skipped and the later choices move up; so is an overvote, whose place was given to
+          several. `unlisted=` and `repeated=` as in `Rankings.from_orderings`.
+        - ranks: one row per ranking and one column per item with its rank, empty or 0 if it has none. `columns=` names
+          those of the items. `unlisted=` as in `Rankings.from_ranks`.
+    **options : str or list of str
+        As above, and for every table:
+
+        - `weight=`, `ranker=`: the columns of the weights and of who made a ranking.
+        - `nulls=`: the words that stand for a missing value, as written. By default they are NA, N/A, NaN, nan, null,
+          NULL, None and the like; \\N, skipped, undervote and overvote in any case; and in places and ranks DNF, DNS,
+          DSQ and DNQ. An empty cell is always missing, and nulls="" allows no others.
+        - `columns=` (orders, ranks): names or patterns such as "rank*". Without it all columns are used, and one that
+          is clearly no choice or rank is an error: a ballot id, a precinct, a date.
 
     Returns
     -------
     Rankings
+        Its `left_out` has the number of cells with each word for a missing value. Blanks around names are ignored.
 
     Examples
     --------
@@ -56,133 +87,192 @@ def read_rankings(path: str | os.PathLike[str], *, format: str | None = None, **
     ...     _ = (Path(folder) / "votes.csv").write_text("winner,loser\\ntea,rum\\nrum,gin\\n")
     ...     read_rankings(Path(folder) / "votes.csv").names
     ('tea', 'rum', 'gin')
+    >>> ballots = pa.table({"id": [7, 8], "rank1": ["rum", "overvote"], "rank2": ["tea", "tea"], "rank3": ["", "rum"]})
+    >>> print(read_rankings(ballots, format="orders", columns="rank*"))
+    2 rankings of 2 items, 2 each
+      rum > tea
+      tea > rum
+    Left out: overvote cells (1)
     """
-    file = Path(path)
-    if not file.is_file():
-        raise DataError(f"There is no file {file}.")
-    if format == "preflib" or (format is None and file.suffix in PREFLIB):
-        _check_options("preflib", Rankings.read_preflib, columns)
-        return Rankings.read_preflib(file, **columns)
-    if table_format(file) is None:
-        known = ", ".join([*PREFLIB, *TABLE_SUFFIXES])
-        raise DataError(f"Rankings are read from files that end in {known}. Got {file.name}.")
-    table = _named_columns(file)
+    options = {name: _as_text(value) for name, value in options.items()}
+    _check_options(format, options)
+    if not isinstance(source, (list, tuple)):
+        return _read(source, format, options)
+    if not source:
+        raise DataError("At least one file or table of rankings is needed. Got an empty list.")
+    parts = []
+    for number, each in enumerate(source, 1):
+        with _named_errors(str(each) if isinstance(each, (str, os.PathLike)) else f"Table {number}"):
+            parts.append(_read(each, format, options))
+    return Rankings.concat(_same_kind_of_names(parts))
+
+
+def read_rankings_by(source: Any, by: str, *, format: str | None = None, **options: Any) -> dict[Any, Rankings]:
+    """The rankings of each value of a column, such as a year or a precinct, in the order of first appearance.
+
+    Parameters
+    ----------
+    source : path-like, table, or list of these
+        Tables as in `read_rankings`; PrefLib files have no columns.
+    by : str
+        The column. It is no item, choice or rank.
+    format, **options
+        As in `read_rankings`.
+
+    Returns
+    -------
+    dict of Rankings
+
+    Examples
+    --------
+    >>> votes = pa.table({"winner": ["tea", "rum", "gin"], "loser": ["rum", "gin", "tea"], "year": [2023, 2024, 2024]})
+    >>> read_rankings_by(votes, "year")
+    {2023: Rankings(1 ranking of 2 items, 2 each), 2024: Rankings(2 rankings of 3 items, 2 each)}
+    """
+    by, options = _as_text(by), {name: _as_text(value) for name, value in options.items()}
+    _check_options(format, options)
+    parts: dict[Any, list[pa.Table]] = {}
+    for each in source if isinstance(source, (list, tuple)) else [source]:
+        if _is_preflib(each, format):
+            raise OptionError(f"{each} cannot be split by {by!r}: PrefLib files have no columns. Give a table.")
+        for value, table in _split(_table(each), by, options).items():
+            parts.setdefault(value, []).append(table)
+    found = {}
+    for value, tables in parts.items():
+        with _named_errors(f"{by} = {value}"):
+            found[value] = read_rankings(tables if len(tables) > 1 else tables[0], format=format, **options)
+    return found
+
+
+def _split(table: pa.Table, by: str, options: dict[str, Any]) -> dict[Any, pa.Table]:
+    """The rows of each value of a column, without this column unless an option names it."""
+    if by not in table.column_names:
+        raise unknown_name("column", by, table.column_names)
+    grouping = group_rows(id_cells(table.column(by), null_words(options.get("nulls"))), f"Column {by!r}")
+    table = table if by in options.values() else table.drop_columns([by])
+    table = table if grouping.order is None else table.take(pa.array(grouping.order))
+    starts = grouping.offsets.tolist()
+    values = grouping.query_ids.to_pylist()
+    return {value: table.slice(starts[at], starts[at + 1] - starts[at]) for at, value in enumerate(values)}
+
+
+def _read(source: Any, format: str | None, options: dict[str, Any]) -> Rankings:
+    if _is_preflib(source, format):
+        _check_options("preflib", options)
+        return Rankings.read_preflib(source, **options)
+    table = _table(source)
     if format is None:
-        format, detected = _detect_format(file, table.column_names, columns)
-        columns = detected | columns
-    if format not in FORMATS:
-        raise unknown_name("format of rankings", format, ["preflib", *FORMATS])
-    _check_options(format, FORMATS[format], columns)
-    return FORMATS[format](table, **columns)
+        name = Path(source).name if isinstance(source, (str, os.PathLike)) else "the table"
+        format = _detect_format(name, table.column_names, options)
+        _check_options(format, options)
+    return FORMATS[format](table, **options)
 
 
-def _check_options(format: str, reader: Callable[..., Rankings], given: dict[str, Any]) -> None:
-    known = [name for name, each in signature(reader).parameters.items() if each.kind is each.KEYWORD_ONLY]
-    for name in given:
-        if name not in known:
-            raise unknown_name(f"option of the format {format}", name, known)
+def _as_text(value: Any) -> Any:
+    """The value of an option, where numbers are names of columns or words."""
+    if isinstance(value, (list, tuple)):
+        return [_as_text(each) for each in value]
+    return str(value) if isinstance(value, (int, float)) else value
 
 
-def _named_columns(path: Path) -> pa.Table:
-    """The table in a file, without the column of row numbers that has no name."""
-    table = read_table(path)
-    twice = next((name for name in table.column_names if name and table.column_names.count(name) > 1), None)
+def _is_preflib(source: Any, format: str | None) -> bool:
+    if not isinstance(source, (str, os.PathLike)):
+        if format == "preflib":
+            raise OptionError(f"The format preflib is one of files. Got {type(source)}.")
+        return False
+    suffixes = [suffix.lower() for suffix in Path(source).suffixes if suffix.lower() not in CODECS]
+    named = bool(suffixes) and suffixes[-1] in PREFLIB
+    if named and format not in (None, "preflib"):
+        raise OptionError(f"{source} is a PrefLib file by its extension, not a table of the format {format}.")
+    return format == "preflib" or named
+
+
+def _table(source: Any) -> pa.Table:
+    """A table with different names of columns; without those that have no name (in pandas Unnamed: 0), row numbers."""
+    name = "The table"
+    if isinstance(source, (str, os.PathLike)):
+        name = str(source)
+        if not Path(source).is_file():
+            raise DataError(f"There is no file {name}.")
+        if table_format(source) is None:
+            known = ", ".join([*PREFLIB, *TABLE_SUFFIXES])
+            raise DataError(f"Rankings are read from files that end in {known}. Got {Path(source).name}.")
+        table = read_table(source, nulls=[""])  # other words for a missing value are counted, or are names
+    elif isinstance(source, (list, tuple, dict)):
+        raise DataError(
+            f"Rankings are read from files and tables. Got a {type(source).__name__}: Rankings.from_orderings, "
+            "from_ranks and from_pairs make rankings of lists."
+        )
+    else:
+        table = arrow_table(source)
+    twice = next((each for each in table.column_names if each and table.column_names.count(each) > 1), None)
     if twice is not None:
-        raise DataError(f"{path} has more than one column named {twice!r}; names must differ.")
-    return table.select([i for i, name in enumerate(table.column_names) if name])
+        raise DataError(f"{name} has more than one column named {twice!r}; names must differ.")
+    return table.select([each for each in table.column_names if not re.fullmatch(r"(Unnamed: \d+)?", each)])
 
 
-def _detect_format(path: Path, names: list[str], columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The format by the names of the columns, and the parameters of its reader that they imply."""
-    known, given = set(names), set(columns)
-    place = "place" if "place" in known else "rank"
-    if {"ranking", "item", place} <= known | given or given & {"ranking", "item", "place"}:
-        return "long", {"place": place}
-    if {"winner", "loser"} <= known or given & {"left", "right", "outcome"}:
-        return "pairs", {}
-    for left, right in SIDES:
-        if {left, right, "winner"} <= known:
-            return "pairs", {"left": left, "right": right, "outcome": "winner"}
-    ranked = [name for name in names if name not in (columns.get("weight"), columns.get("ranker"))]
-    if ranked and all(re.fullmatch(r"(rank|place)[ _]?\d+", name) for name in ranked):
-        return "orders", {}
+def _check_options(format: str | None, options: dict[str, Any]) -> None:
+    """An unknown option, or one of another format, is an error."""
+    if format is not None and format not in FORMATS:
+        raise unknown_name("format of rankings", format, FORMATS)
+    known = READ_OPTIONS if format is None else OPTIONS[format]
+    for name in options:
+        others = [other for other, names in OPTIONS.items() if name in names]
+        if not others:
+            kind = "option for reading rankings" if format is None else f"option of the format {format}"
+            raise unknown_name(kind, name, known, ["format"])
+        if name not in known:
+            raise OptionError(
+                f"{name}= is an option of the format {' and '.join(others)}; this is {format}, which has "
+                f"{', '.join(f'{each}=' for each in known)}."
+            )
+
+
+def _detect_format(name: str, names: list[str], options: dict[str, Any]) -> str:
+    """The format by the options and the names of the columns."""
+    known = {each.lower() for each in names}
+    if ({"ranking", "item"} <= known and known & {*PLACE}) or options.keys() & {"ranking", "item", "place"}:
+        return "long"
+    sides = {"winner", "loser"} <= known or any({*each, "winner"} <= known for each in SIDES)
+    if sides or options.keys() & {"winner", "loser", "left", "right", "outcome"}:
+        return "pairs"
+    choices = [each for each in names if CHOICE.fullmatch(each)]
+    others = [each for each in names if each not in (*choices, options.get("weight"), options.get("ranker"))]
+    if choices and ("columns" in options or not others):
+        return "orders"
     some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    if len(choices) > 1:
+        raise DataError(
+            f"{name} has columns {', '.join(choices[:2])}, …, which may be choices, and others ({some}). Name the "
+            f"choices, best first: {columns_hint(choices, names)}. Or give another format."
+        )
+    if known & {*PLACE}:
+        raise DataError(
+            f"{name} may be a long table, one row per item with its place, but has no columns 'ranking' and 'item' "
+            f"({some}). Name them: ranking=…, item=…, on the command line --read ranking=NAME --read item=NAME. Or "
+            "give another format."
+        )
     raise DataError(
-        f"The format of {path.name} cannot be inferred from its columns ({some}). Give the format: long (one row per "
-        "item: ranking, item, place), pairs (one row per comparison: winner, loser), orders (one row per ranking, best "
-        "item first) or ranks (one row per ranking, one column per item). For comparisons with a column of outcomes, "
-        "name the columns instead: left=…, right=… and outcome=…."
+        f"The format of {name} cannot be inferred from its columns ({some}). Give the format: long (one row per item: "
+        "ranking, item, place), pairs (one row per comparison: winner, loser), orders (one row per ranking, best item "
+        "first) or ranks (one row per ranking, one column per item). Or name the columns: ranking=…, item=… and "
+        "place=… of a long table; left=…, right=… and outcome=… of comparisons."
     )
 
 
-def _column(table: pa.Table, name: str) -> list[Any]:
-    if name not in table.column_names:
-        raise unknown_name("column", name, table.column_names)
-    return table.column(name).to_pylist()
+def _same_kind_of_names(parts: list[Rankings]) -> list[Rankings]:
+    """Items that are numbers in one part and text in another are text in all."""
+    if not any(isinstance(name, str) for part in parts for name in part.names):
+        return parts
+    return [part.with_names({name: str(name) for name in part.names}) for part in parts]
 
 
-def _extras(table: pa.Table, weight: str | None, ranker: str | None) -> dict[str, Any]:
-    return {
-        "weights": None if weight is None else _column(table, weight),
-        "rankers": None if ranker is None else _column(table, ranker),
-    }
-
-
-def _from_pairs(
-    table: pa.Table,
-    *,
-    left: str = "winner",
-    right: str = "loser",
-    outcome: str | None = None,
-    results: Any = None,
-    weight: str | None = None,
-    ranker: str | None = None,
-) -> Rankings:
-    first, second, extras = _column(table, left), _column(table, right), _extras(table, weight, ranker)
-    for name, items in ((left, first), (right, second)):
-        row = next((row for row, item in enumerate(items, 1) if item is None or item == ""), None)
-        if row is not None:
-            raise DataError(f"Column {name!r} has no item in row {row}. Fill it in, or remove the row.")
-    if outcome is None:
-        return Rankings.from_pairs(first, second, **extras)
-    outcomes = _column(table, outcome)
-    if results is None:
-        results = ((left, "left"), TIES, (right, "right"))
-        words = {word for each in results for word in each}
-        if not words.issuperset(outcomes):
-            outcomes = [
-                won if won in words else left if won == a else right if won == b else won
-                for a, b, won in zip(first, second, outcomes, strict=True)
-            ]
-    if len(results) != 3:
-        raise OptionError(f"results must be three outcomes: left wins, a tie, right wins. Got {results!r}.")
-    return Rankings.from_pairs(first, second, outcomes, results=tuple(results), **extras)
-
-
-def _from_orders(table: pa.Table, *, weight: str | None = None, ranker: str | None = None) -> Rankings:
-    own = [name for name in table.column_names if name not in (weight, ranker)]
-    cells = [[_as_integer(value) for value in table.column(name).to_pylist()] for name in own]
-    orders = [[item for item in row if item is not None and item != ""] for row in zip(*cells, strict=True)]
-    return Rankings.from_orderings(orders, **_extras(table, weight, ranker))
-
-
-def _from_ranks(table: pa.Table, *, weight: str | None = None, ranker: str | None = None) -> Rankings:
-    own = [name for name in table.column_names if name not in (weight, ranker)]
+@contextmanager
+def _named_errors(name: str) -> Iterator[None]:
+    """Errors that start with the name of the file or table."""
     try:
-        ranks = np.array([table.column(name).to_numpy().astype(np.float64) for name in own]).T
-    except (ValueError, TypeError) as error:
-        raise DataError(f"The columns of ranks must be numeric: {error}") from error
-    return Rankings.from_ranks(ranks, names=own, **_extras(table, weight, ranker))
-
-
-def _as_integer(value: Any) -> Any:
-    """An integer that a column with gaps has turned into a float, as the integer it was."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-FORMATS: dict[str, Callable[..., Rankings]] = {
-    "long": Rankings.from_table,
-    "pairs": _from_pairs,
-    "orders": _from_orders,
-    "ranks": _from_ranks,
-}
+        yield
+    except LuceError as error:
+        if name in str(error):
+            raise
+        raise type(error)(f"{name}: {error}") from error

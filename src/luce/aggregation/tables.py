@@ -1,4 +1,4 @@
-"""Rankings from tables: a matrix of ranks, columns of paired comparisons, or a long table."""
+"""Rankings from a matrix of ranks, or from columns of paired comparisons."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
@@ -11,21 +11,18 @@ from scipy import sparse
 from luce.aggregation.conventions import check_conventions, place_unlisted
 from luce.aggregation.names import (
     Names,
-    Where,
     check_names,
     concatenated,
     encode_items,
-    encode_values,
-    nth_row,
     python_value,
 )
 from luce.aggregation.ranking_arrays import RankingArrays
 from luce.arrays import Floats, Integers, as_floats
 from luce.compiled import compiled
 from luce.data.columns import is_number
-from luce.data.grouping import arrow_ids, arrow_values, group_rows
+from luce.data.grouping import arrow_values
 from luce.data.tables import arrow_table, is_pandas
-from luce.errors import DataError, OptionError, unknown_name
+from luce.errors import DataError, OptionError
 from luce.threads import over_lists
 
 RESULTS = (1, 0.5, 0)
@@ -130,20 +127,22 @@ def arrays_from_pairs(
     if len(second) != n_pairs:
         raise DataError(f"The two columns of pairs must have the same number of rows. Got {n_pairs} and {len(second)}.")
     codes, known = encode_items(concatenated(first, second), names, n_items, lambda row: f"Pair {row % n_pairs + 1}")
-    items = np.empty(2 * n_pairs, dtype=np.int64)
-    items[::2], items[1::2] = codes[:n_pairs], codes[n_pairs:]
+    pairs = codes.reshape(2, n_pairs).T.copy()
+    same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    if same.size:
+        item = known[pairs[same[0], 0]]
+        raise DataError(f"The items of a pair must differ. Pair {same[0] + 1} compares {item!r} with itself.")
     places = np.tile(np.array([0, 1]), n_pairs)
     if outcome is not None:
-        sign = _signs(outcome, results, n_pairs)
-        lost = sign < 0
-        items[::2][lost], items[1::2][lost] = codes[n_pairs:][lost], codes[:n_pairs][lost]
+        sign = _signs(outcome, results, pairs, known if n_items is None else range(n_items))
+        pairs[sign < 0] = pairs[sign < 0, ::-1]
         places[1::2][sign == 0] = 0
-    return RankingArrays(items, places, np.arange(n_pairs + 1) * 2, known)
+    return RankingArrays(pairs.reshape(-1), places, np.arange(n_pairs + 1) * 2, known)
 
 
-def _signs(outcome: Any, results: Sequence[Any], n_pairs: int) -> NDArray[np.int8]:
+def _signs(outcome: Any, results: Sequence[Any], pairs: Integers, items: Sequence[Any]) -> NDArray[np.int8]:
     """1 where the first item won, 0 where they tied, −1 where it lost."""
-    meaning = _meanings(results)
+    n_pairs, meaning = len(pairs), _meanings(results)
     given = arrow_values("outcome", outcome)
     if len(given) != n_pairs:
         raise DataError(f"outcome must have one entry per pair, {n_pairs}. Got {len(given)}.")
@@ -151,14 +150,24 @@ def _signs(outcome: Any, results: Sequence[Any], n_pairs: int) -> NDArray[np.int
     encoded = (given.dictionary_decode() if pa.types.is_dictionary(given.type) else given).dictionary_encode("encode")
     found = encoded.dictionary.to_pylist()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
-    strange = [code for code, value in enumerate(found) if value not in meaning]
-    if strange:
-        pair, known = int(np.argmax(codes == strange[0])), ", ".join(map(repr, meaning))
+    known = np.array([value in meaning for value in found], dtype=bool)
+    if known.all():
+        return np.array([meaning[value] for value in found], dtype=np.int8)[codes]
+    number = {item: code for code, item in enumerate(items)}
+    winner = np.array([number.get(value, -1) for value in found])[codes]
+    tied = np.array([meaning.get(value) == 0 for value in found])[codes]
+    first, second = winner == pairs[:, 0], winner == pairs[:, 1]
+    strange = ~(first | second | tied)
+    if strange.any():
+        pair = int(np.argmax(2 * strange - known[codes]))  # rather one that is no result either
+        one, other = (items[code] for code in pairs[pair])
+        values, value = ", ".join(map(repr, meaning)), found[codes[pair]]
         raise DataError(
-            f"outcome must be one of {known}. Pair {pair + 1} has {found[strange[0]]!r}. Other values are named by "
-            "results, in this order: the first item won, a tie, the second won."
+            f"outcome must be one of {values} in all pairs, or in all the item that won or a tie. Pair {pair + 1}, "
+            f"{one!r} and {other!r}, has {value!r}. Other values are named by results, in this order: the first item "
+            "won, a tie, the second won."
         )
-    return np.array([meaning[value] for value in found], dtype=np.int8)[codes]
+    return first.astype(np.int8) - second
 
 
 def _meanings(results: Sequence[Any]) -> dict[Any, int]:
@@ -173,59 +182,3 @@ def _meanings(results: Sequence[Any]) -> dict[Any, int]:
             if meanings.setdefault(value, sign) != sign:
                 raise OptionError(f"The values of results (won, tied, lost) must be different. Got {value!r} twice.")
     return meanings
-
-
-def arrays_from_table(
-    table: Any, ranking: str, item: str, place: str, weight: str | None, ranker: str | None
-) -> tuple[RankingArrays, Floats | None, Any, Where]:
-    """The rankings of a table, weights and rankers, one a ranking or None, and what an error calls a ranking.
-
-    A row without a place was not ranked.
-
-    >>> table = pa.table({"race": [1, 2, 1, 2], "who": ["a", "b", "b", "a"], "rank": [2, 1, 1, None]})
-    >>> arrays_from_table(table, "race", "who", "rank", None, None)[0][:3]
-    (array([1, 0, 1]), array([0, 1, 0]), array([0, 2, 3]))
-    """
-    held = arrow_table(table)
-    for name in (ranking, item, place, weight, ranker):
-        if name is not None and held.column_names.count(name) != 1:
-            raise _no_such_column(name, held.column_names)
-    places = column_numbers(place, held[place])
-    ranked = np.flatnonzero(~np.isnan(places))
-
-    def ids(name: str) -> pa.Array:
-        values = arrow_ids(f"Column {name!r}", held[name])
-        return values if len(ranked) == len(places) else values.take(pa.array(ranked))
-
-    grouping = group_rows(ids(ranking), f"Column {ranking!r}")
-    order = slice(None) if grouping.order is None else grouping.order
-    codes, known = encode_items(ids(item), None, None, lambda row: nth_row(ranked[row]))
-    items, levels = in_order(codes[order], places[ranked][order], grouping.offsets)
-
-    def one(name: str, values: Any) -> Any:
-        return _one_a_ranking(name, values[order], grouping.offsets, grouping.query_ids)
-
-    rankers = None
-    if ranker is not None:
-        ranker_codes, ranker_names = encode_values(f"Column {ranker!r}", ids(ranker))
-        rankers = [ranker_names[code] for code in one(ranker, ranker_codes)]
-    weights = None if weight is None else one(weight, column_numbers(weight, held[weight])[ranked])
-    arrays = RankingArrays(items, levels, grouping.offsets, known)
-    return arrays, weights, rankers, lambda q: f"Ranking {grouping.query_ids[q]}"
-
-
-def _no_such_column(name: str, there: list[str]) -> Exception:
-    if name in there:
-        return DataError(f"The table has more than one column named {name!r}; names must differ.")
-    return unknown_name("column", name, there)
-
-
-def _one_a_ranking(name: str, values: Any, offsets: Integers, ids: pa.Array) -> Any:
-    """The value that all rows of each ranking share."""
-    each = values[offsets[:-1]]
-    differs = values != np.repeat(each, np.diff(offsets))
-    if differs.any():
-        q = int(np.searchsorted(offsets, np.argmax(differs), side="right")) - 1
-        fault = f"Ranking {ids[q]} has several values."
-        raise DataError(f"Column {name!r} must be the same in all rows of a ranking. {fault}")
-    return each

@@ -131,8 +131,8 @@ def feature_columns(
 ) -> list[str]:
     """The feature columns: those named, or all that are not taken, less those excluded; each must be of a type that a
     feature can have."""
-    left_out = {*taken, *_matching(table, "exclude", exclude)}
-    chosen = table.schema.names if features is None else _matching(table, "features", features, taken)
+    left_out = {*taken, *matching_columns(table, "exclude", exclude)}
+    chosen = table.schema.names if features is None else matching_columns(table, "features", features, taken)
     chosen = [name for name in chosen if name not in left_out]
     wrong = [name for name in chosen if not is_feature(table.schema.field(name).type)]
     if wrong:
@@ -144,7 +144,7 @@ def feature_columns(
     return chosen
 
 
-def _matching(table: Table, option: str, given: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+def matching_columns(table: Table, option: str, given: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     """The columns of these names or shell patterns, each once; those that are taken cannot be named."""
     if isinstance(given, str):
         raise OptionError(f"{option} must be a list of column names. Got the one string {given!r}.")

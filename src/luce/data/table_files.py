@@ -139,7 +139,7 @@ def _dataset(table: Table, chosen: Columns, options: dict[str, Any], categorical
     return dataset_of(table, chosen, categorical=categorical, named=options.get("features") is not None)
 
 
-def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
+def read_table(path: FilePath, *, format: str | None = None, nulls: Sequence[str] | None = None) -> pa.Table:
     """Read the table in a CSV, Parquet or Arrow file.
 
     Parameters
@@ -148,6 +148,8 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
         The file. Its extension determines the format, for CSV also before .gz, .bz2 or .zst.
     format : {"csv", "parquet", "arrow"}, optional
         The format where the suffix does not say it. Arrow is an IPC file, a Feather file or an IPC stream.
+    nulls : sequence of str, optional
+        What a missing number is written as in CSV, by default as in Arrow. A column with any other word is text.
 
     Returns
     -------
@@ -164,7 +166,7 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
         match format:
             case "csv":
                 check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
-                return _parse_csv(path, _detect_delimiter(path))
+                return _parse_csv(path, _detect_delimiter(path), convert_options=_convert_options(nulls))
             case "parquet":
                 from pyarrow import parquet
 
@@ -175,6 +177,12 @@ def read_table(path: FilePath, *, format: str | None = None) -> pa.Table:
                     file.seek(0)
                     return validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
     raise DataError(f"Tables are read from files that end in {', '.join(TABLE_SUFFIXES)}. Got {Path(path).name}.")
+
+
+def _convert_options(nulls: Sequence[str] | None) -> Any:
+    from pyarrow import csv
+
+    return csv.ConvertOptions(null_values=None if nulls is None else list(nulls))
 
 
 def column_names(path: FilePath, format: str, *, delimiter: str | None = None) -> list[str]:

@@ -1,0 +1,138 @@
+"""Rankings from a long table, one row per item of a ranking."""
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from luce.aggregation.conventions import check_conventions, drop_repeated, place_unlisted
+from luce.aggregation.names import Where, encode_items, encode_values, nth_row
+from luce.aggregation.ranking_arrays import RankingArrays
+from luce.aggregation.tables import column_numbers, in_order
+from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, selected_offsets
+from luce.data.grouping import arrow_ids, group_rows
+from luce.data.tables import arrow_table
+from luce.errors import DataError, unknown_name
+
+WITHOUT_PLACE = "rankings without a place"
+"""What `left_out` calls the rankings of which every place is missing."""
+
+
+class LongColumns(NamedTuple):
+    """Names of the columns of a long table."""
+
+    ranking: str
+    item: str
+    place: str
+    weight: str | None
+    ranker: str | None
+
+
+class UsedRows(NamedTuple):
+    """The rows of a table that are in rankings, ranking after ranking; the id of each ranking; how many have no row."""
+
+    rows: Integers
+    offsets: Integers
+    ids: pa.Array
+    n_without: int
+
+
+def arrays_from_table(
+    table: Any,
+    columns: LongColumns,
+    names: Iterable[Hashable] | None = None,
+    unlisted: str = "absent",
+    missing: str = "absent",
+    repeated: str = "error",
+) -> tuple[RankingArrays, Floats | None, Any, Where]:
+    """The rankings of a table, weights and rankers, one a ranking or None, and what an error calls a ranking.
+
+    >>> table = pa.table({"race": [1, 2, 1, 2], "who": ["a", "b", "b", "a"], "rank": [2, 1, 1, None]})
+    >>> arrays_from_table(table, LongColumns("race", "who", "rank", None, None))[0][:3]
+    (array([1, 0, 1]), array([0, 1, 0]), array([0, 2, 3]))
+    """
+    check_conventions(unlisted=unlisted, missing=missing, repeated=repeated)
+    held = arrow_table(table)
+    for name in columns:
+        if name is not None and held.column_names.count(name) != 1:
+            raise _no_such_column(name, held.column_names)
+    places = column_numbers(columns.place, held[columns.place])
+    last = missing == "last" and unlisted == "absent"  # in a pool the missing are among the others
+    used = _used_rows(held, columns, places, last)
+    ordered, levels = in_order(used.rows, np.where(np.isnan(places), np.inf, places)[used.rows], used.offsets)
+    everything = unlisted == "below" or len(used.rows) == len(places)
+    named = np.arange(len(places)) if everything else np.sort(used.rows)
+    codes = np.empty(len(places), np.int64)
+    codes[named], known = encode_items(_ids(held, columns.item, named), names, None, lambda row: nth_row(named[row]))
+    left_out = {WITHOUT_PLACE: used.n_without} if used.n_without else {}
+    arrays = RankingArrays(codes[ordered], levels, used.offsets, known, left_out=left_out)
+    if repeated == "best":
+        arrays, kept = drop_repeated(arrays)
+        ordered = ordered[kept]
+    if last:
+        arrays = arrays._replace(open_end=_open_ends(np.isnan(places[ordered]), arrays.offsets))
+    weights, rankers = _weights(held, columns.weight, used), _rankers(held, columns.ranker, used)
+    return place_unlisted(arrays, unlisted), weights, rankers, lambda q: f"Ranking {used.ids[q]}"
+
+
+def _used_rows(held: pa.Table, columns: LongColumns, places: Floats, last: bool) -> UsedRows:
+    """The rows with a place; with `last` all rows of the rankings that have a place."""
+    grouping = group_rows(held[columns.ranking], f"Column {columns.ranking!r}")
+    rows = np.arange(len(places)) if grouping.order is None else grouping.order
+    placed = ~np.isnan(places[rows])
+    if placed.all():
+        return UsedRows(rows, grouping.offsets, grouping.query_ids, 0)
+    if not placed.any():
+        raise DataError(f"Column {columns.place!r} must have places. All its {len(rows):,} rows are null or NaN.")
+    with_place = np.diff(selected_offsets(placed, grouping.offsets)) > 0
+    used = np.repeat(with_place, np.diff(grouping.offsets)) if last else placed
+    sizes = np.diff(selected_offsets(used, grouping.offsets))[with_place]
+    ids = grouping.query_ids.filter(pa.array(with_place))
+    return UsedRows(rows[used], offsets_of_sizes(sizes), ids, int(np.count_nonzero(~with_place)))
+
+
+def _open_ends(without_place: NDArray[np.bool_], offsets: Integers) -> NDArray[np.bool_]:
+    """Where the last level is in unknown order: the place of one item alone is known."""
+    return np.bincount(list_of_row(offsets)[without_place], minlength=len(offsets) - 1) > 1
+
+
+def _ids(held: pa.Table, name: str, rows: Integers) -> pa.Array:
+    """Some rows of a column of names."""
+    values = arrow_ids(f"Column {name!r}", held[name])
+    return values if np.array_equal(rows, np.arange(len(values))) else values.take(pa.array(rows))
+
+
+def _weights(held: pa.Table, name: str | None, used: UsedRows) -> Floats | None:
+    if name is None:
+        return None
+    values = column_numbers(name, held[name])[used.rows]
+    if np.isnan(values).any():
+        raise DataError(f"Column {name!r} must not be missing. {nth_row(used.rows[np.argmax(np.isnan(values))])} is.")
+    return _one_a_ranking(name, values, used)
+
+
+def _rankers(held: pa.Table, name: str | None, used: UsedRows) -> list[Any] | None:
+    if name is None:
+        return None
+    values = _ids(held, name, used.rows)
+    codes, names = encode_values(f"Column {name!r}", values, lambda row: nth_row(used.rows[row]))
+    return [names[code] for code in _one_a_ranking(name, codes, used)]
+
+
+def _one_a_ranking(name: str, values: Any, used: UsedRows) -> Any:
+    """The value that all rows of each ranking share."""
+    each = values[used.offsets[:-1]]
+    differs = values != np.repeat(each, np.diff(used.offsets))
+    if differs.any():
+        q = int(np.searchsorted(used.offsets, np.argmax(differs), side="right")) - 1
+        fault = f"Ranking {used.ids[q]} has several values."
+        raise DataError(f"Column {name!r} must be the same in all rows of a ranking. {fault}")
+    return each
+
+
+def _no_such_column(name: str, there: list[str]) -> Exception:
+    if name in there:
+        return DataError(f"The table has more than one column named {name!r}; names must differ.")
+    return unknown_name("column", name, there)
