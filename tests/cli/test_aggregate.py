@@ -182,7 +182,7 @@ def test_names_by_the_headers_of_their_columns(votes, tmp_path):
 
 def test_the_title(votes, tmp_path):
     text = call("votes.csv", "--format", "orders", "--title", "Drinks of 2024").stdout
-    assert text.startswith("Drinks of 2024: 4 rankings of 3 items\n")
+    assert text.startswith("Drinks of 2024: 4 rankings of 3 items ")
     assert "<h1>Drinks of 2024</h1>" in (tmp_path / "aggregation.html").read_text()
 
 
