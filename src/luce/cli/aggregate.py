@@ -13,7 +13,7 @@ from luce.cli.output import check_written, write_csv, write_optional_page
 from luce.errors import DataError, OptionError, did_you_mean, nearest_names, unknown_name
 
 Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", help="Rankings: PrefLib, or tables (CSV, Parquet, Arrow).")
+    list[Path], typer.Argument(metavar="FILE", help="Rankings: PrefLib, or tables (CSV, Parquet, Arrow).")
 ]
 Format = Annotated[
     str | None,

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from luce.aggregation.priors import NormalPrior, PseudoRankings
 from luce.report.formatting import count, decimal, isolated, number, share
 from luce.report.layout import Cell, Facts, PageTable, Section, Text, note, sortable, write_page
 from luce.report.leaderboard import (
@@ -188,6 +187,8 @@ def prior_words(prior: Any) -> str:
     >>> prior_words(PseudoRankings(0.5)), prior_words(NormalPrior(sd=1.234567)), prior_words(None)
     ('0.5 wins and 0.5 losses of each item against a hypothetical one', 'normal, standard deviation 1.235', 'none')
     """
+    from luce.aggregation.priors import NormalPrior, PseudoRankings  # rank aggregation loads scikit-learn
+
     match prior:
         case None:
             return "none"

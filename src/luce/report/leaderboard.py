@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from luce.aggregation.plots import PlottedItem, draw_items, plotted_items
 from luce.report.formatting import count, decimal, isolated, number, plain, short
 from luce.report.layout import Cell, FullPicture, PageTable, sortable
 from luce.report.svg import ACCENT, FULL, INK, MUTED, WIDTH, Picture, picture
+
+if TYPE_CHECKING:  # rank aggregation loads scikit-learn, and other pages need none
+    from luce.aggregation.plots import PlottedItem
 
 LEVEL = 0.95
 MATRIX = 15
@@ -96,6 +98,8 @@ def _item(row: Mapping[str, Any], rated: bool) -> list[Any]:
 
 def items_picture(rows: Rows, n_items: int) -> FullPicture:
     """The best items of `leaderboard` with comparison intervals, of ratings if it has them, else of log worths."""
+    from luce.aggregation.plots import draw_items
+
     rated = "rating" in rows[0]
     what = "rating" if rated else "log worth"
     items = [each._replace(name=short(str(each.name), NAME)) for each in _plotted(rows[:n_items], rated)]
@@ -113,7 +117,9 @@ def items_picture(rows: Rows, n_items: int) -> FullPicture:
     return FullPicture(drawn("items", FULL, 17, False), drawn("items-narrow", WIDTH, 30, True))
 
 
-def _plotted(rows: Rows, rated: bool) -> list[PlottedItem]:
+def _plotted(rows: Rows, rated: bool) -> "list[PlottedItem]":
+    from luce.aggregation.plots import PlottedItem, plotted_items
+
     if not rated:
         return plotted_items(rows, LEVEL)
     return [
