@@ -1,6 +1,7 @@
 """Rank aggregation: rankings without features, and the Plackett-Luce model that gives each item a worth."""
 
 from luce.aggregation.connectivity import Connectivity
+from luce.aggregation.goodness_of_fit import GoodnessOfFit
 from luce.aggregation.item_scores import ItemScores
 from luce.aggregation.partial_orders import ordered_partition
 from luce.aggregation.plackett_luce import PlackettLuce
@@ -11,6 +12,7 @@ from luce.aggregation.readers import read_rankings
 __all__ = [
     "Connectivity",
     "GammaPrior",
+    "GoodnessOfFit",
     "ItemScores",
     "NormalPrior",
     "PlackettLuce",

@@ -195,6 +195,8 @@ def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> spar
         values = np.stack([up, -up], axis=1).ravel()
         own = sparse.csr_array((values, seen.items, seen.offsets), shape=(seen.n_rankings, seen.n_items))
         return sparse.hstack([own, sparse.csr_array(by_margin[:, None])], format="csr")
+    if likelihood.ties is None and getattr(likelihood.terms[0], "adherence", None) is None:
+        return _choice_scores(seen.expand_pools(), scores)
     term = _row_term(likelihood, expand_pools=True)
     shape = term.observed.n_rankings, seen.n_items
     tie_gradient = np.zeros((shape[0], likelihood.n_ties))
@@ -209,6 +211,18 @@ def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> spar
         rows[start + 1] = -rows[start]
     own = sparse.csr_array((rows * term.row_adherence, term.observed.items, term.observed.offsets), shape=shape)
     return sparse.hstack([own, sparse.csr_array(tie_gradient)], format="csr")
+
+
+def _choice_scores(seen: ObservedRankings, scores: Floats) -> sparse.csr_array:
+    """The same of rankings without ties and pools: 1 if chosen, less the probability in each choice up to then."""
+    rows = np.empty(len(seen.items))
+    for rankings, at in seen.by_size():
+        own = scores[seen.items[at]]
+        worth = np.exp(own - own.max(axis=1, keepdims=True))
+        left = np.cumsum(worth[:, ::-1], axis=1)[:, ::-1]
+        chosen = np.arange(at.shape[1]) < seen.n_chosen[rankings][:, None]
+        rows[at] = chosen - worth * np.cumsum(chosen / left, axis=1)
+    return sparse.csr_array((rows, seen.items, seen.offsets), shape=(seen.n_rankings, seen.n_items))
 
 
 def _row_term(likelihood: Likelihood, expand_pools: bool = False) -> PartitionTerm | DavidsonTerm:

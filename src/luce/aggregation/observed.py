@@ -1,5 +1,6 @@
 """The rankings that a fit uses: of positive weight, without the items that cannot be estimated."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -92,8 +93,8 @@ class ObservedRankings:
         return replace(self, **changes)
 
     def take(self, rankings: Integers) -> "ObservedRankings":
-        """Some of the rankings."""
-        if len(rankings) == self.n_rankings:
+        """Some of the rankings, possibly repeated."""
+        if len(rankings) == self.n_rankings and (np.diff(rankings) > 0).all():
             return self
         rows = rows_of_lists(self.offsets, rankings)
         return self.replace(
@@ -105,6 +106,12 @@ class ObservedRankings:
             weights=self.weights[rankings],
             indices=self.indices[rankings],
         )
+
+    def by_size(self) -> Iterator[tuple[Integers, Integers]]:
+        """The rankings of each size, and their rows (rankings, size)."""
+        for size in np.unique(self.sizes):
+            rankings = np.flatnonzero(self.sizes == size)
+            yield rankings, self.offsets[rankings][:, None] + np.arange(size)
 
     def choices(self) -> Choices:
         """The rankings as chains of choices of single items; they must have no ties."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from luce.aggregation.adherence import maximize_with_adherence
 from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.covariance import shift_of_worths
+from luce.aggregation.goodness_of_fit import GoodnessOfFitMixin
 from luce.aggregation.likelihood import TIE_MODELS
 from luce.aggregation.names import count, listed
 from luce.aggregation.plots import PlotMixin
@@ -36,7 +37,7 @@ RUNAWAY = 15.0
 """A log δ or a margin above it: ties were all that was seen where they were possible."""
 
 
-class PlackettLuce(PlotMixin, PredictionMixin, BaseEstimator):
+class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator):
     """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, rank after rank.
 
     Parameters

@@ -276,15 +276,16 @@ def _draw_davidson(
 def _draw_orders(observed: ObservedRankings, scores: Floats, random: np.random.Generator) -> ObservedRankings:
     """Items sorted by score plus Gumbel noise, those of a pool cut to what the ranking named."""
     whole = observed.expand_pools()
-    q = list_of_row(whole.offsets)
-    noisy = scores[whole.items] + random.gumbel(size=len(q))
-    order = np.lexsort((-noisy, q))
+    noisy = scores[whole.items] + random.gumbel(size=len(whole.items))
+    items = np.empty_like(whole.items)
+    for _, rows in whole.by_size():
+        items[rows] = np.take_along_axis(whole.items[rows], np.argsort(-noisy[rows], axis=1), axis=1)
     pooled = observed.pool >= 0
     if not pooled.any():
-        return observed.replace(items=whole.items[order])
+        return observed.replace(items=items)
+    q = list_of_row(whole.offsets)
     place_in_ranking = np.arange(len(q)) - whole.offsets[q]
-    kept = place_in_ranking < observed.sizes[q]
-    return observed.replace(items=whole.items[order][kept])
+    return observed.replace(items=items[place_in_ranking < observed.sizes[q]])
 
 
 def _draw_rao_kupper(

@@ -20,7 +20,7 @@ _NAMES = "--ink", "--muted", "--line", "--accent", "--loss", "--third", "--fourt
 _VARIABLES = dict(zip((INK, MUTED, LINE, *SERIES), _NAMES, strict=True))
 
 WIDTH, SMALL, FULL = 360, 172, 720
-"""Units across a picture, one of many, one as wide as the page: the pixels of a phone, or half, to keep the size of text."""
+"""Units across a picture, one of many, one as wide as the page: a phone's pixels, or half, to keep the size of text."""
 
 _STYLE = {
     "svg.fonttype": "none",
