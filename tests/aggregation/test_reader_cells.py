@@ -1,11 +1,13 @@
 """Cells of tables of rankings: words for a missing value, outcomes of comparisons, columns that are no choices."""
 
+import warnings
+
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 from luce.aggregation import read_rankings
-from luce.errors import DataError, OptionError
+from luce.errors import DataError, LuceWarning, OptionError
 
 from .ranking_data import orders
 
@@ -118,6 +120,7 @@ def test_numbered_columns_are_the_choices():
         [["ann", "bob", "cy", ""], ["bob", "cy", "ann", ""], ["cy", "ann", "bob", ""]] * 10
         + [["ann", "bob", "cy", "eve"]] * 11,
         [["1", "2", "3"], ["1", "3", "2"]],
+        [["dan", "bob", "cy"]] * 8 + [["bob", "cy", "ann"], ["cy", "ann", "bob"]] * 2,  # one who is first or nothing
     ],
 )
 def test_choices_that_only_look_strange_are_read(rows):
@@ -186,6 +189,18 @@ def test_other_words_for_outcomes():
         read_rankings(frame, results=[1, 0, 1])
     with pytest.raises(DataError, match=r"Row 2 has '2', expected one of"):
         read_rankings(frame, results=[1, 0.5, 0])
+
+
+@pytest.mark.parametrize("columns", [{"winner": ["a"], "loser": ["b"]}, {"rank1": ["a"], "rank2": ["b"]}])
+def test_weights_that_are_not_used(columns):
+    frame = pd.DataFrame(columns | {"Votes": [5]})
+    given = {"columns": "rank*"} if "rank1" in columns else {}
+    with pytest.warns(LuceWarning, match=r"Column 'Votes' is not used as weights.*--read weight=Votes"):
+        assert read_rankings(frame, **given).weights.tolist() == [1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_rankings(frame, **given, weight="Votes").weights.tolist() == [5]
+        assert read_rankings(frame, **given, weight=None).weights.tolist() == [1]
 
 
 def test_a_missing_outcome():

@@ -7,8 +7,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from luce.aggregation import read_rankings
-from luce.aggregation.readers import READ_OPTIONS, read_rankings_by
+from luce.aggregation import read_rankings, read_rankings_by
+from luce.aggregation.readers import READ_OPTIONS
 from luce.cli.options import pairs
 from luce.errors import DataError, OptionError
 

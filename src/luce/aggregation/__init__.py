@@ -7,7 +7,7 @@ from luce.aggregation.partial_orders import ordered_partition
 from luce.aggregation.plackett_luce import PlackettLuce
 from luce.aggregation.priors import GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
-from luce.aggregation.readers import read_rankings
+from luce.aggregation.readers import read_rankings, read_rankings_by
 
 __all__ = [
     "Connectivity",
@@ -20,4 +20,5 @@ __all__ = [
     "Rankings",
     "ordered_partition",
     "read_rankings",
+    "read_rankings_by",
 ]

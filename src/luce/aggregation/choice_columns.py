@@ -86,15 +86,16 @@ def refuse_text_among_ranks(table: pa.Table, names: list[str], nulls: NullWords)
 
 
 def columns_hint(wanted: list[str], names: Sequence[str]) -> str:
-    """How to name these columns.
+    """How to name these columns, and those of weights and rankers.
 
     >>> columns_hint(["rank1", "rank2"], ["id", "rank1", "rank2"])
-    "columns='rank*', on the command line --read 'columns=rank*'"
+    "columns='rank*', on the command line --read 'columns=rank*' (weights and rankers by weight= and ranker=)"
     """
+    others = "(weights and rankers by weight= and ranker=)"
     pattern = f"{wanted[0].rstrip('0123456789')}*"
     if len(wanted) > 1 and [name for name in names if fnmatchcase(name, pattern)] == wanted:
-        return f"columns={pattern!r}, on the command line --read 'columns={pattern}'"
-    return f"columns={wanted!r}, on the command line --read 'columns={','.join(wanted)}'"
+        return f"columns={pattern!r}, on the command line --read 'columns={pattern}' {others}"
+    return f"columns={wanted!r}, on the command line --read 'columns={','.join(wanted)}' {others}"
 
 
 def _refuse(strange: list[str], names: list[str], role: str, fault: str) -> None:
@@ -102,8 +103,7 @@ def _refuse(strange: list[str], names: list[str], role: str, fault: str) -> None
         wanted = [name for name in names if name not in strange]
         raise DataError(
             f"Columns that are probably no {role}: {', '.join(map(repr, strange))}: {fault}. Name the columns to use: "
-            f"{columns_hint(wanted, names)}. (columns='*' uses all; weight= and ranker= name columns "
-            "of weights and rankers.)"
+            f"{columns_hint(wanted, names)}; columns='*' uses all."
         )
 
 

@@ -60,7 +60,7 @@ def from_long(
         unlisted=unlisted,
         repeated=repeated,
     )
-    return _with_missing(rankings, unplaced if missing == "absent" else Counter())
+    return _with_missing(rankings, unplaced if missing == unlisted == "absent" else Counter())
 
 
 def from_pairs(
@@ -168,7 +168,8 @@ def from_ranks(
         missing += found
     if columns is None:
         refuse_other_than_ranks(names, ranks)
-    return _with_missing(Rankings.from_ranks(ranks, names=names, unlisted=unlisted, **extras), missing)
+    rankings = Rankings.from_ranks(ranks, names=names, unlisted=unlisted, **extras)
+    return _with_missing(rankings, missing if unlisted == "absent" else Counter())
 
 
 def find_column(table: pa.Table, option: str, given: str | None, usual: Sequence[str]) -> str:
