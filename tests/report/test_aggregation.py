@@ -118,6 +118,14 @@ def test_the_page_says_what_the_numbers_rest_on(model, page_of):
     assert choices(model, "expected")["Standard errors"].startswith("expected")
 
 
+def test_what_unlisted_items_are_is_said(model):
+    assert "Unlisted items" not in choices(model), "comparisons of two"
+    orders = [["a", "b", "c"], ["b", "c", "a"], ["c", "a"]] * 3
+    assert choices(fitted(Rankings.from_orderings(orders)))["Unlisted items"] == "not compared in 3 rankings"
+    below = fitted(Rankings.from_orderings(orders, unlisted="below"))
+    assert choices(below)["Unlisted items"] == "below the others in 9 rankings"
+
+
 def test_a_long_table_can_be_searched_and_is_cut(page_of):
     rng = np.random.default_rng(0)
     many = fitted(Rankings.from_orderings([rng.permutation(LISTED + 5).tolist() for _ in range(3)]))

@@ -4,7 +4,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luce.aggregation.comparisons import critical_value
-from luce.aggregation.inference import check_level
 from luce.aggregation.summary import SummaryMixin
 from luce.errors import OptionError, load_package
 
@@ -70,7 +69,7 @@ class PlotMixin(SummaryMixin):
 
 def plotted_items(rows: Iterable[Mapping[str, Any]], level: float) -> list[PlottedItem]:
     """Rows of `summary` as rows of a plot, without the items that cannot be estimated."""
-    critical = critical_value(check_level(level))
+    critical = critical_value(level)
     items = []
     for row in rows:
         if (worth := row["log_worth"]) is not None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.aggregate_output import print_leaderboard, show_facts, with_categories
+from luce.cli.aggregate_output import check_fit, print_leaderboard, show_facts, with_categories
 from luce.cli.categories import fit_categories, read_categories
 from luce.cli.options import Csv, Json, Page, Threads, pairs
 from luce.cli.output import check_written, write_csv, write_optional_page
@@ -110,7 +110,7 @@ def aggregate(
     model.fit(rankings)
     categories = fit_categories(model, parts)
     table = leaderboard(model, kind=kind, anchor=elo_anchor)
-    fit = model.goodness_of_fit()
+    fit = check_fit(model)
     boards = {name: leaderboard(each, kind=kind) for name, each in categories.items()}
     write_csv(with_categories(table, boards), csv)
     title = title or f"Rank aggregation: {', '.join(file.name for file in files)}"

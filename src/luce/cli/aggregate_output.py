@@ -8,18 +8,27 @@ from luce.cli.output import plain_text, say, show, show_json, show_page_table
 
 PRINTED = 100
 """Items of the printed table, the best ones."""
+MANY = 100_000
+"""Rows of rankings beyond which the test of the fit takes more than seconds."""
 DEVIATIONS = 20
 """First choices, and pairs, of the test of fit in JSON, those that deviate most."""
+
+
+def check_fit(model: Any) -> Any:
+    """Whether the model describes the rankings; it takes a while for many of them."""
+    if model.rankings_.n_rows > MANY:
+        say("Testing the fit with rankings drawn from it …", style="dim")
+    return model.goodness_of_fit()
 
 
 def print_leaderboard(model: Any, kind: str | None, fit: Any, table: Any, title: str) -> None:
     """The table, what changes its numbers, and how well the model describes the rankings."""
     from luce.report.aggregation import choices
-    from luce.report.formatting import count, number
-    from luce.report.leaderboard import items_table
+    from luce.report.formatting import count
+    from luce.report.leaderboard import items_table, weighted_count
 
     rankings = model.rankings_
-    heading = f"{title}: {number(rankings.weights.sum())} rankings of {count(rankings.n_items, 'item')}"
+    heading = f"{title}: {weighted_count(rankings.weights.sum())} of {count(rankings.n_items, 'item')}"
     show_page_table(items_table(table.slice(0, PRINTED).to_pylist()), heading, numeric=2)
     if table.num_rows > PRINTED:
         show(f"… {table.num_rows - PRINTED:,} more: --csv writes all items.")

@@ -17,6 +17,7 @@ from luce.report.leaderboard import (
     items_table,
     leaderboard,
     ranks_by_category,
+    weighted_count,
     win_matrix,
 )
 
@@ -165,12 +166,14 @@ def _deviation(column: str, value: Any) -> Any:
 
 def choices(model: Any, kind: str | None = None) -> dict[str, str]:
     """What was chosen, or left out, that changes the estimates or their errors, in words."""
-    return {
+    said = {
         "Ties": tie_words(model),
         "Prior": prior_words(model.prior_),
         "Standard errors": error_words(model, kind),
         "Not used": unused_words(model.unused_),
     }
+    unlisted = unlisted_words(model.rankings_)
+    return said | ({"Unlisted items": unlisted} if unlisted else {})
 
 
 def tie_words(model: Any) -> str:
@@ -178,6 +181,21 @@ def tie_words(model: Any) -> str:
     if not model.rankings_.tied.any():
         return "no ranking has any"
     return f"{model.ties_}: {TIES[model.ties_]}{CHOSEN[model.ties_] if model.ties == 'auto' else ''}"
+
+
+def unlisted_words(rankings: Any) -> str:
+    """What it means that rankings do not list all items; nothing for comparisons of two, or where all list all.
+
+    >>> from luce.aggregation import Rankings
+    >>> unlisted_words(Rankings.from_orderings([["a", "b", "c"], ["b", "a"]]))
+    'not compared in 1 ranking'
+    """
+    below = rankings.pool >= 0
+    absent = ~below & (rankings.sizes < rankings.n_items)
+    if not below.any() and (rankings.sizes == 2).all():
+        return ""
+    totals = {"below the others": rankings.weights[below].sum(), "not compared": rankings.weights[absent].sum()}
+    return ", ".join(f"{what} in {weighted_count(total)}" for what, total in totals.items() if total)
 
 
 def prior_words(prior: Any) -> str:

@@ -57,12 +57,15 @@ def headline(rows: Rows, rankings: Any, fit: Any = None) -> str:
     unknown = len(rows) - len(rated)
     without = f" {count(unknown, 'more item')} could not be estimated." if unknown else ""
     misfit = " One worth per item does not describe these rankings well." if fit and fit.describes_data is False else ""
-    return f"{said}. From {count_of_rankings(rankings)}.{without}{misfit}"
+    return f"{said}. From {weighted_count(rankings.weights.sum())}.{without}{misfit}"
 
 
-def count_of_rankings(rankings: Any) -> str:
-    """How many rankings there are, by weight."""
-    total = float(rankings.weights.sum())
+def weighted_count(total: float) -> str:
+    """A number of rankings, by weight.
+
+    >>> weighted_count(1.0), weighted_count(2500.0), weighted_count(2.5)
+    ('1 ranking', '2,500 rankings', '2.5 rankings')
+    """
     return f"{number(total)} {'ranking' if total == 1 else 'rankings'}"
 
 
