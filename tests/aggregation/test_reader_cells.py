@@ -103,9 +103,15 @@ def test_numbered_columns_are_the_choices():
     frame = ballots().set_axis(["rank1", "rank2", "rank3"], axis=1).assign(winner="ann")
     with pytest.raises(DataError, match=r"has columns rank1, rank2, …, .*columns='rank\*'"):
         read_rankings(frame)
-    with pytest.raises(DataError, match=r"probably no choices: 'winner': rank1 and rank2 are.*columns='rank\*'"):
+    with pytest.raises(DataError, match=r"probably no choices: 'winner' .rank1 and rank2 are.*columns='rank\*'"):
         read_rankings(frame, format="orders")
     assert read_rankings(frame, columns="rank*").n_rankings == 12
+    other = frame.rename(columns={"winner": "precinct_2"})
+    with pytest.raises(DataError, match=r"probably no choices: 'precinct_2' .rank1"):
+        read_rankings(other, format="orders")
+    scored = frame.drop(columns="winner").assign(score1=7, score2=8)
+    with pytest.raises(DataError, match=r"probably no choices: 'score1', 'score2' .hardly"):
+        read_rankings(scored, format="orders")
     alike = frame.assign(rank1="dan").drop(columns="winner")
     assert orders(read_rankings(alike))[0] == [["dan"], ["bob"], ["cy"]]
 

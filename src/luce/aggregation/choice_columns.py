@@ -48,22 +48,25 @@ def refuse_other_than_choices(names: list[str], cells: ItemCells) -> None:
     Where two columns or more are numbered (rank1, rank2), these are all that are not. Otherwise it is a column that has
     less than a tenth of its cells in common with the others, while at least two of these have half of theirs in common.
     It must fill ten cells or more and half of the rows, or have numbers where the others have text, or the reverse: in
-    a few rankings the first choices may well be those that nobody has second.
+    a few rankings the first choices may well be those that nobody has second. Columns of one numbered name are choices.
     """
-    numbered = [name for name in names if _number(name) is not None]
-    if len(numbered) >= 2:
+    stems = [None if _number(name) is None else "" if CHOICE.fullmatch(name) else _stem(name) for name in names]
+    numbered = [name for name, stem in zip(names, stems, strict=True) if stem is not None and stems.count(stem) > 1]
+    if numbered:
         fault = f"{numbered[0]} and {numbered[1]} are numbered, they are not"
-        return _refuse([name for name in names if name not in numbered], names, "choices", fault)
+        _refuse([name for name in names if name not in numbered], names, "choices", fault)
+        if len(set(stems)) == 1:
+            return
     filled = np.array([np.count_nonzero(column >= 0) for column in cells.columns])
     common = _common_shares(cells)
     linked = common >= 0.5
     if np.count_nonzero(linked) < 2:
-        return None
+        return
     numeric = np.array([_is_numeric(column, cells.names) for column in cells.columns])
     other_kind = (numeric[linked] == numeric[linked][0]).all() & (numeric != numeric[linked][0])
     clear = (filled >= CLEAR) & (2 * filled >= len(cells.columns[0])) | (filled > 0) & other_kind
     strange = [name for name, each in zip(names, (common < 0.1) & clear, strict=True) if each]
-    return _refuse(strange, names, "choices", "hardly any of their values are in other columns")
+    _refuse(strange, names, "choices", "hardly any of their values are in other columns")
 
 
 def refuse_other_than_ranks(names: list[str], ranks: Floats) -> None:
@@ -102,7 +105,7 @@ def _refuse(strange: list[str], names: list[str], role: str, fault: str) -> None
     if strange:
         wanted = [name for name in names if name not in strange]
         raise DataError(
-            f"Columns that are probably no {role}: {', '.join(map(repr, strange))}: {fault}. Name the columns to use: "
+            f"Columns that are probably no {role}: {', '.join(map(repr, strange))} ({fault}). Name the columns to use: "
             f"{columns_hint(wanted, names)}; columns='*' uses all."
         )
 
@@ -111,6 +114,11 @@ def _number(name: str) -> int | None:
     """The number in the name of a column, such as rank2 or 2nd choice."""
     match = NUMBERED.fullmatch(name.strip())
     return int(match[1] or match[2]) if match else None
+
+
+def _stem(name: str) -> str:
+    """The letters of the name of a column."""
+    return re.sub(r"[\W\d_]", "", name).lower()
 
 
 def _common_shares(cells: ItemCells) -> Floats:

@@ -236,8 +236,8 @@ def _check_options(format: str | None, options: dict[str, Any]) -> None:
             raise unknown_name(kind, name, known, ["format"])
         if name not in known:
             raise OptionError(
-                f"{name}= is an option of the format {' and '.join(others)}; this is {format}, which has "
-                f"{', '.join(f'{each}=' for each in known)}."
+                f"{name}= is an option of {' and '.join(others)}, but the format is {format}, with the options "
+                f"{', '.join(known)}."
             )
 
 
