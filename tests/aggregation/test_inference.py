@@ -5,7 +5,15 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from luce.aggregation import NormalPrior, PlackettLuce, PseudoRankings, Rankings, covariance, inference
+from luce.aggregation import (
+    NormalPrior,
+    PlackettLuce,
+    PseudoRankings,
+    Rankings,
+    covariance,
+    error_kinds,
+    large_covariance,
+)
 from luce.aggregation.comparisons import critical_value, fit_quasi_variances, rank_intervals, tiers
 from luce.aggregation.likelihood import ranking_log_probabilities, ranking_scores
 from luce.errors import DataError, LuceWarning, OptionError
@@ -45,13 +53,13 @@ def test_observed_errors_are_the_inverse_of_the_hessian(ties, prior):
     inverse = np.linalg.pinv(np.array(columns), rcond=1e-8)
     centre = np.eye(len(point))
     centre[:8, :8] -= 1 / 8
-    np.testing.assert_allclose(model.covariance(), centre @ inverse @ centre, rtol=1e-4, atol=1e-6)
-    difference, error = model.contrast("a", "c")
+    np.testing.assert_allclose(model.covariance("observed"), centre @ inverse @ centre, rtol=1e-4, atol=1e-6)
+    difference, error = model.contrast("a", "c", "observed")
     expected = inverse[0, 0] + inverse[2, 2] - 2 * inverse[0, 2]
     assert error == pytest.approx(np.sqrt(expected), rel=1e-4)
     assert difference == pytest.approx(model.log_worths_[0] - model.log_worths_[2])
     roots = np.sqrt(np.diag(centre @ inverse @ centre))[8:]
-    np.testing.assert_allclose(list(model.tie_standard_errors().values()), roots, rtol=1e-4)
+    np.testing.assert_allclose(list(model.tie_standard_errors("observed").values()), roots, rtol=1e-4)
 
 
 def test_expected_errors():
@@ -88,7 +96,7 @@ def pair_totals():
 def test_expected_errors_of_ties_in_unknown_order_are_near_the_observed():
     rankings = mixed(n_rankings=400)
     model = PlackettLuce("exact").fit(rankings)
-    ratio = model.standard_errors("expected") / model.standard_errors()
+    ratio = model.standard_errors("expected") / model.standard_errors("observed")
     assert (np.abs(ratio - 1) < 0.15).all()
     assert (ratio != 1).all()
 
@@ -119,7 +127,7 @@ def test_robust_errors(clustered):
         middle = sums.T @ sums * 7 / 6
     else:
         middle = (own.T * weights) @ own * weights.sum() / (weights.sum() - 1)
-    bread = model.covariance()
+    bread = model.covariance("observed")
     np.testing.assert_allclose(model.covariance("sandwich"), bread @ middle @ bread, rtol=1e-4, atol=1e-7)
 
 
@@ -209,7 +217,7 @@ def test_many_items_need_no_matrix(monkeypatch):
         exact = {kind: model.standard_errors(kind) for kind in ("observed", "sandwich")}
         contrast = model.contrast(3, 4)
         with monkeypatch.context() as patch:
-            patch.setattr(inference, "LARGEST_MATRIX", 50)
+            patch.setattr(error_kinds, "LARGEST_MATRIX", 50)
             for kind, errors in exact.items():
                 np.testing.assert_allclose(model.standard_errors(kind), errors, rtol=0.15)
                 assert 0 < model.standard_error_noise_ < 0.1
@@ -224,8 +232,8 @@ def test_more_probes_come_nearer(monkeypatch):
     rankings, _ = strict(n_items=8, n_rankings=200, sizes=(4, 8))
     model = PlackettLuce().fit(rankings)
     exact = {kind: model.standard_errors(kind) for kind in ("observed", "sandwich")}
-    monkeypatch.setattr(inference, "LARGEST_MATRIX", 5)
-    monkeypatch.setattr(covariance, "PROBES", 400)
+    monkeypatch.setattr(error_kinds, "LARGEST_MATRIX", 5)
+    monkeypatch.setattr(large_covariance, "PROBES", 400)
     for kind, errors in exact.items():
         np.testing.assert_allclose(model.standard_errors(kind), errors, rtol=0.04)
 
@@ -293,7 +301,7 @@ def test_the_bootstrap_keeps_rankers_together():
     model = PlackettLuce(n_jobs=1).fit(Rankings.from_orderings(orderings, n_items=4, rankers=rankers))
     errors = model.bootstrap(120).std(axis=0)
     np.testing.assert_allclose(errors, model.standard_errors("sandwich"), rtol=0.2)
-    assert (errors > 1.3 * model.standard_errors()).all()
+    assert (errors > 1.3 * model.standard_errors("observed")).all()
 
 
 def test_the_bootstrap_leaves_out_what_cannot_be_estimated():

@@ -4,13 +4,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve
-from scipy.special import ndtri
+from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import ndtri, stdtrit
 
 from luce.arrays import Floats, Integers
 
 ROWS = 512
 """Items compared with all others at a time."""
+
+ROUNDING = 1e-9
+"""Log worths that differ by less are equal: those of items with the same features, whose difference has no variance."""
 
 
 class QuasiStandardErrors(NamedTuple):
@@ -45,80 +48,98 @@ def fit_quasi_variances(covariance: Floats) -> QuasiStandardErrors:
         each = np.full(n, variances[0, -1] / 2 if n == 2 else 0.0)
         return QuasiStandardErrors(np.sqrt(each), (0.0, 0.0))
     np.fill_diagonal(variances, 1.0)
-    q = _fitted(variances)
-    implied = np.sqrt(((q[:, None] + q) / variances)[~np.eye(n, dtype=bool)]) - 1
+    q, residual = _fitted(variances)
+    np.fill_diagonal(residual, residual[0, 1])
     roots = np.sqrt(np.where(q >= 0, q, np.nan))
-    return QuasiStandardErrors(roots, (float(implied.min()), float(implied.max())))
+    return QuasiStandardErrors(roots, (float(np.expm1(residual.min() / 2)), float(np.expm1(residual.max() / 2))))
 
 
-def _fitted(variances: Floats) -> Floats:
-    """Gauss-Newton from the least squares of the variances; steps to where a sum is not positive are halved."""
-    n = len(variances)
-    apart = ~np.eye(n, dtype=bool)
-    rows = (variances * apart).sum(axis=1)
+def _fitted(variances: Floats) -> tuple[Floats, Floats]:
+    """Gauss-Newton from the least squares of the variances; steps to where a sum is not positive are halved.
+
+    Returns the quasi-variances q and the residuals log(q_i + q_j) − log v_ij, whose diagonal is 0.
+    """
+    n, logs = len(variances), np.log(variances)
+    rows = variances.sum(axis=1) - 1  # without the diagonal of ones
     q = (rows - rows.sum() / (2 * (n - 1))) / (n - 2)
-    q = np.maximum(q, 1e-3 * variances[apart].min())
-    value = _loss(q, variances, apart)
+    q = np.maximum(q, 1e-3 * variances[~np.eye(n, dtype=bool)].min())
+    sums, residual = _residuals(q, logs)
     for _ in range(200):
-        sums = q[:, None] + q
-        np.fill_diagonal(sums, np.inf)
-        residual = np.where(apart, np.log(np.where(apart, sums, 1.0) / variances), 0.0)
-        gradient = (residual / sums).sum(axis=1)
-        inverse = 1 / sums**2
-        step = -solve(inverse + np.diag(inverse.sum(axis=1)), gradient, assume_a="sym")
-        length = 1.0
-        while length > 1e-10 and not _loss(q + length * step, variances, apart) <= value:
-            length /= 2
-        q = q + length * step
-        value = min(value, _loss(q, variances, apart))
-        if np.abs(length * step).max() <= 1e-14 * np.abs(q).max() or length <= 1e-10:
+        value, step = np.vdot(residual, residual), _gauss_newton_step(sums, residual)
+        while np.abs(step).max() > 1e-12 * np.abs(q).max():
+            new_sums, new_residual = _residuals(q + step, logs)
+            if np.vdot(new_residual, new_residual) <= (1 + 1e-12) * value:  # but for rounding
+                break
+            step = step / 2
+        else:
             break
-    return q
+        q, sums, residual = q + step, new_sums, new_residual
+    return q, residual
 
 
-def _loss(q: Floats, variances: Floats, apart: Floats) -> float:
-    sums = (q[:, None] + q)[apart]
-    return float(np.sum(np.log(sums / variances[apart]) ** 2)) if (sums > 0).all() else np.inf
+def _residuals(q: Floats, logs: Floats) -> tuple[Floats, Floats]:
+    """q_i + q_j, and log(q_i + q_j) − log v_ij, infinite where a sum is not positive; the diagonals are 1 and 0."""
+    sums = q[:, None] + q
+    np.fill_diagonal(sums, 1.0)
+    return sums, np.log(sums) - logs if sums.min() > 0 else np.full_like(sums, np.inf)
 
 
-def critical_value(level: float, comparisons: int = 1) -> float:
+def _gauss_newton_step(sums: Floats, residual: Floats) -> Floats:
+    """By conjugate gradients: scaled by its diagonal the matrix is 1 plus about a matrix of rank one."""
+    inverse = 1 / sums
+    np.fill_diagonal(inverse, 0.0)
+    gradient = (residual * inverse).sum(axis=1)
+    inverse *= inverse
+    diagonal = inverse.sum(axis=1)
+    matrix = LinearOperator(inverse.shape, matvec=lambda x: inverse @ x + diagonal * x)
+    scaling = LinearOperator(inverse.shape, matvec=lambda x: x / diagonal)
+    return -cg(matrix, gradient, rtol=1e-10, M=scaling)[0]
+
+
+def critical_value(level: float, comparisons: int = 1, degrees_of_freedom: float = np.inf) -> float:
     """How many standard errors a difference must reach, if so many are tested together (Šidák, 1967).
 
-    >>> round(critical_value(0.95), 3), round(critical_value(0.95, 10), 3)
-    (1.96, 2.8)
+    The quantile is the normal one, or Student's with so many degrees of freedom of the standard error.
+
+    >>> round(critical_value(0.95), 3), round(critical_value(0.95, 10), 3), round(critical_value(0.95, 1, 9), 3)
+    (1.96, 2.8, 2.262)
     """
-    return float(ndtri(0.5 + 0.5 * level ** (1 / max(comparisons, 1))))
+    below = 0.5 + 0.5 * level ** (1 / max(comparisons, 1))
+    return float(ndtri(below) if np.isinf(degrees_of_freedom) else stdtrit(degrees_of_freedom, below))
 
 
-def rank_intervals(log_worths: Floats, variances: Callable[[slice], Floats], level: float) -> Integers:
+def rank_intervals(
+    log_worths: Floats, variances: Callable[[slice], Floats], level: float, degrees_of_freedom: float = np.inf
+) -> Integers:
     """The lowest and highest rank of each item (n, 2), 1 = best: by how many are significantly better, and worse.
 
     `variances(rows)` gives the variances of the differences of some items and all (rows, n). The interval of an item
     holds its true rank with the probability `level`, its n − 1 differences being tested together.
     """
     n = len(log_worths)
-    critical = critical_value(level, n - 1)
+    critical = critical_value(level, n - 1, degrees_of_freedom)
     result = np.empty((n, 2), np.int64)
     for begin in range(0, n, ROWS):
         rows = slice(begin, min(begin + ROWS, n))
         ahead = log_worths[None, :] - log_worths[rows, None]
-        needed = critical * np.sqrt(variances(rows))
+        needed = critical * np.sqrt(variances(rows)) + ROUNDING
         result[rows, 0] = 1 + (ahead > needed).sum(axis=1)
         result[rows, 1] = n - (ahead < -needed).sum(axis=1)
     return result
 
 
-def tiers(log_worths: Floats, variances: Callable[[slice], Floats], level: float) -> Integers:
+def tiers(
+    log_worths: Floats, variances: Callable[[slice], Floats], level: float, degrees_of_freedom: float = np.inf
+) -> Integers:
     """The tier of each item (n,): 1 if no item is significantly better, else one below the lowest of those.
 
     >>> tiers(np.array([0.0, 3.0, 2.9]), lambda rows: np.full((1, 3), 0.01), 0.95)
     array([2, 1, 1])
     """
-    n = len(log_worths)
-    critical = critical_value(level, n - 1)
-    result = np.ones(n, np.int64)
+    critical = critical_value(level, len(log_worths) - 1, degrees_of_freedom)
+    result = np.ones(len(log_worths), np.int64)
     for item in np.argsort(-log_worths, kind="stable").tolist():
         ahead = log_worths - log_worths[item]
-        better = ahead > critical * np.sqrt(variances(slice(item, item + 1))[0])
+        better = ahead > critical * np.sqrt(variances(slice(item, item + 1))[0]) + ROUNDING
         result[item] = 1 + result[better].max(initial=0)
     return result

@@ -1,14 +1,14 @@
-"""The covariance of the estimates: observed and expected information, sandwich, and both without a matrix."""
+"""The covariance of the estimates: observed and expected information, sandwich."""
 
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import LinAlgError, block_diag, cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, cg
+from scipy.linalg import LinAlgError, block_diag, cho_factor
+from scipy.linalg.lapack import dpotri
 
-from luce.aggregation.likelihood import Likelihood, ranking_scores
+from luce.aggregation.clusters import ClusterScores, Shortfall, cluster_scores, shortfall
+from luce.aggregation.likelihood import Likelihood
 from luce.aggregation.likelihood_terms import PairTerm
 from luce.aggregation.parameters import LinearParametrization
 from luce.aggregation.posterior import Posterior
@@ -22,15 +22,16 @@ KINDS = ("observed", "expected", "sandwich")
 DRAWS = 20
 """Data sets drawn for the expected information of ties in unknown order."""
 
-PROBES = 64
-"""Vectors of random signs; the errors of the standard errors fall with the square root of it."""
-
 
 class Covariance(NamedTuple):
-    """matrix (n + T, n + T): of the log worths less their mean and the tie parameters; parameters: of all of them."""
+    """matrix (n + T, n + T): of the log worths less their mean and the tie parameters; parameters: of all of them.
+
+    ratio: the median of the robust standard errors relative to the model-based ones; 1 if they are model-based.
+    """
 
     matrix: Floats
     parameters: Floats
+    ratio: float = 1.0
 
 
 def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integers | None) -> Covariance:
@@ -39,27 +40,43 @@ def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integer
     "observed": the inverse of the observed information; "expected": of its expectation given the sets that were chosen
     from, which is the same without ties and for Davidson's, and for ties in unknown order a mean over drawn rankings;
     "sandwich": robust, A⁻¹ B A⁻¹ with A the information and B the outer products of the scores of clusters, or of
-    rankings.
+    rankings; the variance of an item that few rankers compared is at least the model-based one, see `shortfall`.
 
-    A normal prior counts as information. `PseudoRankings` do not, as in R: they keep estimates finite.
+    A normal prior counts as information, in A and in B: how far it moves the estimates is then part of the error.
+    `PseudoRankings` do not, as in R: they keep estimates finite.
     """
-    if kind not in KINDS:
-        raise OptionError(f"The kind of standard error must be one of {', '.join(KINDS)}. Got {kind!r}.")
-    parametrization, n_ties = posterior.parametrization, posterior.likelihood.n_ties
+    parametrization = posterior.parametrization
     if max(parametrization.n_parameters, parametrization.n_scores) > LARGEST_MATRIX:
         raise OptionError(
             f"A covariance matrix is computed for up to {LARGEST_MATRIX:,} items. Got {parametrization.n_items:,}: use "
             "standard_errors(), which needs no matrix then, or contrast(a, b)."
         )
-    expected = expected_likelihood(posterior, point) if kind == "expected" else None
-    inverse = _inverse(posterior, point, expected)
-    if kind == "sandwich":
-        inverse = inverse @ _meat(posterior, point, clusters) @ inverse
-    parameters = parametrization.n_parameters - parametrization.pseudo_item
-    jacobian = parametrization.jacobian(posterior.split(point)[0])[:, :parameters]
-    centered = jacobian - jacobian.mean(axis=0)
-    both = block_diag(centered, np.eye(n_ties))
-    return Covariance(both @ inverse @ both.T, inverse)
+    inverse = _inverse(posterior, point, expected_likelihood(posterior, point) if kind == "expected" else None)
+    matrix = _of_log_worths(posterior, point, inverse)
+    if kind != "sandwich":
+        return Covariance(matrix, inverse)
+    gathered = scores_of_clusters(posterior, point, clusters)
+    inverse = inverse @ _meat(posterior, point, gathered) @ inverse
+    robust = _of_log_worths(posterior, point, inverse)
+    n = parametrization.n_items
+    added, ratio = missing_variances(posterior, np.diagonal(robust)[:n], np.diagonal(matrix)[:n], gathered)
+    robust[np.arange(n), np.arange(n)] += added
+    return Covariance(robust, inverse, ratio)
+
+
+def _of_log_worths(posterior: Posterior, point: Floats, inverse: Floats) -> Floats:
+    """The covariance of the log worths less their mean, and of the tie parameters, from that of all parameters."""
+    parametrization = posterior.parametrization
+    n, matrix = parametrization.n_items, inverse.copy()
+    if not parametrization.free:
+        jacobian = parametrization.jacobian(posterior.split(point)[0])
+        if parametrization.pseudo_item:
+            jacobian = jacobian[:, :-1]
+        both = block_diag(jacobian, np.eye(posterior.likelihood.n_ties))
+        matrix = both @ inverse @ both.T
+    matrix[:n] -= matrix[:n].mean(axis=0)
+    matrix[:, :n] -= matrix[:, :n].mean(axis=1, keepdims=True)
+    return matrix
 
 
 def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -> Floats:
@@ -91,11 +108,12 @@ def _inverted(posterior: Posterior, information: Floats) -> Floats:
     size = len(information)
     shift = shift_of_worths(posterior, size)
     scale = float(np.mean(np.diagonal(information)))
-    factor = cho_factor(information + scale * np.outer(shift, shift), lower=True)
+    factor = cho_factor(information + scale * np.outer(shift, shift), lower=True)[0]
     # A pivot of rounding errors only: a direction without information.
-    if (np.diagonal(factor[0]) ** 2).min() < 1e-11 * np.diagonal(information).max():
+    if (np.diagonal(factor) ** 2).min() < 1e-11 * np.diagonal(information).max():
         raise LinAlgError("singular")
-    return cho_solve(factor, np.eye(size))
+    lower = np.tril(dpotri(factor, lower=True)[0])
+    return lower + np.tril(lower, -1).T
 
 
 def shift_of_worths(posterior: Posterior, size: int) -> Floats:
@@ -151,91 +169,28 @@ def _mean_of_draws(likelihood: Likelihood, scores: Floats) -> Likelihood:
     return likelihood.with_terms(terms)
 
 
-def _cluster_scores(
-    likelihood: Likelihood, scores: Floats, ties: Floats, clusters: Integers | None
-) -> tuple[sparse.csr_array, float]:
-    """The score of each cluster (G, n_items + T), or of each ranking without clusters, and how many there are."""
-    each = ranking_scores(likelihood, scores, ties)
-    weights = likelihood.observed.weights
-    if clusters is None:
-        # Weights are repetitions: w equal rankings, each on its own.
-        gathered, count = sparse.diags_array(np.sqrt(weights)) @ each, float(weights.sum())
-    else:
-        own = np.unique(clusters[likelihood.observed.indices], return_inverse=True)[1]
-        shape = int(own.max()) + 1, len(own)
-        gathered = sparse.csr_array((weights, (own, np.arange(len(own)))), shape=shape) @ each
-        count = float(shape[0])
-    if count < 2:
-        raise DataError("Robust standard errors need two rankers or more.")
-    return gathered.tocsr(), count
-
-
-def _meat(posterior: Posterior, point: Floats, clusters: Integers | None) -> Floats:
-    """Σ over clusters of the outer product of their scores, in the parameters; times G / (G − 1) for G clusters."""
-    parametrization, n = posterior.parametrization, posterior.likelihood.n_items
+def scores_of_clusters(posterior: Posterior, point: Floats, clusters: Integers | None) -> ClusterScores:
+    """The scores of the rankers, or of the rankings, at a point of the posterior."""
     parameters, ties = posterior.split(point)
-    scores = parametrization.scores(parameters)[:n]
-    gathered, count = _cluster_scores(posterior.likelihood, scores, ties, clusters)
-    outer = np.asarray((gathered.T @ gathered).todense()) * (count / (count - 1))
-    units = np.eye(parametrization.n_parameters)
-    jacobian = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
-    to_all = block_diag(jacobian, np.eye(len(ties)))
+    scores = posterior.parametrization.scores(parameters)[: posterior.likelihood.n_items]
+    return cluster_scores(posterior.likelihood, scores, ties, clusters)
+
+
+def missing_variances(posterior: Posterior, robust: Floats, model_based: Floats, gathered: ClusterScores) -> Shortfall:
+    """The `shortfall` of the variances of the log worths; features and teams share what rankers say of items."""
+    every = np.full(len(robust), np.inf)
+    return shortfall(robust, model_based, gathered.rankers if posterior.parametrization.free else every)
+
+
+def _meat(posterior: Posterior, point: Floats, gathered: ClusterScores) -> Floats:
+    """Σ over clusters of the outer product of their scores, in the parameters, times G / (G − 1), and the prior's."""
+    parametrization, n, n_ties = posterior.parametrization, posterior.likelihood.n_items, posterior.likelihood.n_ties
+    outer = np.asarray((gathered.scores.T @ gathered.scores).todense()) * gathered.factor
     kept = _without_pseudo_item(posterior)
-    return (to_all.T @ outer @ to_all)[np.ix_(kept, kept)]
-
-
-class InformationSolver:
-    """Conjugate gradients with the information of the log worths, without a matrix of it."""
-
-    def __init__(self, posterior: Posterior, point: Floats):
-        if not posterior.parametrization.free:
-            raise OptionError(
-                "With this many items, standard errors of a model with features or teams need a matrix that "
-                "is too large."
-            )
-        self.n = posterior.likelihood.n_items
-        here = posterior.hessian(point, pseudo_item=False)  # free of the hypothetical item
-        self.diagonal = np.maximum(here.diagonal(), 1e-300)
-        shape = len(point), len(point)
-        self.operator = LinearOperator(shape, matvec=lambda x: here.product(np.ravel(x)))
-        self.scaling = LinearOperator(shape, matvec=lambda x: np.ravel(x) / self.diagonal)
-
-    def solve(self, target: Floats) -> Floats:
-        """H⁻¹ times a vector over the log worths (n,); the log worths of the result (n,), less their mean."""
-        whole = np.zeros(len(self.diagonal))
-        whole[: self.n] = target - target.mean()
-        found, failed = cg(self.operator, whole, rtol=1e-6, maxiter=2_000, M=self.scaling)
-        if failed:
-            raise OptionError(
-                "The standard errors did not converge (conjugate gradients): the rankings link the items only weakly."
-            )
-        return found[: self.n] - found[: self.n].mean()
-
-
-def hutchinson_variances(posterior: Posterior, point: Floats) -> tuple[Floats, Floats]:
-    """The variance of each log worth less their mean (n,), by random probes, and its standard error (n,)."""
-    solver = InformationSolver(posterior, point)
-    root = np.sqrt(solver.diagonal[: solver.n])
-    random = np.random.default_rng(0)
-    found = []
-    for _ in range(PROBES):
-        signs = random.choice([-1.0, 1.0], solver.n)
-        found.append(signs / root * solver.solve(root * signs))
-    return np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(PROBES)
-
-
-def hutchinson_sandwich(posterior: Posterior, point: Floats, clusters: Integers | None) -> tuple[Floats, Floats]:
-    """The same for robust variances; those of a diagonal information, known exactly, are a control variate."""
-    solver = InformationSolver(posterior, point)
-    likelihood = posterior.likelihood
-    parameters, ties = posterior.split(point)
-    gathered, count = _cluster_scores(likelihood, parameters[: solver.n], ties, clusters)
-    gathered = gathered[:, : solver.n]
-    known = np.asarray(gathered.power(2).sum(axis=0)).ravel() / solver.diagonal[: solver.n] ** 2
-    random = np.random.default_rng(0)
-    found = []
-    for _ in range(PROBES):
-        target = gathered.T @ random.choice([-1.0, 1.0], gathered.shape[0])
-        found.append(solver.solve(target) ** 2 - (target / solver.diagonal[: solver.n]) ** 2)
-    scale = count / (count - 1)
-    return scale * (known + np.mean(found, axis=0)), scale * np.std(found, axis=0) / np.sqrt(PROBES)
+    if not parametrization.free:
+        parameters, units = posterior.split(point)[0], np.eye(parametrization.n_parameters)
+        jacobian = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
+        to_all = block_diag(jacobian, np.eye(n_ties))
+        outer = (to_all.T @ outer @ to_all)[np.ix_(kept, kept)]
+    outer[np.diag_indices(len(outer))] += np.append(posterior.precision, np.zeros(n_ties))[kept]
+    return outer

@@ -9,17 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from luce.aggregation.comparisons import QuasiStandardErrors, critical_value, fit_quasi_variances, rank_intervals, tiers
-from luce.aggregation.covariance import (
-    Covariance,
-    InformationSolver,
-    covariance,
-    hutchinson_sandwich,
-    hutchinson_variances,
-)
+from luce.aggregation.comparisons import QuasiStandardErrors, fit_quasi_variances, rank_intervals, tiers
+from luce.aggregation.error_kinds import ErrorsMixin, check_level
 from luce.aggregation.likelihood import Likelihood
 from luce.aggregation.names import listed
-from luce.aggregation.posterior import Posterior
 from luce.arrays import Floats, Integers
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.optimizers.newton import LARGEST_MATRIX
@@ -27,47 +20,8 @@ from luce.optimizers.newton import LARGEST_MATRIX
 logger = logging.getLogger(__name__)
 
 
-class InferenceMixin:
-    """Methods of a fitted PlackettLuce. Kinds of standard errors: "observed", "expected", "sandwich".
-
-    Robust ("sandwich") errors are clustered by ranker where the rankings have rankers. With more than 4,000 items no
-    matrix is made: variances come from Hutchinson's random probes, to a percent or so (`standard_error_noise_` is their
-    largest relative error), and quasi standard errors, ranks and tiers from them, as if log worths were independent,
-    which they then nearly are.
-    """
-
-    def _covariance(self, kind: str) -> Covariance:
-        check_is_fitted(self)
-        known = self.__dict__.setdefault("_covariances", {})
-        if kind not in known:
-            known[kind] = covariance(self._posterior, self._point, kind, self.rankings_.rankers)
-        return known[kind]
-
-    @property
-    def _too_many(self) -> bool:
-        return self._posterior.parametrization.n_scores > LARGEST_MATRIX
-
-    def _variances(self, kind: str) -> Floats:
-        """Of each log worth that can be estimated, less their mean."""
-        if not self._too_many:
-            return np.diagonal(self._covariance(kind).matrix)[: int(self.estimable_.sum())].copy()
-        known = self.__dict__.setdefault("_stochastic_variances", {})
-        if kind not in known:
-            if kind == "sandwich":
-                variances, noise = hutchinson_sandwich(self._posterior, self._point, self.rankings_.rankers)
-            else:
-                variances, noise = hutchinson_variances(self._posterior, self._point)
-            self.standard_error_noise_ = float(np.max(0.5 * noise / variances))
-            known[kind] = variances
-        return known[kind]
-
-    def _difference_variances(self, kind: str) -> Any:
-        """A function that gives the variances of the differences between some items and all."""
-        own = self._variances(kind)
-        if self._too_many:
-            return lambda rows: own[rows, None] + own[None, :]
-        matrix = self._covariance(kind).matrix[: len(own), : len(own)]
-        return lambda rows: np.maximum(own[rows, None] + own[None, :] - 2 * matrix[rows], 0.0)
+class InferenceMixin(ErrorsMixin):
+    """Methods of a fitted PlackettLuce that say how sure it is; see `ErrorsMixin` for the kinds of standard errors."""
 
     def _for_all_items(self, values: NDArray[Any], missing: Any = np.nan) -> Any:
         """Values of the items that can be estimated as values of all."""
@@ -75,12 +29,12 @@ class InferenceMixin:
         result[self.estimable_] = values
         return result
 
-    def covariance(self, kind: str = "observed") -> Floats:
+    def covariance(self, kind: str | None = None) -> Floats:
         """Covariance matrix of the log worths less their mean, and of the tie parameters (log δ, or the margin).
 
         Parameters
         ----------
-        kind : {"observed", "expected", "sandwich"}, default "observed"
+        kind : {"observed", "expected", "sandwich"}, optional
             What the standard errors are based on, see `standard_errors`.
 
         Returns
@@ -94,14 +48,15 @@ class InferenceMixin:
         whole[np.ix_(kept, kept)] = matrix
         return whole
 
-    def standard_errors(self, kind: str = "observed", *, reference: Hashable | None = None) -> Floats:
+    def standard_errors(self, kind: str | None = None, *, reference: Hashable | None = None) -> Floats:
         """Standard errors of the log worths.
 
         Parameters
         ----------
-        kind : {"observed", "expected", "sandwich"}, default "observed"
+        kind : {"observed", "expected", "sandwich"}, optional
             The information they are based on: observed, or expected given the sets that were chosen from; "sandwich"
-            is robust to a misspecified model, and clustered by ranker if the rankings have rankers.
+            is robust to a misspecified model, and clustered by ranker if the rankings have rankers. By default
+            `error_kind_`: "sandwich" where rankers made several rankings, else "observed".
         reference : hashable, optional
             An item, for the errors of the differences from it; by default from the mean of all items.
 
@@ -126,26 +81,26 @@ class InferenceMixin:
         place = int(np.cumsum(self.estimable_)[at]) - 1
         return self._for_all_items(np.sqrt(self._difference_variances(kind)(slice(place, place + 1))[0]))
 
-    def tie_standard_errors(self, kind: str = "observed") -> dict[str, float]:
+    def tie_standard_errors(self, kind: str | None = None) -> dict[str, float]:
         """Standard errors of log δ of each tie order, or of the margin, by the names of `tie_parameters_`."""
         errors = np.sqrt(np.diagonal(self._covariance(kind).matrix))
         return dict(zip(self.tie_parameters_, errors[int(self.estimable_.sum()) :].tolist(), strict=True))
 
-    def coefficient_standard_errors(self, kind: str = "observed") -> dict[str, float]:
+    def coefficient_standard_errors(self, kind: str | None = None) -> dict[str, float]:
         """Standard errors of the coefficients of the features, by name."""
         begin = self._posterior.parametrization.n_effects
         errors = np.sqrt(np.diagonal(self._covariance(kind).parameters))
         own = errors[begin : begin + len(self.coefficients_)]
         return dict(zip(self.coefficients_, own.tolist(), strict=True))
 
-    def contrast(self, first: Hashable, second: Hashable, kind: str = "observed") -> tuple[float, float]:
+    def contrast(self, first: Hashable, second: Hashable, kind: str | None = None) -> tuple[float, float]:
         """Difference of two log worths and its standard error.
 
         Parameters
         ----------
         first, second : hashable
             Names of items.
-        kind : {"observed", "expected", "sandwich"}, default "observed"
+        kind : {"observed", "expected", "sandwich"}, optional
             What the standard error is based on, see `standard_errors`.
 
         Returns
@@ -159,20 +114,15 @@ class InferenceMixin:
         places = np.cumsum(self.estimable_) - 1
         i, j = int(places[a]), int(places[b])
         if self._too_many:
-            if kind == "sandwich":
-                raise OptionError(f"With more than {LARGEST_MATRIX:,} items contrast() supports kind='observed' only.")
-            target = np.zeros(int(self.estimable_.sum()))
-            target[i] += 1
-            target[j] -= 1
-            return difference, float(np.sqrt(target @ InformationSolver(self._posterior, self._point).solve(target)))
+            return difference, float(np.sqrt(self._large_contrast_variance(i, j, self._resolve(kind))))
         return difference, float(np.sqrt(self._difference_variances(kind)(slice(i, i + 1))[0][j]))
 
-    def quasi_standard_errors(self, kind: str = "observed") -> QuasiStandardErrors:
+    def quasi_standard_errors(self, kind: str | None = None) -> QuasiStandardErrors:
         """Quasi standard errors, one per item: the sum of two squares is about the variance of a difference.
 
         Parameters
         ----------
-        kind : {"observed", "expected", "sandwich"}, default "observed"
+        kind : {"observed", "expected", "sandwich"}, optional
             What they are based on, see `standard_errors`.
 
         Returns
@@ -183,27 +133,29 @@ class InferenceMixin:
         own = self._variances(kind)
         if self._too_many:
             return QuasiStandardErrors(self._for_all_items(np.sqrt(own)), (np.nan, np.nan))
-        found = fit_quasi_variances(self._covariance(kind).matrix[: len(own), : len(own)])
-        return QuasiStandardErrors(self._for_all_items(found.errors), found.worst)
+        known, kind = self.__dict__.setdefault("_quasi_variances", {}), self._resolve(kind)
+        if kind not in known:
+            known[kind] = fit_quasi_variances(self._covariance(kind).matrix[: len(own), : len(own)])
+        return QuasiStandardErrors(self._for_all_items(known[kind].errors), known[kind].worst)
 
-    def intervals(self, level: float = 0.95, kind: str = "observed") -> Floats:
+    def intervals(self, level: float = 0.95, kind: str | None = None) -> Floats:
         """Confidence interval of each log worth less the mean (n, 2), by its standard error."""
-        reach = critical_value(check_level(level)) * self.standard_errors(kind)
+        reach = self._critical_value(level, kind) * self.standard_errors(kind)
         return np.stack([self.log_worths_ - reach, self.log_worths_ + reach], axis=1)
 
-    def comparison_intervals(self, level: float = 0.95, kind: str = "observed") -> Floats:
+    def comparison_intervals(self, level: float = 0.95, kind: str | None = None) -> Floats:
         """Interval of each log worth (n, 2) by its quasi standard error: for comparing items, as in a plot."""
-        reach = critical_value(check_level(level)) * self.quasi_standard_errors(kind).errors
+        reach = self._critical_value(level, kind) * self.quasi_standard_errors(kind).errors
         return np.stack([self.log_worths_ - reach, self.log_worths_ + reach], axis=1)
 
-    def rank_intervals(self, level: float = 0.95, kind: str = "observed") -> Integers:
+    def rank_intervals(self, level: float = 0.95, kind: str | None = None) -> Integers:
         """Rank range of each item, from simultaneous tests of its differences from all others.
 
         Parameters
         ----------
         level : float, default 0.95
             Confidence level, between 0 and 1.
-        kind : {"observed", "expected", "sandwich"}, default "observed"
+        kind : {"observed", "expected", "sandwich"}, optional
             What the standard errors are based on, see `standard_errors`.
 
         Returns
@@ -211,17 +163,19 @@ class InferenceMixin:
         ndarray of shape (n, 2)
             Best and worst rank, 1 = best, among the items that can be estimated; 0 for the others.
         """
-        own = self.log_worths_[self.estimable_]
-        return self._for_all_items(rank_intervals(own, self._difference_variances(kind), check_level(level)), 0)
+        own, freedom = self.log_worths_[self.estimable_], self._degrees_of_freedom(kind)
+        return self._for_all_items(
+            rank_intervals(own, self._difference_variances(kind), check_level(level), freedom), 0
+        )
 
-    def tiers(self, level: float = 0.95, kind: str = "observed") -> Integers:
+    def tiers(self, level: float = 0.95, kind: str | None = None) -> Integers:
         """Tier of each item.
 
         Parameters
         ----------
         level : float, default 0.95
             Confidence level, between 0 and 1.
-        kind : {"observed", "expected", "sandwich"}, default "observed"
+        kind : {"observed", "expected", "sandwich"}, optional
             What the standard errors are based on, see `standard_errors`.
 
         Returns
@@ -229,8 +183,8 @@ class InferenceMixin:
         ndarray of shape (n,)
             1 if no item is significantly better, else one below those that are; 0 for items that cannot be estimated.
         """
-        own = self.log_worths_[self.estimable_]
-        return self._for_all_items(tiers(own, self._difference_variances(kind), check_level(level)), 0)
+        own, freedom = self.log_worths_[self.estimable_], self._degrees_of_freedom(kind)
+        return self._for_all_items(tiers(own, self._difference_variances(kind), check_level(level), freedom), 0)
 
     def bootstrap(self, n_samples: int = 200, *, random_state: int = 0) -> Floats:
         """Log worths of refits with random weights: the Bayesian bootstrap (Rubin, 1981).
@@ -289,22 +243,10 @@ class InferenceMixin:
 
     _set_up: Any
     _search: Any
-    _posterior: Posterior
     ties_: str | None
     prior_: Any
-    _point: Floats
-    rankings_: Any
     names_: tuple[Hashable, ...]
-    estimable_: Any
     not_estimable_: dict[Hashable, str]
     log_worths_: Floats
     tie_parameters_: dict[str, float]
     coefficients_: dict[str, float]
-    standard_error_noise_: float
-
-
-def check_level(level: float) -> float:
-    """A level of confidence between 0 and 1."""
-    if not 0 < level < 1:
-        raise OptionError(f"level must lie between 0 and 1. Got {level!r}.")
-    return level

@@ -224,7 +224,9 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         self.rankings_, self._posterior, self._point = given, posterior, point
         self.ties_, self.prior_ = setup.ties, setup.prior
         self._covariances: dict[str, Any] = {}
-        self._stochastic_variances: dict[str, Floats] = {}
+        self._stochastic_variances: dict[str, Any] = {}
+        self._quasi_variances: dict[str, Any] = {}
+        self._warned: set[str] = set()
         self.names_: tuple[Hashable, ...] = setup.names if setup.estimable.all() else tuple(given.names)
         self.estimable_: NDArray[np.bool_] = setup.estimable
         self.not_estimable_ = setup.not_estimable

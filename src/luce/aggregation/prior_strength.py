@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from luce.aggregation.covariance import InformationSolver, covariance
+from luce.aggregation.covariance import covariance
+from luce.aggregation.large_covariance import InformationSolver
 from luce.aggregation.posterior import Posterior
 from luce.arrays import Floats
 
@@ -60,4 +61,4 @@ def _trace(posterior: Posterior, point: Floats) -> float:
     solver, random = InformationSolver(posterior, point), np.random.default_rng(0)
     signs = random.choice([-1.0, 1.0], (PROBES, n))
     # The solver leaves out the mean, of which the prior alone knows.
-    return float(np.mean([each @ solver.solve(each) for each in signs]) + 1 / posterior.precision[0])
+    return float(np.mean([each @ solver.solve(each)[:n] for each in signs]) + 1 / posterior.precision[0])
