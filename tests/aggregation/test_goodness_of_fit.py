@@ -5,7 +5,7 @@ import pytest
 
 from luce.aggregation import NormalPrior, PlackettLuce, PseudoRankings, Rankings
 from luce.aggregation.simulated_margins import rankings_to_draw
-from luce.errors import DataError, OptionError
+from luce.errors import DataError, LuceWarning, OptionError
 from tests.aggregation.ranking_data import mixed, pudding
 
 TRUTH = np.linspace(1.5, -1.5, 6)
@@ -91,6 +91,13 @@ def test_pairs_of_a_table_with_ties_pass_in_both_models_of_ties():
         assert check(pudding(), ties=ties).describes_data
 
 
+def test_ties_that_are_half_wins_are_left_out():
+    fit = check(pudding(), ties="half-wins")
+    tied = pudding().weights[pudding().tied].sum()
+    assert fit.n_rankings == pudding().weights.sum() - tied and "Ties are left out" in str(fit)
+    assert 0.1 < fit.p_value < 1  # as if ties were lost and won by turns, pairs would deviate less than any draw
+
+
 def test_expected_shares_are_those_of_the_model():
     rankings = rankings_of(orders(TRUTH, 400))
     model = PlackettLuce(n_jobs=1).fit(rankings)
@@ -138,10 +145,11 @@ def test_large_data_are_checked_on_a_random_part(monkeypatch):
         check(rankings_of(orders(TRUTH, 40)), 19)
 
 
-def test_a_part_is_drawn_from_other_rankings_than_the_first():
+def test_rankings_are_drawn_as_often_as_they_weigh():
     model = PlackettLuce(n_jobs=1).fit(Rankings.from_pairs([0, 1], [1, 0], weights=[3, 1]))
-    drawn, is_part = rankings_to_draw(model._posterior.likelihood.observed, 19, np.random.default_rng(0))
+    drawn, is_part = rankings_to_draw(model._posterior.likelihood, 19, np.random.default_rng(0))
     assert not is_part and drawn.items.tolist() == [0, 1] * 3 + [1, 0]
+    assert model._posterior.likelihood.observed.take(np.array([1, 1])).items.tolist() == [1, 0, 1, 0]
 
 
 def test_pairs_of_many_items_are_those_of_the_most_frequent(monkeypatch):
@@ -168,8 +176,12 @@ def test_options_are_checked():
     with pytest.raises(OptionError, match="adherence"):
         PlackettLuce(adherence=True, n_jobs=1).fit(by_rankers).goodness_of_fit()
     ties = Rankings.from_orderings([[["a", "b"]]])
+    with pytest.warns(LuceWarning):
+        unknown = PlackettLuce("exact", prior=NormalPrior(0, 1), n_jobs=1).fit(ties)
     with pytest.raises(DataError, match="all items are tied"):
-        PlackettLuce(prior=NormalPrior(0, 1), n_jobs=1).fit(ties).goodness_of_fit()
+        unknown.goodness_of_fit()
+    drawn = PlackettLuce("davidson", prior=NormalPrior(0, 1), n_jobs=1).fit(ties).goodness_of_fit(n_samples=19)
+    assert drawn.describes_data is None
 
 
 def test_it_repeats_with_its_seed():

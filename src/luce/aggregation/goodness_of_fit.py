@@ -174,7 +174,7 @@ class GoodnessOfFitMixin:
         if not self._posterior.likelihood.terms:
             raise DataError("There is nothing to check: in every ranking all items are tied.")
         random = np.random.default_rng(random_state)
-        drawn, is_part = rankings_to_draw(self._posterior.likelihood.observed, n_samples, random)
+        drawn, is_part = rankings_to_draw(self._posterior.likelihood, n_samples, random)
         n_seen = by_item(drawn.items, np.repeat(drawn.weights, drawn.sizes), drawn.n_items)
         items = np.sort(np.argsort(-n_seen, kind="stable")[:MOST_ITEMS])
         margins = simulated_margins(self._posterior, self._point, drawn, items, n_samples, random)
@@ -207,6 +207,8 @@ class GoodnessOfFitMixin:
             yield f"First places are not checked: the fit determines them, or no item has {LEAST:.0f}."
         if not pairs.kept.any():
             yield f"Pairs are not checked: the fit determines them, or no pair was compared {LEAST:.0f} times."
+        if self.ties_ == "half-wins" and self._posterior.likelihood.observed.tied.any():
+            yield "Ties are left out of the check: where they are half wins, they are no outcome of the model."
         if is_part:
             total = self._posterior.likelihood.observed.weights.sum()
             yield f"Checked on a random part, {drawn.n_rankings:,} of {total:,.0f} rankings, because of the cost."
@@ -232,6 +234,7 @@ class GoodnessOfFitMixin:
     adherence_: dict[Hashable, float] | None
     rankings_: Any
     teams: Any
+    ties_: str | None
     estimable_: NDArray[np.bool_]
 
 

@@ -195,7 +195,8 @@ def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> spar
         values = np.stack([up, -up], axis=1).ravel()
         own = sparse.csr_array((values, seen.items, seen.offsets), shape=(seen.n_rankings, seen.n_items))
         return sparse.hstack([own, sparse.csr_array(by_margin[:, None])], format="csr")
-    if likelihood.ties is None and getattr(likelihood.terms[0], "adherence", None) is None:
+    adherence = getattr(likelihood.terms[0], "adherence", None)
+    if adherence is None and likelihood.ties != "davidson" and not seen.tied.any():
         return _choice_scores(seen.expand_pools(), scores)
     term = _row_term(likelihood, expand_pools=True)
     shape = term.observed.n_rankings, seen.n_items

@@ -52,12 +52,16 @@ class Margins(NamedTuple):
 
 
 def rankings_to_draw(
-    observed: ObservedRankings, n_samples: int, random: np.random.Generator
+    likelihood: Likelihood, n_samples: int, random: np.random.Generator
 ) -> tuple[ObservedRankings, bool]:
     """The rankings, of weight w w times, with the items of pools as rows; and whether they are a random part.
 
-    Weights that are not whole numbers stay as they are: each ranking is drawn once, and counts so much.
+    Weights that are not whole numbers stay as they are: each ranking is drawn once, and counts so much. Ties that are
+    half wins are left out, since none are drawn.
     """
+    observed = likelihood.observed
+    if likelihood.ties == "half-wins":
+        observed = observed.take(np.flatnonzero(~observed.tied))
     whole = bool((observed.weights == np.round(observed.weights)).all())
     copies = observed.weights.astype(np.int64) if whole else np.ones(observed.n_rankings, np.int64)
     share = MOST_ROWS / n_samples / max(float(copies @ _costs(observed)), 1.0)
@@ -187,7 +191,7 @@ class _Counter:
     def estimates(self, scores: Floats) -> Floats:
         """H⁻¹ times each score (P, copies), in the units of the sums of products."""
         diagonal = self.information.diagonal()
-        damped = self.information + DAMPING * float(diagonal.mean()) * sparse.eye_array(len(diagonal))
+        damped = self.information + DAMPING * (float(diagonal.mean()) or 1.0) * sparse.eye_array(len(diagonal))
         if len(diagonal) <= LARGEST_MATRIX:
             return cho_solve(cho_factor(damped.toarray()), scores.T)
         scaling = sparse.diags_array(1 / np.maximum(diagonal, DAMPING * diagonal.max()))
