@@ -89,7 +89,7 @@ def test_errors_by_ranker(battles):
         at = model.names_.index(facts["items"][0]["item"])
         assert facts["items"][0]["standard_error"] == pytest.approx(model.standard_errors(kind)[at], rel=1e-5)
     text = call("battles.csv", "--read", "ranker=judge", "--errors", "sandwich").stdout
-    assert "Standard errors: sandwich: robust to misspecification, clustered by ranker" in text
+    assert "Standard errors: sandwich, clustered by ranker, Student's t with 4 degrees of freedom" in text
 
 
 def test_a_leaderboard_for_each_category(battles):
@@ -120,8 +120,9 @@ def test_rankers_are_kept_in_categories(battles):
     model = PlackettLuce(n_jobs=1).fit(read_rankings(battles, ranker="judge"))
     at = model.names_.index(facts["items"][0]["item"])
     assert facts["items"][0]["standard_error"] == pytest.approx(model.standard_errors("sandwich")[at], rel=1e-5)
-    own = facts_of("battles.csv", "--by", "judge", "--read", "ranker=judge")
-    assert sorted(own["categories"]) == list("01234")
+    result = call("battles.csv", "--by", "judge", "--read", "ranker=judge", "--json")
+    assert sorted(json.loads(result.stdout)["categories"]) == list("01234")
+    assert "Category '0': Standard errors by ranker need 3 rankers or more" in result.stderr
 
 
 def test_a_category_of_orders_is_no_item(tmp_path, monkeypatch):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from luce.aggregation import PlackettLuce, PseudoRankings, Rankings
-from luce.report import write_aggregation
-from luce.report.aggregation import choices
+from luce.report import aggregation, write_aggregation
 from luce.report.leaderboard import LISTED, headline, items_table, leaderboard, win_matrix
 
 LONG = "a-model-with-a-long-name-instruct-preview-2024-05-13-turbo"
@@ -25,6 +24,10 @@ def battles(n_items=4, n_pairs=400, seed=0, spread=1.0, ties=0.2):
 
 def fitted(rankings, **settings):
     return PlackettLuce(n_jobs=1, **{"prior": PseudoRankings(0.5), **settings}).fit(rankings)
+
+
+def choices(model, kind=None):
+    return aggregation.choices(model, leaderboard(model, kind=kind))
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +126,7 @@ def test_what_unlisted_items_are_is_said(model):
     orders = [["a", "b", "c"], ["b", "c", "a"], ["c", "a"]] * 3
     assert choices(fitted(Rankings.from_orderings(orders)))["Unlisted items"] == "not compared in 3 rankings"
     below = fitted(Rankings.from_orderings(orders, unlisted="below"))
-    assert choices(below)["Unlisted items"] == "below the others in 9 rankings"
+    assert choices(below)["Unlisted items"] == "below the others in 3 rankings"
 
 
 def test_a_long_table_can_be_searched_and_is_cut(page_of):

@@ -3,7 +3,6 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from luce.aggregation.comparisons import critical_value
 from luce.aggregation.summary import SummaryMixin
 from luce.errors import OptionError, load_package
 
@@ -57,7 +56,8 @@ class PlotMixin(SummaryMixin):
         """
         if n_items < 1:
             raise OptionError(f"n_items must be at least 1. Got {n_items!r}.")
-        rows = plotted_items(self.summary(level=level, kind=kind).slice(0, n_items).to_pylist(), level)
+        best = self.summary(level=level, kind=kind).slice(0, n_items).to_pylist()
+        rows = plotted_items(best, self, level, kind)
         if ax is None:
             pyplot = load_package("matplotlib.pyplot", "report")
             ax = pyplot.subplots(figsize=(8, 1 + 0.25 * len(rows)), layout="constrained")[1]
@@ -67,15 +67,16 @@ class PlotMixin(SummaryMixin):
         return ax
 
 
-def plotted_items(rows: Iterable[Mapping[str, Any]], level: float) -> list[PlottedItem]:
+def plotted_items(
+    rows: Iterable[Mapping[str, Any]], model: SummaryMixin, level: float, kind: str | None
+) -> list[PlottedItem]:
     """Rows of `summary` as rows of a plot, without the items that cannot be estimated."""
-    critical = critical_value(level)
-    items = []
-    for row in rows:
-        if (worth := row["log_worth"]) is not None:
-            reach = critical * row["quasi_standard_error"]
-            items.append(PlottedItem(row["item"], worth, worth - reach, worth + reach, row["tier"] == 1))
-    return items
+    bounds = dict(zip(map(str, model.names_), model.comparison_intervals(level, kind).tolist(), strict=True))
+    return [
+        PlottedItem(row["item"], row["log_worth"], *bounds[str(row["item"])], row["tier"] == 1)
+        for row in rows
+        if row["log_worth"] is not None
+    ]
 
 
 def draw_items(

@@ -108,16 +108,15 @@ def aggregate(
     rankings, parts = rankings.with_names(shown), {name: each.with_names(shown) for name, each in parts.items()}
     elo_anchor = _anchor(elo, anchor, rankings.names)
     model.fit(rankings)
-    categories = fit_categories(model, parts)
     table = leaderboard(model, kind=kind, anchor=elo_anchor)
     fit = check_fit(model)
-    boards = {name: leaderboard(each, kind=kind) for name, each in categories.items()}
+    categories, boards = fit_categories(model, parts, kind)
     write_csv(with_categories(table, boards), csv)
     title = title or f"Rank aggregation: {', '.join(file.name for file in files)}"
     if json:
         show_facts(model, kind, fit, table, categories, boards)
     else:
-        print_leaderboard(model, kind, fit, table, title)
+        print_leaderboard(model, fit, table, title)
     write_optional_page(
         write_aggregation,
         report,

@@ -21,7 +21,7 @@ def check_fit(model: Any) -> Any:
     return model.goodness_of_fit()
 
 
-def print_leaderboard(model: Any, kind: str | None, fit: Any, table: Any, title: str) -> None:
+def print_leaderboard(model: Any, fit: Any, table: Any, title: str) -> None:
     """The table, what changes its numbers, and how well the model describes the rankings."""
     from luce.report.aggregation import choices
     from luce.report.formatting import count
@@ -32,7 +32,7 @@ def print_leaderboard(model: Any, kind: str | None, fit: Any, table: Any, title:
     show_page_table(items_table(table.slice(0, PRINTED).to_pylist()), heading, numeric=2)
     if table.num_rows > PRINTED:
         show(f"… {table.num_rows - PRINTED:,} more: --csv writes all items.")
-    for name, words in choices(model, kind).items():
+    for name, words in choices(model, table).items():
         show(f"{name}: {plain_text(words)}")
     show(fit)
     ties = "".join(f", {name} {value:.4f}" for name, value in model.tie_parameters_.items())

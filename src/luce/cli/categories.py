@@ -57,20 +57,23 @@ def _table(file: Path, by: str, format: str | None, options: Mapping[str, Any]) 
     return table
 
 
-def fit_categories(model: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """A model for each category with the settings of the one given; warnings and errors name the category."""
+def fit_categories(model: Any, parts: Mapping[str, Any], kind: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A model for each category with the settings of the one given, and its table; messages name the category."""
     from sklearn.base import clone
 
-    fitted = {}
+    from luce.report.leaderboard import leaderboard
+
+    fitted, tables = {}, {}
     with progress("Categories") as report:
         for number, (name, rankings) in enumerate(parts.items()):
             report(number / len(parts), name)
-            try:
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always", LuceWarning)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", LuceWarning)
+                try:
                     fitted[name] = clone(model).fit(rankings)
-            except DataError as error:
-                raise DataError(f"Category {name!r}: {error}") from error
+                    tables[name] = leaderboard(fitted[name], kind=kind)
+                except DataError as error:
+                    raise DataError(f"Category {name!r}: {error}") from error
             for each in caught:
                 say(f"Category {name!r}: {each.message}", "Note")
-    return fitted
+    return fitted, tables

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from luce.report.formatting import count, decimal, isolated, number, share
 from luce.report.layout import Cell, Facts, PageTable, Section, Text, note, sortable, write_page
@@ -94,23 +95,25 @@ def write_aggregation(
     Path
         Of the page.
     """
-    rows = leaderboard(model, kind=kind, anchor=anchor).to_pylist()
-    sections = {"leaderboard": _leaderboard(rows, n_items), "wins": _wins(model, rows)}
+    table = leaderboard(model, kind=kind, anchor=anchor)
+    rows = table.to_pylist()
+    sections = {"leaderboard": _leaderboard(rows, model, kind, n_items), "wins": _wins(model, rows)}
     if categories:
-        own = {name: each.summary(kind=kind).to_pylist() for name, each in categories.items()}
-        sections["categories"] = _categories(rows, own, categories, kind)
-    sections["data"] = _data(model, kind)
+        tables = {name: leaderboard(each, kind=kind) for name, each in categories.items()}
+        sections["categories"] = _categories(rows, tables, categories)
+    sections["data"] = _data(model, table)
     if goodness_of_fit is not None:
         sections["fit"] = _fit(goodness_of_fit)
     contents = {name: section.heading for name, section in sections.items()} | {"repeat": "Reproduce"}
     return write_page(path, sections, contents=contents, **about)
 
 
-def _leaderboard(rows: Rows, n_items: int) -> Section:
+def _leaderboard(rows: Rows, model: Any, kind: str | None, n_items: int) -> Section:
     notes = COLUMNS + (RATINGS if "rating" in rows[0] else "")
     if len(rows) > LISTED:
         notes += f" The first {LISTED:,} of {len(rows):,} items; `luce aggregate --csv` writes all of them."
-    return Section("Leaderboard", [items_picture(rows, n_items), note(INTERVALS), items_table(rows), note(notes)])
+    plot = items_picture(rows, model, kind, n_items)
+    return Section("Leaderboard", [plot, note(INTERVALS), items_table(rows), note(notes)])
 
 
 def _wins(model: Any, rows: Rows) -> Section:
@@ -119,25 +122,29 @@ def _wins(model: Any, rows: Rows) -> Section:
     return Section("Who beats whom", [win_matrix(model, rows), note(f"{WINS}{rest}{best}")])
 
 
-def _categories(rows: Rows, own: Mapping[str, Rows], models: Mapping[str, Any], kind: str | None) -> Section:
+def _categories(rows: Rows, tables: Mapping[str, pa.Table], models: Mapping[str, Any]) -> Section:
+    own = {name: table.to_pylist() for name, table in tables.items()}
     cells = []
     for name, model in models.items():
         leaders = [str(row["item"]) for row in own[name] if row["tier"] == 1]
         first = isolated(leaders[0]) + (f" and {count(len(leaders) - 1, 'other')}" if leaders[1:] else "")
         counts = sortable(float(model.rankings_.weights.sum()), number), sortable(model.rankings_.n_items, number)
-        used = Cell(prior_words(model.prior_), wrap=True), kind or model.error_kind_, unused_words(model.unused_)
-        cells.append([name, *counts, Cell(first, wrap=True), model.ties_ or "none", *used])
+        said = choices(model, tables[name])
+        used = (said[head] for head in ("Prior", "Standard errors", "Not used"))
+        cells.append(
+            [name, *counts, Cell(first, wrap=True), model.ties_ or "none", *(Cell(each, wrap=True) for each in used)]
+        )
     columns = ["Category", "Rankings", "Items", "Best tier", "Ties", "Prior", "Standard errors", "Not used"]
     used_table = PageTable("Categories", columns, cells, "Rankings and models of the categories", sortable=True)
     return Section("Categories", [ranks_by_category(rows, own), note(CATEGORIES), used_table])
 
 
-def _data(model: Any, kind: str | None) -> Section:
+def _data(model: Any, table: pa.Table) -> Section:
     rankings = model.rankings_
     facts = {"Rankings": number(rankings.weights.sum()), "Items": f"{rankings.n_items:,}"}
     if rankings.rankers is not None:
         facts["Rankers"] = f"{len(rankings.ranker_names):,}"
-    facts |= {"Rankings with ties": number(rankings.weights[rankings.tied].sum()), **choices(model, kind)}
+    facts |= {"Rankings with ties": number(rankings.weights[rankings.tied].sum()), **choices(model, table)}
     facts |= {f"Tie parameter {name}": decimal(value) for name, value in model.tie_parameters_.items()}
     facts |= {"Log-likelihood": decimal(model.log_likelihood_), "AIC": decimal(model.aic_), "BIC": decimal(model.bic_)}
     facts["Search"] = str(model.convergence_)
@@ -164,12 +171,13 @@ def _deviation(column: str, value: Any) -> Any:
     return sortable(value, form)
 
 
-def choices(model: Any, kind: str | None = None) -> dict[str, str]:
-    """What was chosen, or left out, that changes the estimates or their errors, in words."""
+def choices(model: Any, table: pa.Table) -> dict[str, str]:
+    """What was chosen, or left out, that changes the estimates or the errors of a leaderboard, in words."""
+    errors = table.schema.metadata[b"errors"].decode()
     said = {
         "Ties": tie_words(model),
         "Prior": prior_words(model.prior_),
-        "Standard errors": error_words(model, kind),
+        "Standard errors": f"{errors} information" if errors in ("observed", "expected") else errors,
         "Not used": unused_words(model.unused_),
     }
     unlisted = unlisted_words(model.rankings_)
@@ -215,18 +223,6 @@ def prior_words(prior: Any) -> str:
         case NormalPrior(_, sd) if np.ndim(sd) == 0 and not isinstance(sd, Mapping):
             return f"normal, standard deviation {number(sd)}"
     return "normal, with a standard deviation for each item"
-
-
-def error_words(model: Any, kind: str | None) -> str:
-    """The kind of the standard errors, and what it means."""
-    kind = kind or model.error_kind_
-    clusters = model.rankings_.rankers is not None
-    means = {
-        "observed": "from the observed information",
-        "expected": "from the expected information",
-        "sandwich": f"robust to misspecification{', clustered by ranker' if clusters else ''}",
-    }
-    return f"{kind}: {means[kind]}"
 
 
 def unused_words(unused: Mapping[str, float]) -> str:

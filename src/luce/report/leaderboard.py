@@ -2,16 +2,13 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from luce.report.formatting import count, decimal, isolated, number, plain, short
 from luce.report.layout import Cell, FullPicture, PageTable, sortable
 from luce.report.svg import ACCENT, FULL, INK, MUTED, WIDTH, Picture, picture
-
-if TYPE_CHECKING:  # rank aggregation loads scikit-learn, and other pages need none
-    from luce.aggregation.plots import PlottedItem
 
 LEVEL = 0.95
 MATRIX = 15
@@ -99,13 +96,17 @@ def _item(row: Mapping[str, Any], rated: bool) -> list[Any]:
     ]
 
 
-def items_picture(rows: Rows, n_items: int) -> FullPicture:
+def items_picture(rows: Rows, model: Any, kind: str | None, n_items: int) -> FullPicture:
     """The best items of `leaderboard` with comparison intervals, of ratings if it has them, else of log worths."""
-    from luce.aggregation.plots import draw_items
+    from luce.aggregation.plots import PlottedItem, draw_items, plotted_items  # loads scikit-learn
 
     rated = "rating" in rows[0]
     what = "rating" if rated else "log worth"
-    items = [each._replace(name=short(str(each.name), NAME)) for each in _plotted(rows[:n_items], rated)]
+    items = plotted_items(rows[:n_items], model, LEVEL, kind)
+    if rated:
+        bounds = [(row["rating"], row["rating_lower"], row["rating_upper"]) for row in rows]
+        items = [PlottedItem(each.name, *own, each.best) for each, own in zip(items, bounds, strict=False)]
+    items = [each._replace(name=short(str(each.name), NAME)) for each in items]
     description = f"The {what} of {count(len(items), 'item')}, best first: "
     description += "; ".join(f"{each.name} {each.estimate:.{0 if rated else 2}f}" for each in items)
     xlabel = f"{what}, 95 % comparison intervals"
@@ -120,24 +121,13 @@ def items_picture(rows: Rows, n_items: int) -> FullPicture:
     return FullPicture(drawn("items", FULL, 17, False), drawn("items-narrow", WIDTH, 30, True))
 
 
-def _plotted(rows: Rows, rated: bool) -> "list[PlottedItem]":
-    from luce.aggregation.plots import PlottedItem, plotted_items
-
-    if not rated:
-        return plotted_items(rows, LEVEL)
-    return [
-        PlottedItem(row["item"], row["rating"], row["rating_lower"], row["rating_upper"], row["tier"] == 1)
-        for row in rows
-        if row["rating"] is not None
-    ]
-
-
 def win_matrix(model: Any, rows: Rows) -> PageTable:
     """The probability that the item of the row is ranked above that of the column, of the best items.
 
     A cell is shaded by the difference from the probability of the reverse, as the rest may be ties.
     """
-    items = [row["item"] for row in rows if row["log_worth"] is not None][:MATRIX]
+    names = {str(name): name for name in model.names_}  # a table has text where names are of several kinds
+    items = [names[str(row["item"])] for row in rows if row["log_worth"] is not None][:MATRIX]
     wins = model.win_matrix(items)
     ahead = 0.5 + 0.5 * (wins - wins.T)
     cells = [
