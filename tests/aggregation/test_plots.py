@@ -1,5 +1,7 @@
 """`PlackettLuce.plot`: the best items on Matplotlib axes."""
 
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pytest
@@ -33,6 +35,16 @@ def test_the_best_items_with_comparison_intervals(model):
     codes = [model.names_.index(row["item"]) for row in rows]
     assert drawn == pytest.approx(model.comparison_intervals(0.9)[codes])
     assert axes.get_xlabel() == "log worth, 90 % comparison intervals"
+
+
+def test_intervals_by_ranker(model):
+    rankings = model.rankings_
+    rankers = np.arange(len(rankings)) % 4
+    own = PlackettLuce(n_jobs=1).fit(replace(rankings, rankers=rankers))
+    axes = own.plot(n_items=1, kind="sandwich")
+    best = own.names_.index(own.summary().to_pylist()[0]["item"])
+    (drawn,) = axes.collections[0].get_segments()
+    assert drawn[:, 0] == pytest.approx(own.comparison_intervals(kind="sandwich")[best])
 
 
 def test_on_given_axes(model):

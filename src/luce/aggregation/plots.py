@@ -72,11 +72,12 @@ def plotted_items(
 ) -> list[PlottedItem]:
     """Rows of `summary` as rows of a plot, without the items that cannot be estimated."""
     bounds = dict(zip(map(str, model.names_), model.comparison_intervals(level, kind).tolist(), strict=True))
-    return [
-        PlottedItem(row["item"], row["log_worth"], *bounds[str(row["item"])], row["tier"] == 1)
-        for row in rows
-        if row["log_worth"] is not None
-    ]
+    items = []
+    for row in rows:
+        if row["log_worth"] is not None:
+            lower, upper = bounds[str(row["item"])]
+            items.append(PlottedItem(row["item"], row["log_worth"], lower, upper, row["tier"] == 1))
+    return items
 
 
 def draw_items(
