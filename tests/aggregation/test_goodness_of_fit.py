@@ -147,7 +147,7 @@ def test_large_data_are_checked_on_a_random_part(monkeypatch):
 
 def test_rankings_are_drawn_as_often_as_they_weigh():
     model = PlackettLuce(n_jobs=1).fit(Rankings.from_pairs([0, 1], [1, 0], weights=[3, 1]))
-    drawn, is_part = rankings_to_draw(model._posterior.likelihood, 19, np.random.default_rng(0))
+    drawn, is_part = rankings_to_draw(model._posterior.likelihood.observed, 19, np.random.default_rng(0))
     assert not is_part and drawn.items.tolist() == [0, 1] * 3 + [1, 0]
     assert model._posterior.likelihood.observed.take(np.array([1, 1])).items.tolist() == [1, 0, 1, 0]
 
@@ -180,6 +180,8 @@ def test_options_are_checked():
         unknown = PlackettLuce("exact", prior=NormalPrior(0, 1), n_jobs=1).fit(ties)
     with pytest.raises(DataError, match="all items are tied"):
         unknown.goodness_of_fit()
+    with pytest.raises(DataError, match="all items are tied"):
+        PlackettLuce("half-wins", n_jobs=1).fit(ties).goodness_of_fit()
     drawn = PlackettLuce("davidson", prior=NormalPrior(0, 1), n_jobs=1).fit(ties).goodness_of_fit(n_samples=19)
     assert drawn.describes_data is None
 

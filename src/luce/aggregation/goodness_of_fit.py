@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from luce.aggregation.names import count
 from luce.aggregation.observed import ObservedRankings, by_item
 from luce.aggregation.posterior import Posterior
-from luce.aggregation.simulated_margins import Margins, rankings_to_draw, simulated_margins
+from luce.aggregation.simulated_margins import Margins, fit_to_draw_from, rankings_to_draw, simulated_margins
 from luce.aggregation.summary import name_column
 from luce.arrays import Floats
-from luce.errors import DataError, OptionError
+from luce.errors import OptionError
 
 MOST_ITEMS = 60
 """Items whose pairs are checked: those in most rankings."""
@@ -171,13 +171,12 @@ class GoodnessOfFitMixin:
             raise OptionError(f"n_samples must be at least 19, for a test at 5 %. Got {n_samples!r}.")
         if self.adherence_ is not None:
             raise OptionError("goodness_of_fit is not available with adherence: fit without it.")
-        if not self._posterior.likelihood.terms:
-            raise DataError("There is nothing to check: in every ranking all items are tied.")
         random = np.random.default_rng(random_state)
-        drawn, is_part = rankings_to_draw(self._posterior.likelihood, n_samples, random)
+        posterior, point = fit_to_draw_from(self._posterior, self._point)
+        drawn, is_part = rankings_to_draw(posterior.likelihood.observed, n_samples, random)
         n_seen = by_item(drawn.items, np.repeat(drawn.weights, drawn.sizes), drawn.n_items)
         items = np.sort(np.argsort(-n_seen, kind="stable")[:MOST_ITEMS])
-        margins = simulated_margins(self._posterior, self._point, drawn, items, n_samples, random)
+        margins = simulated_margins(posterior, point, drawn, items, n_samples, random)
         first, pairs = _checks(margins)
         names = self._item_names
         distances = _mean_distances(pairs, margins)
@@ -208,7 +207,7 @@ class GoodnessOfFitMixin:
         if not pairs.kept.any():
             yield f"Pairs are not checked: the fit determines them, or no pair was compared {LEAST:.0f} times."
         if self.ties_ == "half-wins" and self._posterior.likelihood.observed.tied.any():
-            yield "Ties are left out of the check: where they are half wins, they are no outcome of the model."
+            yield "Ties are left out of the check: as half wins they are no outcome of the model."
         if is_part:
             total = self._posterior.likelihood.observed.weights.sum()
             yield f"Checked on a random part, {drawn.n_rankings:,} of {total:,.0f} rankings, because of the cost."

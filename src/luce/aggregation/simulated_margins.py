@@ -19,7 +19,7 @@ from luce.aggregation.observed import ObservedRankings
 from luce.aggregation.posterior import Posterior
 from luce.aggregation.prediction import simulate_rankings
 from luce.arrays import Floats, Integers, list_of_row
-from luce.errors import OptionError
+from luce.errors import DataError, OptionError
 from luce.optimizers.newton import LARGEST_MATRIX
 
 BATCH = 200_000
@@ -36,6 +36,9 @@ MOST_PRODUCTS = 50_000_000
 DAMPING = 1e-9
 """Share of the mean diagonal added to the information, which has none along a shift of all log worths."""
 
+FEW_STEPS = 5
+"""Newton steps from the fit with ties to that without, which may leave an item without a win or a loss."""
+
 
 class Margins(NamedTuple):
     """Counts in the rankings, row 0, and in each draw: first places (1 + S, n), and margins of pairs (1 + S, m).
@@ -51,20 +54,29 @@ class Margins(NamedTuple):
     comparisons: Floats
 
 
+def fit_to_draw_from(posterior: Posterior, point: Floats) -> tuple[Posterior, Floats]:
+    """A posterior and its parameters; where ties are half wins and no outcome, those of the comparisons without one."""
+    likelihood = posterior.likelihood
+    seen = likelihood.observed
+    decided = np.flatnonzero(~seen.tied) if likelihood.ties == "half-wins" else np.arange(seen.n_rankings)
+    if not (likelihood.terms and len(decided)):
+        raise DataError("There is nothing to check: in every ranking all items are tied.")
+    if len(decided) == seen.n_rankings:
+        return posterior, point
+    others = posterior.with_likelihood(Likelihood(seen.take(decided), None, likelihood.n_jobs))
+    return others, others.maximize(point, tol=1e-6, max_iter=FEW_STEPS)[0]
+
+
 def rankings_to_draw(
-    likelihood: Likelihood, n_samples: int, random: np.random.Generator
+    observed: ObservedRankings, n_samples: int, random: np.random.Generator
 ) -> tuple[ObservedRankings, bool]:
     """The rankings, of weight w w times, with the items of pools as rows; and whether they are a random part.
 
-    Weights that are not whole numbers stay as they are: each ranking is drawn once, and counts so much. Ties that are
-    half wins are left out, since none are drawn.
+    Weights that are not whole numbers stay as they are: each ranking is drawn once, and counts so much.
     """
-    observed = likelihood.observed
-    if likelihood.ties == "half-wins":
-        observed = observed.take(np.flatnonzero(~observed.tied))
     whole = bool((observed.weights == np.round(observed.weights)).all())
     copies = observed.weights.astype(np.int64) if whole else np.ones(observed.n_rankings, np.int64)
-    share = MOST_ROWS / n_samples / max(float(copies @ _costs(observed)), 1.0)
+    share = MOST_ROWS / n_samples / float(copies @ _costs(observed))
     if share < 1:
         copies = random.binomial(copies, share)
     if not copies.any():
@@ -89,13 +101,12 @@ def simulated_margins(
     random: np.random.Generator,
 ) -> Margins:
     """The margins of rankings and of draws of the same sets, for all items and for the pairs of some `items`."""
-    parameters, ties = posterior.split(point)
-    scores = posterior.parametrization.scores(parameters)[: drawn.n_items]
     counter = _Counter(posterior, point, items)
     rows = [counter.count(drawn, 1)]
-    for copies in _batches(n_samples, max(1, int(BATCH / max(float(_costs(drawn).sum()), 1.0)))):
+    for copies in _batches(n_samples, max(1, int(BATCH / float(_costs(drawn).sum())))):
         tiled = drawn.take(np.tile(np.arange(drawn.n_rankings), copies))
-        sample = simulate_rankings(_with_rankings(posterior.likelihood, tiled), scores, ties, random)
+        likelihood = _with_rankings(posterior.likelihood, tiled)
+        sample = simulate_rankings(likelihood, counter.scores, counter.ties, random)
         rows.append(counter.count(sample, copies, regress=True))
     first, above, score = (np.concatenate(parts) for parts in zip(*rows, strict=True))
     upper = np.triu_indices(len(items), 1)
@@ -106,6 +117,7 @@ def simulated_margins(
 
 
 def _batches(total: int, size: int) -> Iterator[int]:
+    """The sizes of batches of a total."""
     yield from [size] * (total // size)
     if total % size:
         yield total % size
