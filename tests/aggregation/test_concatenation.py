@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from luce.aggregation import PlackettLuce, Rankings
-from luce.errors import DataError, LuceWarning
+from luce.errors import DataError, LuceWarning, OptionError
 
 from .ranking_data import mixed
 
@@ -84,6 +84,10 @@ def test_items_get_other_names():
         rankings.with_names({1: "x"})
     with pytest.raises(DataError, match=r"No key of names is an item. The items are 1, 2, x; got 1, 2"):
         rankings.with_names({"1": "a", "2": "b"})
+    with pytest.raises(DataError, match="The new name of 2 is None"):
+        rankings.with_names({1: "a", 2: None})
+    with pytest.raises(OptionError, match=r"names must map items to their new names.* Got \['a', 'b', 'c'\]"):
+        rankings.with_names(["a", "b", "c"])
 
 
 @pytest.mark.parametrize(

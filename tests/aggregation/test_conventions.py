@@ -118,7 +118,8 @@ def test_the_best_place_of_an_item_counts():
         best = Rankings.from_orderings(TWICE, repeated="best", weights=[1, 2, 3, 4, 5])
     assert [str(each.message) for each in caught] == [
         "Repeated items are left out: 5.",
-        "Rankings of fewer than two items carry no information and are left out: 1 of 5.",
+        "Rankings of fewer than two items carry no information and are left out: 1 of 5. If the items that a ranking "
+        "does not list are below it, unlisted='below' makes rankings of one item count.",
     ]
     assert {each.filename for each in caught} == {__file__}
     assert written(best) == ["a>b", "c>a>b", "b>a", "a>b>c"] and best.weights.tolist() == [1, 2, 3, 4]

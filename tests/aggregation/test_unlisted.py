@@ -51,6 +51,23 @@ def test_items_without_a_rank(make):
     assert_same(below, Rankings.from_orderings(orderings, names=NAMES, unlisted="below"))
 
 
+def test_ranks_of_zero_or_nan_that_a_sparse_matrix_stores():
+    ranks = sparse.csr_array((np.array([2.0, 0, 1, np.nan]), np.array([0, 1, 2, 3]), np.array([0, 4])), shape=(1, 4))
+    assert Rankings.from_ranks(ranks).items.tolist() == [2, 0]
+    assert ranks.nnz == 4
+    assert Rankings.from_ranks(ranks, unlisted="below").pools[0].tolist() == [0, 1, 2, 3]
+
+
+def test_rankings_of_one_item_are_left_out_with_a_hint():
+    hint = r"unlisted='below' makes rankings of one item count"
+    with pytest.warns(LuceWarning, match=rf"left out: 1 of 2\. .*{hint}"):
+        Rankings.from_orderings([["a"], ["a", "b"]])
+    with pytest.raises(DataError, match=rf"All 2 have fewer\. .*{hint}"):
+        Rankings.from_orderings([["a"], ["b"]])
+    with pytest.warns(LuceWarning, match=r"left out: 1 of 2\.$"):
+        Rankings.from_orderings([[], ["a", "b"]])
+
+
 def test_absent_is_the_default():
     with pytest.warns(LuceWarning, match="left out: 1 of 2"):
         absent = Rankings.from_ranks([[0, 1, 0], [1, 2, 0]])

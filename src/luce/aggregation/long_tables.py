@@ -61,11 +61,13 @@ def arrays_from_table(
     places = column_numbers(columns.place, held[columns.place])
     last = missing == "last" and unlisted == "absent"  # in a pool the missing are among the others
     used = _used_rows(held, columns, places, last)
-    ordered, levels = in_order(used.rows, np.where(np.isnan(places), np.inf, places)[used.rows], used.offsets)
-    everything = unlisted == "below" or len(used.rows) == len(places)
-    named = np.arange(len(places)) if everything else np.sort(used.rows)
-    codes = np.empty(len(places), np.int64)
-    codes[named], known = encode_items(_ids(held, columns.item, named), names, None, lambda row: nth_row(named[row]))
+    ordered, levels = in_order(used.rows, _last_if_missing(places[used.rows]), used.offsets)
+    values = arrow_ids(f"Column {columns.item!r}", held[columns.item])
+    if unlisted == "below" or len(used.rows) == len(places):
+        codes, known = encode_items(values, names)
+    else:
+        rows, codes = np.sort(used.rows), np.empty(len(places), np.int64)
+        codes[rows], known = encode_items(values.take(pa.array(rows)), names, None, lambda row: nth_row(rows[row]))
     left_out = {WITHOUT_PLACE: used.n_without} if used.n_without else {}
     arrays = RankingArrays(codes[ordered], levels, used.offsets, known, left_out=left_out)
     if repeated == "best":
@@ -81,9 +83,9 @@ def _used_rows(held: pa.Table, columns: LongColumns, places: Floats, last: bool)
     """The rows with a place; with `last` all rows of the rankings that have a place."""
     grouping = group_rows(held[columns.ranking], f"Column {columns.ranking!r}")
     rows = np.arange(len(places)) if grouping.order is None else grouping.order
-    placed = ~np.isnan(places[rows])
-    if placed.all():
+    if not np.isnan(places).any():
         return UsedRows(rows, grouping.offsets, grouping.query_ids, 0)
+    placed = ~np.isnan(places[rows])
     if not placed.any():
         raise DataError(f"Column {columns.place!r} must have places. All its {len(rows):,} rows are null or NaN.")
     with_place = np.diff(selected_offsets(placed, grouping.offsets)) > 0
@@ -93,15 +95,15 @@ def _used_rows(held: pa.Table, columns: LongColumns, places: Floats, last: bool)
     return UsedRows(rows[used], offsets_of_sizes(sizes), ids, int(np.count_nonzero(~with_place)))
 
 
+def _last_if_missing(places: Floats) -> Floats:
+    """The places, a missing one below all others."""
+    missing = np.isnan(places)
+    return np.where(missing, np.inf, places) if missing.any() else places
+
+
 def _open_ends(without_place: NDArray[np.bool_], offsets: Integers) -> NDArray[np.bool_]:
     """Where the last level is in unknown order: the place of one item alone is known."""
     return np.bincount(list_of_row(offsets)[without_place], minlength=len(offsets) - 1) > 1
-
-
-def _ids(held: pa.Table, name: str, rows: Integers) -> pa.Array:
-    """Some rows of a column of names."""
-    values = arrow_ids(f"Column {name!r}", held[name])
-    return values if np.array_equal(rows, np.arange(len(values))) else values.take(pa.array(rows))
 
 
 def _weights(held: pa.Table, name: str | None, used: UsedRows) -> Floats | None:
@@ -116,7 +118,7 @@ def _weights(held: pa.Table, name: str | None, used: UsedRows) -> Floats | None:
 def _rankers(held: pa.Table, name: str | None, used: UsedRows) -> list[Any] | None:
     if name is None:
         return None
-    values = _ids(held, name, used.rows)
+    values = arrow_ids(f"Column {name!r}", held[name]).take(pa.array(used.rows))
     codes, names = encode_values(f"Column {name!r}", values, lambda row: nth_row(used.rows[row]))
     return [names[code] for code in _one_a_ranking(name, codes, used)]
 

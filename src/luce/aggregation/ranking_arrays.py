@@ -35,6 +35,8 @@ class RankingArrays(NamedTuple):
 FEW_ITEMS = "rankings of fewer than two items"
 """What `left_out` calls the rankings that say nothing."""
 
+BELOW = " If the items that a ranking does not list are below it, unlisted='below' makes rankings of one item count."
+
 
 def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
     """Checked arrays without the rankings of fewer than two items, which say nothing, and the indices of the others.
@@ -46,13 +48,15 @@ def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
     ends = np.flatnonzero(arrays.open_end & (sizes > 0))
     few[ends] |= arrays.places[arrays.offsets[ends + 1] - 1] == 0
     kept = np.flatnonzero(~few)
+    below = "" if arrays.pools or not (sizes == 1).any() else BELOW
     if not kept.size:
-        what = f"All {len(sizes):,} have fewer." if len(sizes) else "Got no rankings."
+        what = f"All {len(sizes):,} have fewer.{below}" if len(sizes) else "Got no rankings."
         raise DataError(f"At least one ranking of two or more items is needed. {what}")
     if len(kept) == len(sizes):
         return arrays, kept
     warnings.warn(
-        f"Rankings of fewer than two items carry no information and are left out: {few.sum():,} of {len(sizes):,}.",
+        f"Rankings of fewer than two items carry no information and are left out: {few.sum():,} of {len(sizes):,}."
+        f"{below}",
         LuceWarning,
         stacklevel=4,  # the caller of the constructor
     )

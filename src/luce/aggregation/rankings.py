@@ -22,7 +22,7 @@ from luce.aggregation.ranking_arrays import (
     first_equal,
 )
 from luce.arrays import Integers, offsets_of_sizes, read_only, rows_of_lists
-from luce.errors import DataError, LuceWarning
+from luce.errors import DataError, LuceWarning, OptionError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,11 +166,15 @@ class Rankings(RankingsConstructors):
         >>> Rankings.from_orderings([[44, 1], [1, 16]]).with_names({44: "Hamilton", 1: "Verstappen"}).names
         ('Hamilton', 'Verstappen', 16)
         """
+        if not isinstance(names, Mapping):
+            raise OptionError(f"names must map items to their new names, such as a dictionary. Got {names!r}.")
         if names and not any(name in names for name in self.names):
             raise DataError(f"No key of names is an item. The items are {listed(self.names)}; got {listed([*names])}.")
         renamed = tuple(python_value(names.get(name, name)) for name in self.names)
         first: dict[Hashable, Hashable] = {}
         for old, new in zip(self.names, renamed, strict=True):
+            if new is None or new != new:
+                raise DataError(f"Every item must have a name. The new name of {old!r} is {new!r}.")
             if new in first:
                 raise DataError(f"Items must have different names. {first[new]!r} and {old!r} would both be {new!r}.")
             first[new] = old

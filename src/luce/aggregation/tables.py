@@ -84,15 +84,18 @@ def _rank_matrix(ranks: Any, names: Iterable[Hashable] | None) -> tuple[Any, Nam
         ranks = np.column_stack([np.empty((held.num_rows, 0)), *map(column_numbers, held.column_names, held.columns)])
     if not sparse.issparse(ranks):
         try:
-            ranks = np.array(ranks, dtype=np.float64)
+            ranks = np.asarray(ranks, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
                 f"Ranks must be a table of numbers, one row per ranking and one column per item. {error}"
             ) from error
         if ranks.ndim != 2:
             raise DataError(f"Ranks must have one row per ranking and one column per item. Got shape {ranks.shape}.")
-        ranks[np.isnan(ranks)] = 0
     matrix = sparse.csr_array(ranks, dtype=np.float64)
+    if np.any(unranked := (matrix.data == 0) | np.isnan(matrix.data)):
+        matrix = matrix.copy()
+        matrix.data[unranked] = 0
+        matrix.eliminate_zeros()
     known = names if names is not None else columns if columns is not None else range(matrix.shape[1])
     result = check_names("items", map(python_value, known))
     if len(result) != matrix.shape[1]:
@@ -163,8 +166,8 @@ def _signs(outcome: Any, results: Sequence[Any], pairs: Integers, items: Sequenc
         one, other = (items[code] for code in pairs[pair])
         values, value = ", ".join(map(repr, meaning)), found[codes[pair]]
         raise DataError(
-            f"outcome must be one of {values} in all pairs, or in all the item that won or a tie. Pair {pair + 1}, "
-            f"{one!r} and {other!r}, has {value!r}. Other values are named by results, in this order: the first item "
+            f"outcome must be one of {values} in all pairs, or in all the item that won (here {one!r} or {other!r}) or "
+            f"a tie. Pair {pair + 1} has {value!r}. Other values are named by results, in this order: the first item "
             "won, a tie, the second won."
         )
     return first.astype(np.int8) - second
