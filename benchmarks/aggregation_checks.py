@@ -141,7 +141,7 @@ def beans(folder: Path) -> None:
     gradient = np.abs(model._posterior.value_and_gradient(model._point)[1]).max()
     check("gradient at the optimum", gradient, 0, 1e-8)
     check("log worths against L-BFGS", model.log_worths_, by_lbfgs(model), 1e-8)
-    ratio = model.standard_errors("sandwich") / model.standard_errors()
+    ratio = model.standard_errors("sandwich") / model.standard_errors("observed")
     clustered = f"errors clustered by farmer are {ratio.min():.2f} to {ratio.max():.2f} times the others"
     print(f"    log-likelihood {model.log_likelihood_:.6f}; {clustered}")
 
@@ -154,7 +154,7 @@ def by_lbfgs(model: PlackettLuce) -> np.ndarray:
     found = minimize(
         function, np.zeros(len(model._point)), jac=True, method="L-BFGS-B", options={"ftol": 0, "gtol": 1e-9}
     )
-    own = model._posterior.worths.log_worths(found.x)
+    own = model._posterior.parametrization.log_worths(found.x)
     return own - own.mean()
 
 
@@ -179,7 +179,7 @@ def own_optimum(model: PlackettLuce) -> np.ndarray:
     found = minimize(
         model._posterior.value_and_gradient, start, jac=True, method="BFGS", options={"gtol": 1e-7, "maxiter": 5_000}
     )
-    own = model._posterior.worths.log_worths(model._posterior.split(found.x)[0])
+    own = model._posterior.parametrization.log_worths(model._posterior.split(found.x)[0])
     return own - own.mean()
 
 

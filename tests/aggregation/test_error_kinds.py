@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from luce.aggregation import NormalPrior, PlackettLuce, Rankings, error_kinds
+from luce.aggregation import NormalPrior, PlackettLuce, Rankings, clusters, error_kinds
 from luce.aggregation.clusters import count_rankers, shortfall
-from luce.aggregation.comparisons import critical_value, rank_intervals, tiers
+from luce.aggregation.comparisons import critical_value, fit_quasi_variances, rank_intervals, tiers
 from luce.aggregation.observed import observe
 from luce.errors import LuceWarning, OptionError
 
@@ -95,6 +95,18 @@ def test_too_few_rankers_keep_model_based_errors_and_say_so_once():
     model.fit(by_rankers(2, 40))
     with pytest.warns(LuceWarning, match="need 3 rankers"):
         model.tiers()
+
+
+def test_pools_too_large_for_robust_errors_keep_model_based_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    ballots = [rng.permutation(6)[:2].tolist() for _ in range(60)]
+    rankings = Rankings.from_top(ballots, among=range(6), rankers=np.repeat(np.arange(20), 3))
+    model = PlackettLuce(n_jobs=1).fit(rankings)
+    assert model.error_kind_ == "sandwich"
+    monkeypatch.setattr(clusters, "MOST_ROWS", 400)
+    assert model.error_kind_ == "observed"
+    with pytest.warns(LuceWarning, match=r"would take 480 rows .*; kind='sandwich' computes them"):
+        model.standard_errors()
 
 
 def test_the_number_of_rankers_is_that_of_rankers_of_equal_weight():
@@ -233,6 +245,16 @@ def test_a_summary_of_teams_counts_the_rankings_of_members():
     table = model.summary()
     counts = dict(zip(table["item"].to_pylist(), table["n_rankings"].to_pylist(), strict=True))
     assert counts == {"ann": 4, "bob": 6, "cy": 4}
+
+
+def test_items_of_equal_features_have_quasi_errors():
+    features = np.array([[0.0, 1], [1, 0], [1, 0], [2, 1], [0, 3], [1, 1]])  # the second and third are alike
+    quasi = PlackettLuce(features=features).fit(strict()[0]).quasi_standard_errors()
+    assert np.isfinite(quasi.errors[[0, 3, 4, 5]]).all()
+    assert quasi.errors[1] == pytest.approx(quasi.errors[2], nan_ok=True)
+    assert np.isfinite(quasi.worst).all()
+    alone = fit_quasi_variances(np.diag([1.0, 4, 9, 0, 0]))  # the last two have no variance at all
+    np.testing.assert_allclose(alone.errors[:3], [1, 2, 3], rtol=1e-6)
 
 
 def test_equal_worths_are_never_significantly_different():

@@ -197,7 +197,11 @@ def test_the_summary():
     assert table["item"].to_pylist()[-1] == "z"
     assert table["note"].to_pylist() == [None, None, None, "never placed above another item"]
     last = table.slice(3).to_pylist()[0]
-    assert {name for name, value in last.items() if value is None} == set(table.column_names) - {"item", "note"}
+    assert {name for name, value in last.items() if value is None} == set(table.column_names) - {
+        "item",
+        "n_rankings",
+        "note",
+    }
     known = table.slice(0, 3)
     worths = dict(zip(model.names_, model.worths_, strict=True))
     np.testing.assert_allclose(known["worth"], [worths[name] for name in known["item"].to_pylist()])

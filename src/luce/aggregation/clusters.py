@@ -19,16 +19,29 @@ FEW_PER_ITEM = 5
 REPEATED = 0.1
 """Share of the rankings, made by rankers of several, from which errors by ranker are the default."""
 
+MOST_ROWS = 20_000_000
+"""Rows, the items of pools being expanded, up to which errors by ranker are the default: a copy of them is 480 MB."""
+
 
 class Rankers(NamedTuple):
-    """repeated: whether many rankings are by rankers of several; number: of rankers of equal weight (Kish, 1965)."""
+    """repeated: whether many rankings are by rankers of several; number: of rankers of equal weight (Kish, 1965).
+
+    rows: how many rows the rankings have, with the items of pools row by row.
+    """
 
     repeated: bool
     number: float
+    rows: int
 
     @property
-    def enough(self) -> bool:
-        return self.number >= FEWEST_RANKERS
+    def obstacle(self) -> str | None:
+        """Why errors by ranker are not the default although rankers repeat."""
+        if self.number < FEWEST_RANKERS:
+            number = f"these rankings are as good as by {self.number:.2g}"
+            return f"need {FEWEST_RANKERS} rankers or more with about as many rankings each; {number}"
+        if self.rows > MOST_ROWS:
+            return f"would take {self.rows:,} rows with the items below the rankings; kind='sandwich' computes them"
+        return None
 
 
 def count_rankers(observed: ObservedRankings, rankers: Integers) -> Rankers:
@@ -37,7 +50,9 @@ def count_rankers(observed: ObservedRankings, rankers: Integers) -> Rankers:
     total = np.bincount(own, weights)
     several = np.maximum(total, np.bincount(own)) > 1
     share = weights[several[own]].sum() / weights.sum()
-    return Rankers(bool(share >= REPEATED), float(_effective_number(total)))
+    in_pools = int(np.append(np.diff(observed.pool_offsets), 0)[observed.pool].sum())  # −1 reads the last
+    rows = len(observed.items) + in_pools
+    return Rankers(bool(share >= REPEATED), float(_effective_number(total)), rows)
 
 
 class ClusterScores(NamedTuple):

@@ -47,27 +47,31 @@ def fit_quasi_variances(covariance: Floats) -> QuasiStandardErrors:
     if n < 3:
         each = np.full(n, variances[0, -1] / 2 if n == 2 else 0.0)
         return QuasiStandardErrors(np.sqrt(each), (0.0, 0.0))
-    np.fill_diagonal(variances, 1.0)
-    q, residual = _fitted(variances)
-    np.fill_diagonal(residual, residual[0, 1])
-    roots = np.sqrt(np.where(q >= 0, q, np.nan))
-    return QuasiStandardErrors(roots, (float(np.expm1(residual.min() / 2)), float(np.expm1(residual.max() / 2))))
+    # Pairs without a variance, such as items of equal features, are left out, as is an item and itself.
+    np.fill_diagonal(variances, 0.0)
+    left_out = np.flatnonzero(variances <= 1e-12 * variances.max())
+    q, residual = _fitted(variances, left_out)
+    residual.flat[left_out] = np.nan
+    worst = np.expm1(0.5 * np.array([np.nanmin(residual), np.nanmax(residual)]))
+    return QuasiStandardErrors(np.sqrt(np.where(q >= 0, q, np.nan)), (float(worst[0]), float(worst[1])))
 
 
-def _fitted(variances: Floats) -> tuple[Floats, Floats]:
+def _fitted(variances: Floats, left_out: Integers) -> tuple[Floats, Floats]:
     """Gauss-Newton from the least squares of the variances; steps to where a sum is not positive are halved.
 
-    Returns the quasi-variances q and the residuals log(q_i + q_j) − log v_ij, whose diagonal is 0.
+    Returns the quasi-variances q and the residuals log(q_i + q_j) − log v_ij, 0 where a pair is left out.
     """
-    n, logs = len(variances), np.log(variances)
-    rows = variances.sum(axis=1) - 1  # without the diagonal of ones
+    n, rows = len(variances), variances.sum(axis=1)
     q = (rows - rows.sum() / (2 * (n - 1))) / (n - 2)
-    q = np.maximum(q, 1e-3 * variances[~np.eye(n, dtype=bool)].min())
-    sums, residual = _residuals(q, logs)
+    variances.flat[left_out] = np.inf
+    q = np.maximum(q, 1e-3 * variances.min())
+    variances.flat[left_out] = 1.0
+    logs = np.log(variances)
+    sums, residual = _residuals(q, logs, left_out)
     for _ in range(200):
-        value, step = np.vdot(residual, residual), _gauss_newton_step(sums, residual)
+        value, step = np.vdot(residual, residual), _gauss_newton_step(sums, residual, left_out)
         while np.abs(step).max() > 1e-12 * np.abs(q).max():
-            new_sums, new_residual = _residuals(q + step, logs)
+            new_sums, new_residual = _residuals(q + step, logs, left_out)
             if np.vdot(new_residual, new_residual) <= (1 + 1e-12) * value:  # but for rounding
                 break
             step = step / 2
@@ -77,20 +81,20 @@ def _fitted(variances: Floats) -> tuple[Floats, Floats]:
     return q, residual
 
 
-def _residuals(q: Floats, logs: Floats) -> tuple[Floats, Floats]:
-    """q_i + q_j, and log(q_i + q_j) − log v_ij, infinite where a sum is not positive; the diagonals are 1 and 0."""
+def _residuals(q: Floats, logs: Floats, left_out: Integers) -> tuple[Floats, Floats]:
+    """q_i + q_j, and log(q_i + q_j) − log v_ij, infinite where a sum is not positive; 1 and 0 where left out."""
     sums = q[:, None] + q
-    np.fill_diagonal(sums, 1.0)
+    sums.flat[left_out] = 1.0
     return sums, np.log(sums) - logs if sums.min() > 0 else np.full_like(sums, np.inf)
 
 
-def _gauss_newton_step(sums: Floats, residual: Floats) -> Floats:
+def _gauss_newton_step(sums: Floats, residual: Floats, left_out: Integers) -> Floats:
     """By conjugate gradients: scaled by its diagonal the matrix is 1 plus about a matrix of rank one."""
     inverse = 1 / sums
-    np.fill_diagonal(inverse, 0.0)
+    inverse.flat[left_out] = 0.0
     gradient = (residual * inverse).sum(axis=1)
     inverse *= inverse
-    diagonal = inverse.sum(axis=1)
+    diagonal = np.maximum(inverse.sum(axis=1), 1e-300)
     matrix = LinearOperator(inverse.shape, matvec=lambda x: inverse @ x + diagonal * x)
     scaling = LinearOperator(inverse.shape, matvec=lambda x: x / diagonal)
     return -cg(matrix, gradient, rtol=1e-10, M=scaling)[0]

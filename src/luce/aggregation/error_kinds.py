@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from luce.aggregation.clusters import FEWEST_RANKERS, Rankers, Shortfall, count_rankers
+from luce.aggregation.clusters import Rankers, Shortfall, count_rankers
 from luce.aggregation.comparisons import critical_value
 from luce.aggregation.covariance import (
     KINDS,
@@ -45,10 +45,10 @@ class ErrorsMixin:
         """Kind of the standard errors unless another is asked for.
 
         "sandwich", clustered by ranker, if a tenth of the rankings or more are by rankers who made several, and there
-        are at least three rankers of equal weight; else "observed".
+        are at least three rankers of equal weight; else "observed", as with pools of more than 20 million rows.
         """
         rankers = self._rankers
-        return "sandwich" if rankers is not None and rankers.repeated and rankers.enough else "observed"
+        return "sandwich" if rankers is not None and rankers.repeated and not rankers.obstacle else "observed"
 
     @property
     def error_ratio_(self) -> float:
@@ -72,11 +72,10 @@ class ErrorsMixin:
         if kind is not None and kind not in KINDS:
             raise OptionError(f"The kind of standard error must be one of {', '.join(KINDS)}. Got {kind!r}.")
         rankers = self._rankers
-        if kind is None and rankers is not None and rankers.repeated and not rankers.enough:
+        if kind is None and rankers is not None and rankers.repeated and rankers.obstacle:
             self._warn_once(
-                f"Standard errors by ranker need {FEWEST_RANKERS} rankers or more with about as many rankings each; "
-                f"these rankings are as good as by {rankers.number:.2g}. The standard errors take all rankings as "
-                "independent, and are too small if rankers differ in taste."
+                f"Standard errors by ranker {rankers.obstacle}. The standard errors take all rankings as independent, "
+                "and are too small if rankers differ in taste."
             )
         return self.error_kind_ if kind is None else kind
 
