@@ -37,6 +37,7 @@ def test_the_best_items_with_comparison_intervals(model):
     assert axes.get_xlabel() == "log worth, 90 % comparison intervals"
 
 
+@pytest.mark.filterwarnings("ignore:Robust standard errors are")
 def test_intervals_by_ranker(model):
     rankings = model.rankings_
     rankers = np.arange(len(rankings)) % 4
