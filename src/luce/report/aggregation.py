@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from luce.report.formatting import count, decimal, isolated, number, share
-from luce.report.layout import Cell, Facts, PageTable, Section, Text, note, sortable, write_page
+from luce.report.layout import Facts, PageTable, Section, Text, note, sortable, write_page
 from luce.report.leaderboard import (
     LISTED,
     MATRIX,
@@ -130,8 +130,8 @@ def _categories(rows: Rows, tables: Mapping[str, pa.Table], models: Mapping[str,
         first = isolated(leaders[0]) + (f" and {count(len(leaders) - 1, 'other')}" if leaders[1:] else "")
         counts = sortable(float(model.rankings_.weights.sum()), number), sortable(model.rankings_.n_items, number)
         said = choices(model, tables[name])
-        used = [Cell(said[head], wrap=True) for head in ("Prior", "Standard errors", "Not used")]
-        cells.append([name, *counts, Cell(first, wrap=True), model.ties_ or "none", *used])
+        kind = said["Standard errors"].partition(",")[0]
+        cells.append([name, *counts, first, model.ties_ or "none", said["Prior"], kind, said["Not used"]])
     columns = ["Category", "Rankings", "Items", "Best tier", "Ties", "Prior", "Standard errors", "Not used"]
     used_table = PageTable("Categories", columns, cells, "Rankings and models of the categories", sortable=True)
     return Section("Categories", [ranks_by_category(rows, own), note(CATEGORIES), used_table])
