@@ -76,6 +76,11 @@ def test_ratings_with_an_anchor(battles):
         for key in ("rating", "lower", "upper"):
             given = [float(row[key if key == "rating" else f"rating_{key}"]) for row in found]
             assert given == pytest.approx([row[key] for row in expected], abs=1e-3)
+    Path("names.csv").write_text("id,label\nknot,Red knot\n")
+    for item in ("knot", "Red knot"):
+        facts = facts_of("battles.csv", "--elo", "--anchor", f"{item}=1000", "--names", "names.csv", "--by", "language")
+        assert {row["item"]: row["rating"] for row in facts["items"]}["Red knot"] == 1000
+        assert "Red knot" in [row["item"] for row in facts["categories"]["danish"]["items"]]
     mean = [row["rating"] for row in facts_of("battles.csv", "--elo")["items"]]
     assert np.mean(mean) == pytest.approx(1500)
     assert "rating" not in facts_of("battles.csv")["items"][0]

@@ -1,6 +1,6 @@
 """`luce aggregate`: from rankings without features to a leaderboard of their items."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,9 +104,10 @@ def aggregate(
     model = _model(ties, prior, threads)
     kind = _kind(errors)
     rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
-    shown = {} if names is None else _shown_names(rankings.names, names)
-    rankings, parts = rankings.with_names(shown), {name: each.with_names(shown) for name, each in parts.items()}
-    elo_anchor = _anchor(elo, anchor, rankings.names)
+    shown = _shown_names(rankings.names, names)
+    elo_anchor = _anchor(elo, anchor, shown)
+    rankings = rankings.with_names(shown)
+    parts = {name: part.with_names({item: shown[item] for item in part.names}) for name, part in parts.items()}
     model.fit(rankings)
     table = leaderboard(model, kind=kind, anchor=elo_anchor)
     fit = check_fit(model)
@@ -161,8 +162,8 @@ def _kind(errors: str) -> str | None:
     return None if errors == "auto" else errors
 
 
-def _anchor(elo: bool, given: str | None, names: Sequence[Hashable]) -> Any:
-    """The anchor of `to_elo`, a rating or an item and its rating; None without ratings."""
+def _anchor(elo: bool, given: str | None, shown: Mapping[Hashable, Hashable]) -> Any:
+    """The anchor of `to_elo`, a rating or an item and its rating, by its name in the files or the one to show."""
     if not elo:
         if given is not None:
             raise OptionError("--anchor is the anchor of Elo ratings. Add --elo, or leave out --anchor.")
@@ -175,14 +176,16 @@ def _anchor(elo: bool, given: str | None, names: Sequence[Hashable]) -> Any:
         raise OptionError(f"--anchor must be {allowed}. Got {given!r}.") from None
     if not name:
         return value
-    known = {str(each): each for each in names}
+    known = {str(name): name for name in shown.values()} | {str(item): name for item, name in shown.items()}
     if name not in known:
         raise OptionError(f"There is no item {name!r} for --anchor.{did_you_mean(nearest_names(name, known))}")
     return known[name], value
 
 
-def _shown_names(items: Sequence[Hashable], path: Path) -> dict[Hashable, str]:
-    """The names that a CSV file gives to items."""
+def _shown_names(items: Sequence[Hashable], path: Path | None) -> dict[Hashable, Hashable]:
+    """The names of the items to show: those that a CSV file gives them, else their own."""
+    if path is None:
+        return {item: item for item in items}
     from luce.aggregation.names import listed
     from luce.data.table_files import read_table
 
@@ -199,4 +202,4 @@ def _shown_names(items: Sequence[Hashable], path: Path) -> dict[Hashable, str]:
         shown[str(key)] = "" if value is None else str(value)
     if not any(str(item) in shown for item in items):
         raise DataError(f"No item of the rankings is in {path}: items are {listed(items)}, there {listed([*shown])}.")
-    return {item: shown[str(item)] for item in items if shown.get(str(item))}
+    return {item: shown.get(str(item)) or item for item in items}
