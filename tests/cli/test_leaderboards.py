@@ -55,7 +55,9 @@ def test_what_the_numbers_rest_on(battles):
     assert facts["n_rankings"] == 300 and sum(row["n_rankings"] for row in facts["items"]) == 600
     assert facts["tie_parameters"] == pytest.approx(model.tie_parameters_, rel=1e-5)
     text = call("battles.csv").stdout
-    assert "Ties: davidson: a tie is an outcome of its own, more likely for similar worths, chosen as" in text
+    ties = facts["notes"]["Ties"]
+    assert f"Ties: {ties}\n" in text
+    assert ties.startswith("davidson: ") and ties.endswith(", chosen as all rankings compare two items")
 
 
 def test_goodness_of_fit(battles):
@@ -165,6 +167,16 @@ def test_several_files(battles):
     for row, other in zip(whole["items"], parts["items"], strict=True):
         assert row["log_worth"] == pytest.approx(other["log_worth"], abs=1e-6)
     assert list(facts_of("first.csv", "second.csv", "--by", "language")["categories"]) == ["english", "danish"]
+
+
+def test_items_are_numbers_in_one_file_and_text_in_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, items in (("numbers.csv", "12"), ("texts.csv", "1b")):
+        rows = [f"{a},{b},{name}" for a, b in (items, items[::-1])] * 4
+        Path(name).write_text("\n".join(["winner,loser,source", *rows, ""]))
+    facts = facts_of("numbers.csv", "texts.csv", "--by", "source")
+    assert {row["item"] for row in facts["items"]} == {"1", "2", "b"}
+    assert {row["item"] for row in facts["categories"]["numbers.csv"]["items"]} == {"1", "2"}
 
 
 @pytest.mark.filterwarnings("ignore:Rankings of fewer than two items")

@@ -106,8 +106,7 @@ def aggregate(
     rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
     shown = _shown_names(rankings.names, names)
     elo_anchor = _anchor(elo, anchor, shown)
-    rankings = rankings.with_names(shown)
-    parts = {name: part.with_names({item: shown[item] for item in part.names}) for name, part in parts.items()}
+    rankings, parts = rankings.with_names(shown), {name: _renamed(part, shown) for name, part in parts.items()}
     model.fit(rankings)
     table = leaderboard(model, kind=kind, anchor=elo_anchor)
     fit = check_fit(model)
@@ -160,6 +159,12 @@ def _kind(errors: str) -> str | None:
     if errors not in ERRORS:
         raise unknown_name("kind of standard errors", errors, ERRORS)
     return None if errors == "auto" else errors
+
+
+def _renamed(part: Any, shown: Mapping[Hashable, Hashable]) -> Any:
+    """The rankings of a category with the names to show; its items may be numbers where those of all files are text."""
+    by_text = {str(item): name for item, name in shown.items()}
+    return part.with_names({item: by_text[str(item)] for item in part.names})
 
 
 def _anchor(elo: bool, given: str | None, shown: Mapping[Hashable, Hashable]) -> Any:

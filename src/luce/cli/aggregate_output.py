@@ -52,12 +52,15 @@ def show_facts(
 
 
 def _facts(model: Any, kind: str | None, table: Any) -> dict[str, Any]:
+    from luce.report.aggregation import choices
+
     return {
         "n_rankings": model.rankings_.weights.sum(),
         "ties": model.ties_,
         "prior": None if model.prior_ is None else {"type": type(model.prior_).__name__, **asdict(model.prior_)},
         "errors": kind or model.error_kind_,
         "unused": dict(model.unused_),
+        "notes": choices(model, table),
         "log_likelihood": model.log_likelihood_,
         "aic": model.aic_,
         "bic": model.bic_,
