@@ -1,11 +1,13 @@
-"""Write a model of each kind of ranker, for later versions to read: `python tests/released_models.py VERSION`."""
+"""Write a model of each kind, for later versions to read: `python tests/released_models.py VERSION`."""
 
 import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import luce
 
@@ -52,6 +54,26 @@ def write(folder: Path) -> None:
             ranker.save(folder / f"{name}.luce")
             rows = {"features": features.tolist(), "qid": qid.tolist(), "scores": scores.tolist()}
             (folder / f"{name}.json").write_text(json.dumps(rows))
+    write_aggregations(folder)
+
+
+def write_aggregations(folder: Path) -> None:
+    """Models of rankings without features, and the log-probabilities of the rankings, or the scores of the items."""
+    orderings = [["a", ["b", "c"], "d"], ["b", "a", "d"], [["d", "a"], "c"], ["c", "b"], ["d", "c", "a"]]
+    models = {
+        "plackett-luce": luce.PlackettLuce(ties="exact", n_jobs=1),
+        "davidson": luce.PlackettLuce(ties="davidson", prior=luce.aggregation.NormalPrior(sd=2), n_jobs=1),
+        "item-scores": luce.ItemScores("ranknet", n_jobs=1),
+    }
+    for name, model in models.items():
+        model.fit(orderings).save(folder / f"{name}.luce")
+        answers = aggregation_answers(model, orderings)
+        (folder / f"{name}.json").write_text(json.dumps({"orderings": orderings, "scores": answers.tolist()}))
+
+
+def aggregation_answers(model: Any, orderings: list[Any]) -> NDArray[np.float64]:
+    """What a model of rankings must give again."""
+    return model.log_prob(orderings) if hasattr(model, "log_prob") else model.scores_
 
 
 if __name__ == "__main__":

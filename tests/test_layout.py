@@ -19,13 +19,14 @@ FILES = sorted(SOURCE.rglob("*.py"))
 OTHERS = sorted(file for folder in ("papers", "tests") for file in (ROOT / folder).rglob("*.py"))
 PACKAGES = sorted(file.parent for file in FILES if file.name == "__init__.py")
 LAYERS = [
-    {"errors", "compilation", "compiled", "arrays", "threads", "randomness", "files", "options", "lists"},
+    {"errors", "compilation", "compiled", "arrays", "threads", "randomness", "files", "options", "lists", "storage"},
     {"data", "kernels"},
     {"metrics"},
     {"objectives"},
     {"torch"},
     {"optimizers"},
     {"rankers", "aggregation", "policy"},
+    {"models"},
     {"experiments"},
     {"report"},
     {"cli"},

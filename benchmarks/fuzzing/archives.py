@@ -12,7 +12,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from fuzzing.mutations import flip, integer
-from luce.rankers.storage import MANIFEST, manifest_text
+from luce.storage import MANIFEST, manifest_text
 
 WRONG = (
     None, True, -1, 0, 3, 10**9, 10**18, 10**30, 1.5, float("nan"), float("inf"), -1e308, "", "x", "listmle", "meta",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from luce.metrics import Results as Results
     from luce.metrics import compare as compare
     from luce.metrics import evaluate as evaluate
+    from luce.models import load as load
     from luce.objectives import OBJECTIVES as OBJECTIVES
     from luce.objectives import objective as objective
     from luce.objectives.gbdt_bridge import lightgbm_objective as lightgbm_objective
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from luce.rankers import LinearRanker as LinearRanker
     from luce.rankers import NeuralRanker as NeuralRanker
     from luce.rankers import TreeRanker as TreeRanker
-    from luce.rankers import load as load
     from luce.rankers import preset as preset
     from luce.rankers.importance import permutation_importance as permutation_importance
     from luce.rankers.item_explanation import explain_item as explain_item
@@ -67,6 +67,7 @@ _HOMES = {
     "luce.experiments.comparison": ("compare_rankers",),
     "luce.experiments.peers": ("peer",),
     "luce.metrics": ("METRICS", "Results", "compare", "evaluate"),
+    "luce.models": ("load",),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
     "luce.options": ("Choice", "Range"),
@@ -79,7 +80,6 @@ _HOMES = {
         "LinearRanker",
         "NeuralRanker",
         "TreeRanker",
-        "load",
         "preset",
     ),
     "luce.rankers.importance": ("permutation_importance",),

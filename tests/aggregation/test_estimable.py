@@ -13,7 +13,7 @@ from luce.errors import DataError, LuceWarning
 
 from .ranking_data import mixed, strict
 
-OFFER = r"A prior gives every item a worth: prior=luce\.aggregation\.PseudoRankings\(0\.5\)"
+OFFER = r"Fit with prior='auto' \(--prior auto\), which gives every item a worth\."
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ OFFER = r"A prior gives every item a worth: prior=luce\.aggregation\.PseudoRanki
 def test_nothing_to_estimate(orderings, message):
     with pytest.raises(DataError, match=message) as caught:
         PlackettLuce().fit(orderings)
-    assert "prior=luce.aggregation.PseudoRankings(0.5)" in str(caught.value)
-    for prior in (PseudoRankings(0.5), NormalPrior(0, 2)):
+    assert "prior='auto' (--prior auto)" in str(caught.value)
+    for prior in ("auto", PseudoRankings(0.5), NormalPrior(0, 2)):
         model = PlackettLuce(prior=prior).fit(orderings)
         assert np.isfinite(model.log_worths_).all()
         assert model.not_estimable_ == {}

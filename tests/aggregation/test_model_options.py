@@ -130,10 +130,16 @@ def test_values_that_run_to_infinity_are_refused_or_told():
     separated = Rankings.from_orderings([[0, 1, 2], [0, 2, 1], [0, 1], [1, 2], [2, 1]], n_items=3)
     features = np.array([[5.0, 0.3], [0, 0.1], [0, 0.8]])
     with pytest.raises(
-        DataError, match="do not determine a finite value of 'feature 1': a larger one always fits better"
+        DataError, match="do not determine a finite value of 'feature 1': the further from 0, the better the fit"
     ):
         PlackettLuce(features=features).fit(separated)
-    assert abs(PlackettLuce(features=features, prior=NormalPrior(0, 1)).fit(separated).coefficients_["feature 1"]) < 100
+    for prior in (NormalPrior(0, 1), NormalPrior(sd="estimate")):
+        with pytest.raises(
+            DataError, match=r"'feature 1'.*holds the effects of items.*use prior=.*PseudoRankings\(0\.5\)"
+        ):
+            PlackettLuce(features=features, prior=prior).fit(separated)
+    held = PlackettLuce(features=features, prior=PseudoRankings(0.5)).fit(separated)
+    assert abs(held.coefficients_["feature 1"]) < 10
     games = Rankings.from_orderings([["red", "blue"], ["red", "green"], ["blue", "green"], ["green", "blue"]])
     with pytest.raises(DataError, match="do not determine a finite value of"):
         PlackettLuce(teams={"red": ["ann"], "blue": ["bob", "cy"], "green": ["bob"]}).fit(games)

@@ -159,3 +159,6 @@ def test_rankings_that_are_not_used_are_counted_by_reason():
     assert model.unused_ == {ALL_TIED: 2, "weight 0": 1, "fewer than two items that can be estimated": 2}
     assert any("All items are tied in 2 of 7 rankings" in str(each.message) for each in told)
     assert PlackettLuce("davidson", prior=NormalPrior()).fit(rankings).unused_ == {"weight 0": 1}
+    noted = replace(rankings, left_out={"rankings of fewer than two items": 4})
+    used = PlackettLuce("davidson", prior=NormalPrior()).fit(noted).unused_
+    assert used == {"rankings of fewer than two items": 4, "weight 0": 1}

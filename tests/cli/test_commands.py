@@ -174,7 +174,7 @@ def test_evaluate_loads_a_model_once_and_reads_the_data_once(folder, tmp_path, m
     def counted(name, function):
         return lambda *given, **options: calls.append((name, Path(given[-1]).name)) or function(*given, **options)
 
-    monkeypatch.setattr("luce.rankers.load", counted("load", luce.rankers.load))
+    monkeypatch.setattr("luce.rankers.load_ranker", counted("load", luce.rankers.load_ranker))
     monkeypatch.setattr("luce.data.formats.Format.read", counted("read", luce.data.formats.Format.read))
     call("evaluate", folder / "model.luce", other, folder / "test.txt", "--metrics", "ndcg@1")
     assert sorted(calls) == [("load", "model.luce"), ("load", "other.luce"), ("read", "test.txt")]

@@ -21,7 +21,7 @@ from luce.experiments import workers
 from luce.experiments.comparison import compare_rankers, seconds_left
 from luce.experiments.cost import forget_peak, peak_bytes, present_bytes
 from luce.metrics import compare_results
-from luce.rankers.storage import open_model, save_model
+from luce.storage import open_model, save_model
 
 METRICS = "ndcg@5,arp"
 

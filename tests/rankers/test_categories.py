@@ -16,7 +16,7 @@ from luce.data.transforms.encoding import MOST_COLUMNS, fit_encoded
 from luce.errors import DataError, LuceWarning
 from luce.experiments.peers.lightgbm import LightGBMLambdaRank
 from luce.rankers import RANKERS
-from luce.rankers.storage import open_model, save_model
+from luce.storage import open_model, save_model
 
 TREES = {"n_estimators": 8, "min_child_samples": 3, "n_jobs": 1, "lightgbm_params": {"min_data_per_group": 1}}
 NETWORK = {"hidden_layer_sizes": (4,), "epochs": 2, "steps_per_epoch": 5, "n_jobs": 1}

@@ -13,7 +13,7 @@ import pytest
 import luce
 from luce.errors import DataError, OptionError
 from luce.rankers import Checkpoint, LinearRanker, NeuralRanker, TreeRanker
-from luce.rankers.storage import open_model, save_model
+from luce.storage import open_model, save_model
 
 from .made import parts
 

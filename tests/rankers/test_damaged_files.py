@@ -15,7 +15,7 @@ from fuzzing import archives, trained
 from fuzzing.mutations import BYTES, mutated
 from luce.errors import DataError, LuceError, OptionError
 from luce.rankers import Checkpoint, NeuralRanker
-from luce.rankers.storage import FORMAT
+from luce.storage import FORMAT
 
 data = trained.LISTS
 

@@ -11,7 +11,7 @@ import luce
 from fuzzing import archives
 from luce.data.synthetic import web_search
 from luce.errors import DataError, OptionError
-from luce.rankers.storage import save_model
+from luce.storage import save_model
 
 
 @pytest.fixture(scope="module")

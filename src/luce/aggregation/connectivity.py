@@ -17,10 +17,7 @@ from luce.errors import DataError, LuceWarning
 if TYPE_CHECKING:
     from luce.aggregation.rankings import Rankings
 
-OFFER = (
-    "A prior gives every item a worth: prior=luce.aggregation.PseudoRankings(0.5), or "
-    "prior=luce.aggregation.NormalPrior(sd=3)."
-)
+OFFER = "Fit with prior='auto' (--prior auto), which gives every item a worth."
 NAMED = 12
 """Names written out in a message."""
 
@@ -160,6 +157,11 @@ def estimable_items(rankings: "Rankings", ties: bool) -> tuple[NDArray[np.bool_]
     links = rankings.connectivity(ties=ties)
     if links.is_connected:
         return np.ones(rankings.n_items, bool), {}
+    if links.unseen.size == rankings.n_items:
+        raise DataError(
+            "These rankings say nothing: each ties all its items, and with ties='exact' (--ties exact) the order is "
+            "unknown. Use ties='davidson' (--ties davidson), where a tie is an outcome."
+        )
     sizes = np.bincount(links.component)
     if (sizes > 1).sum() != 1:
         raise _no_component_error(links, sizes)

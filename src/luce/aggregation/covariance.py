@@ -91,29 +91,45 @@ def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -
         return _inverted(posterior, information[np.ix_(kept, kept)])
     except LinAlgError:
         if posterior.pseudo_item is None:
-            raise DataError(
-                "The data do not determine all parameters: their information is singular. Give a prior, or leave out "
-                "redundant features."
-            ) from None
+            raise _singular(posterior) from None
     warnings.warn(
         "The rankings alone do not link all items, so the pseudo-wins are counted in the standard errors.",
         LuceWarning,
         stacklevel=2,
     )
-    whole = _inverted(posterior, counted.hessian(point).matrix())
+    try:
+        whole = _inverted(posterior, counted.hessian(point).matrix())
+    except LinAlgError:
+        raise _singular(posterior) from None
     return whole[np.ix_(kept, kept)]
+
+
+def _singular(posterior: Posterior) -> DataError:
+    """The error where the information is singular, to double precision."""
+    what = "There are no standard errors: the information is singular, in double precision. The weights of the rankings"
+    if posterior.precision.any():
+        return DataError(
+            f"{what} are too far apart, or the sd of the prior is too large: NormalPrior(sd=3) is a wide one."
+        )
+    if posterior.pseudo_item is not None:
+        return DataError(f"{what} are too far apart, or npseudo is too small: PseudoRankings(0.5) is the usual prior.")
+    return DataError(f"{what} are too far apart to link all items.")
 
 
 def _inverted(posterior: Posterior, information: Floats) -> Floats:
     size = len(information)
     shift = shift_of_worths(posterior, size)
     scale = float(np.mean(np.diagonal(information)))
-    factor = cho_factor(information + scale * np.outer(shift, shift), lower=True)[0]
+    whole = information + scale * np.outer(shift, shift)
+    root = np.sqrt(np.diagonal(whole))  # with 1 on the diagonal, the units of features do not matter
+    if not (root > 0).all():
+        raise LinAlgError("singular")
+    factor = cho_factor(whole / np.outer(root, root), lower=True)[0]
     # A pivot of rounding errors only: a direction without information.
-    if (np.diagonal(factor) ** 2).min() < 1e-11 * np.diagonal(information).max():
+    if (np.diagonal(factor) ** 2).min() < 1e-11:
         raise LinAlgError("singular")
     lower = np.tril(dpotri(factor, lower=True)[0])
-    return lower + np.tril(lower, -1).T
+    return (lower + np.tril(lower, -1).T) / np.outer(root, root)
 
 
 def shift_of_worths(posterior: Posterior, size: int) -> Floats:

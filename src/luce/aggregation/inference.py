@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from luce.aggregation.comparisons import QuasiStandardErrors, fit_quasi_variances, rank_intervals, tiers
+from luce.aggregation.connectivity import OFFER
 from luce.aggregation.error_kinds import ErrorsMixin, check_level
 from luce.aggregation.likelihood import Likelihood
 from luce.aggregation.names import listed
@@ -238,7 +239,7 @@ class InferenceMixin(ErrorsMixin):
             known = listed(list(map(repr, self.names_)))
             raise DataError(f"There is no item {name!r} in this model. Known: {known}.") from None
         if not self.estimable_[at]:
-            raise DataError(f"{name!r} has no worth: {self.not_estimable_[name]}. Give a prior when fitting.")
+            raise DataError(f"{name!r} has no worth: {self.not_estimable_[name]}. {OFFER}")
         return at
 
     _set_up: Any

@@ -1,23 +1,30 @@
 """A score for every item by any objective of the table: rankings as labeled lists, scores as free parameters."""
 
 import logging
+import os
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
+from luce.aggregation.model_files import Arrays, finite, names_to_text, parameters_to_text, reading, to_value, versions
+from luce.aggregation.names import check_names
 from luce.aggregation.observed import observe
 from luce.aggregation.prediction import as_rankings
 from luce.aggregation.priors import NormalPrior
 from luce.arrays import Floats, list_of_row
 from luce.errors import OptionError
 from luce.optimizers.lbfgs import minimize
+from luce.storage import save_model
 
 if TYPE_CHECKING:
     from luce.objectives import Objective
 
 logger = logging.getLogger(__name__)
+
+KIND = "item-scores"
 
 
 class ItemScores(BaseEstimator):
@@ -132,6 +139,48 @@ class ItemScores(BaseEstimator):
         self.scores_: Floats = point[:n] - point[:n].mean()
         self.nuisance_ = dict(zip(objective.nuisance, point[n:].tolist(), strict=True))
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the fitted model in one file; `luce.load(path)` restores it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write, by convention `*.luce`. A file that is there is replaced once the new one is complete.
+
+        Raises
+        ------
+        DataError
+            If the name of an item is not a string, a number, True or False.
+        """
+        from luce.objectives import objective as objective_of
+
+        check_is_fitted(self)
+        objective = objective_of(self.objective)
+        manifest = {
+            "kind": KIND,
+            "versions": versions(),
+            "objective": {"name": objective.name, "options": dict(objective.options)},
+            "nuisance": self.nuisance_,
+            "loss": self.loss_,
+        }
+        names = {"names": names_to_text(self.names_)}
+        parameters = parameters_to_text(self, without=("objective", "n_jobs"))
+        save_model(path, manifest, {"parameters": parameters, **names, "scores": self.scores_})
+
+    @classmethod
+    def from_manifest(cls, manifest: dict[str, Any], arrays: Arrays) -> Self:
+        """The fitted model that a model file holds."""
+        from luce.objectives import objective as objective_of
+
+        with reading(cls.__name__):
+            objective = objective_of(manifest["objective"]["name"], **manifest["objective"]["options"])
+            model = cls(objective, **to_value(arrays["parameters"]))
+            model.names_ = check_names("items", to_value(arrays["names"]))
+            model.scores_ = finite("scores", arrays, len(model.names_))
+            model.nuisance_ = {name: float(manifest["nuisance"][name]) for name in objective.nuisance}
+            model.loss_ = float(manifest["loss"])
+        return model
 
     def _prior_values(self, names: Sequence[Hashable]) -> tuple[Floats, Floats]:
         """Mean and precision of each score."""

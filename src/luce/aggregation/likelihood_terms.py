@@ -41,6 +41,9 @@ class LastCallCache:
             self.arguments = tuple(argument.copy() for argument in arguments)
         return self.result
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"function": self.function, "arguments": None, "result": None}  # the result can be computed again
+
 
 class PairTerm:
     """log P of comparisons under one of the OUTCOMES; `tie` is the index of its tie parameter, −1 where it has none.

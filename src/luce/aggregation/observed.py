@@ -133,7 +133,8 @@ class ObservedRankings:
         if rows > MOST_ROWS:
             raise OptionError(
                 f"The items below the rankings would fill {rows:,} rows; at most {MOST_ROWS:,} are supported. Use "
-                "ties='exact' with standard errors of the kind 'observed', which need the worth of a pool alone."
+                "ties='exact' (--ties exact) with standard errors of the kind 'observed', which need the worth of a "
+                "pool alone."
             )
         q = list_of_row(self.offsets)
         blocks = [np.stack([q, self.items, self.places])]

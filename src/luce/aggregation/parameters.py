@@ -8,12 +8,15 @@ import pyarrow as pa
 from scipy import sparse
 
 from luce.aggregation.observed import ObservedRankings
-from luce.aggregation.priors import PRIORS
 from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import DataError, OptionError
 
 ITEM = "item"
 """The column of a table of features that names the item of each row."""
+
+
+USABLE = "prior=luce.aggregation.NormalPrior(sd=2) or prior=luce.aggregation.PseudoRankings(0.5)"
+"""The priors of members of teams, as messages offer them."""
 
 
 class LinearParametrization:
@@ -194,7 +197,8 @@ def centered_features(features: Any, names: tuple[Hashable, ...]) -> tuple[Float
     constant = np.flatnonzero(np.ptp(table, axis=0) == 0)
     if constant.size:
         raise DataError(
-            f"{feature_names[constant[0]]!r} is the same for all items: its coefficient cannot be estimated."
+            f"{feature_names[constant[0]]!r} is the same for all items: its coefficient cannot be estimated. Leave it "
+            "out."
         )
     centered = table - table.mean(axis=0)
     if np.linalg.matrix_rank(centered) < centered.shape[1]:
@@ -231,12 +235,14 @@ def check_members(sets: list[Integers], members: tuple[Hashable, ...], observed:
             teams_of[member] = (*teams_of.get(member, ()), team)
     unseen = [name for code, name in enumerate(members) if code not in teams_of]
     if unseen:
-        raise DataError(f"No ranking has a team of {unseen[0]!r}: give a prior, {PRIORS}.")
+        raise DataError(
+            f"No ranking has a team of {unseen[0]!r}: leave it out of teams, or give it a worth with {USABLE}."
+        )
     first: dict[tuple[int, ...], int] = {}
     for member, own in teams_of.items():
         other = first.setdefault(own, member)
         if other != member:
             raise DataError(
                 f"{members[other]!r} and {members[member]!r} are always in the same teams: their worths cannot be "
-                f"distinguished without a prior, {PRIORS}."
+                f"distinguished without a prior. Use {USABLE}."
             )

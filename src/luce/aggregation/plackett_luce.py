@@ -1,37 +1,49 @@
 """The Plackett-Luce model of rankings: a worth for every item, from orders, ties, top-k lists, pairs and choices."""
 
 import logging
+import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from luce.aggregation.adherence import maximize_with_adherence
 from luce.aggregation.connectivity import Connectivity
-from luce.aggregation.covariance import shift_of_worths
+from luce.aggregation.flat_directions import refuse_flat_directions
 from luce.aggregation.goodness_of_fit import GoodnessOfFitMixin
 from luce.aggregation.likelihood import TIE_MODELS
+from luce.aggregation.model_files import (
+    Arrays,
+    convergence_of,
+    finite,
+    parameters_to_text,
+    rankings_of_arrays,
+    rankings_to_arrays,
+    reading,
+    to_text,
+    to_value,
+    versions,
+)
 from luce.aggregation.names import count, listed
 from luce.aggregation.plots import PlotMixin
 from luce.aggregation.posterior import Posterior, Setup, set_up
 from luce.aggregation.prediction import PredictionMixin, as_rankings
 from luce.aggregation.prior_strength import estimate_sd
-from luce.aggregation.priors import PRIORS, GammaPrior, NormalPrior, PseudoRankings
+from luce.aggregation.priors import GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
 from luce.arrays import Floats
-from luce.errors import DataError, LuceWarning, OptionError
+from luce.errors import LuceWarning, OptionError
 from luce.optimizers.newton import Convergence
+from luce.storage import save_model
 
 logger = logging.getLogger(__name__)
 
-FLAT = 1e-6
-"""Information below it, a standard error above a thousand: in this direction the likelihood has no maximum."""
+KIND = "plackett-luce"
 
 RUNAWAY = 15.0
 """A log δ or a margin above it: ties were all that was seen where they were possible."""
@@ -159,6 +171,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
             setup, begin = self._with_estimated_prior(given, setup, begin)
         point, end, adherence = self._search(given, setup.posterior, begin)
         logger.info("%s", end)
+        warn_of_runaway_ties(posterior.likelihood.tie_names, posterior.split(point)[1])
         self._check_finite(setup, point)
         self._store(given, setup, point)
         self.convergence_, self.adherence_, self.unused_ = end, adherence, unused
@@ -176,7 +189,9 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
 
     def _with_estimated_prior(self, given: Rankings, setup: Setup, begin: Floats) -> tuple[Setup, Floats]:
         """The same with the standard deviation of the prior that makes the rankings most likely, and a near point."""
-        sd, near = estimate_sd(setup.posterior, lambda *problem: self._search(given, *problem)[0], begin)
+        near = self._search(given, setup.posterior, begin)[0]
+        self._check_finite(setup, near)
+        sd, near = estimate_sd(setup.posterior, lambda *problem: self._search(given, *problem)[0], near)
         prior = replace(cast(NormalPrior, setup.prior), sd=sd)
         logger.info("estimated prior: %s", prior)
         return setup._replace(posterior=setup.posterior.with_sd(sd), prior=prior), near
@@ -204,10 +219,10 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         return found.point, found.convergence, dict(zip(names, found.adherence.tolist(), strict=True))
 
     def _check_finite(self, setup: Setup, point: Floats) -> None:
-        posterior = setup.posterior
-        warn_of_runaway_ties(posterior.likelihood.tie_names, posterior.split(point)[1])
-        if setup.prior is None and (setup.feature_names or self.teams is not None):
-            refuse_flat_directions(posterior, point, setup.feature_names or setup.names)
+        """Refuse coefficients and members of teams without a finite estimate, where no prior holds them."""
+        of_teams = self.teams is not None and setup.prior is None
+        if of_teams or (setup.feature_names and not isinstance(setup.prior, PseudoRankings)):
+            refuse_flat_directions(setup.posterior, point, setup.feature_names or setup.names)
 
     def _threshold(self, posterior: Posterior) -> float:
         """`tol`, or the rounding error of so many wins, or of so sharp a prior, where that is larger."""
@@ -244,6 +259,47 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         self.n_parameters_ = effects + len(coefficients) + len(ties)
         self.n_rankings_ = float(likelihood.observed.weights.sum())
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the fitted model in one file; `luce.load(path)` restores it, with the same answers to every query.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write, by convention `*.luce`. A file that is there is replaced once the new one is complete. It
+            contains the rankings, but not `n_jobs`.
+
+        Raises
+        ------
+        DataError
+            If the name of an item or ranker is not a string, a number, True or False.
+
+        Examples
+        --------
+        >>> import tempfile, luce
+        >>> from pathlib import Path
+        >>> model = luce.PlackettLuce().fit([["a", "b"], ["b", "a"], ["a", "b"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder) / "worths.luce")
+        ...     luce.load(Path(folder) / "worths.luce").worths_.round(3)
+        array([0.667, 0.333])
+        """
+        check_is_fitted(self)
+        manifest = {"kind": KIND, "versions": versions(), "convergence": asdict(self.convergence_)}
+        texts = {"parameters": parameters_to_text(self), "used": to_text({"ties": self.ties_, "prior": self.prior_})}
+        save_model(path, manifest, {**rankings_to_arrays(self.rankings_), **texts, "point": self._point})
+
+    @classmethod
+    def from_manifest(cls, manifest: dict[str, Any], arrays: Arrays) -> Self:
+        """The fitted model that a model file holds."""
+        with reading(cls.__name__), warnings.catch_warnings():
+            warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
+            model, rankings = cls(**to_value(arrays["parameters"])), rankings_of_arrays(arrays)
+            setup = model._set_up(rankings, **to_value(arrays["used"]))
+            model._store(rankings, setup, finite("point", arrays, len(setup.posterior.initial_point())))
+            model.convergence_, model.adherence_ = convergence_of(manifest["convergence"]), None
+            model.unused_ = unused_rankings(rankings, setup)
+        return model
+
     @property
     def connectivity_(self) -> Connectivity:
         """Connectivity of the rankings: links by wins, and by ties where these are outcomes."""
@@ -275,7 +331,7 @@ def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
     exact = setup.ties == "exact"
     all_tied = given.tied & (given.places[given.offsets[1:] - 1] == 0) & (given.pool < 0) & weighted & exact
     used = ~((observed.n_levels == 1) & (observed.pool < 0) & exact)
-    counts = {
+    counts = dict(given.left_out) | {
         "all items tied (their order is unknown)": int(all_tied.sum()),
         "weight 0": int((~weighted).sum()),
         "fewer than two items that can be estimated": int((weighted & ~all_tied).sum() - used.sum()),
@@ -290,33 +346,13 @@ def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
     return {reason: number for reason, number in counts.items() if number}
 
 
-def refuse_flat_directions(posterior: Posterior, point: Floats, names: Sequence[Hashable]) -> None:
-    """Raise if the data leave the coefficient of a feature, or a member of a team, without an estimate; by name.
-
-    Worths of single items are checked before a fit, by the connectivity; here only the fit itself shows it.
-    """
-    information = posterior.hessian(point).matrix()
-    size = len(information)
-    shift = shift_of_worths(posterior, size)
-    scale = float(np.max(np.diagonal(information), initial=1.0))
-    values, vectors = eigh(information + scale * np.outer(shift, shift))
-    flat = vectors[:, values < FLAT]
-    if flat.size:
-        moved = np.flatnonzero((np.abs(flat) > 0.1).any(axis=1)).tolist()
-        lost = [repr(names[place]) for place in moved if place < len(names)] or ["the tie parameters"]
-        raise DataError(
-            f"These rankings do not determine a finite value of {listed(lost, 12)}: a larger one always fits better. "
-            f"Give a prior, {PRIORS}."
-        )
-
-
 def warn_of_runaway_ties(names: Sequence[str], ties: Floats) -> None:
     """Warn of tie parameters without a finite estimate."""
     lost = [name for name, value in zip(names, ties.tolist(), strict=True) if value > RUNAWAY]
     if lost:
         warnings.warn(
             f"{listed(lost)} has no finite estimate: every possible tie of this size occurred. "
-            "Its value is arbitrary; leave these ties out, or use ties='exact'.",
+            "Its value is arbitrary; leave these ties out, or use ties='exact' (--ties exact).",
             LuceWarning,
-            stacklevel=4,  # the call of fit
+            stacklevel=3,  # the call of fit
         )

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
+from luce.aggregation.connectivity import OFFER
 from luce.aggregation.likelihood import Likelihood, ranking_log_probabilities
 from luce.aggregation.names import listed
 from luce.aggregation.observed import ObservedRankings, observe
@@ -204,7 +205,7 @@ class PredictionMixin:
     def _no_worth(self, names: list[Hashable]) -> DataError:
         known = [name for name in names if name in self.not_estimable_]
         if known:
-            return DataError(f"{known[0]!r} has no worth: {self.not_estimable_[known[0]]}. Give a prior when fitting.")
+            return DataError(f"{known[0]!r} has no worth: {self.not_estimable_[known[0]]}. {OFFER}")
         what = f"There is no worth for {listed(list(map(repr, names)))}" if names else "A set must have items"
         return DataError(f"{what}. The model knows {len(self.names_):,} items: {listed(list(map(repr, self.names_)))}.")
 

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from luce.aggregation.names import Where, check_names, nth_ranking
-from luce.arrays import Floats, Integers, check_offsets, check_rows, offsets_of_sizes, read_only, rows_of_lists
+from luce.arrays import (
+    Floats,
+    Integers,
+    check_offsets,
+    check_rows,
+    list_of_row,
+    offsets_of_sizes,
+    read_only,
+    rows_of_lists,
+)
 from luce.compiled import compiled
 from luce.errors import DataError, LuceWarning
 from luce.threads import over_lists
@@ -168,35 +177,66 @@ def _refuse_faults(arrays: RankingArrays, allow_singletons: bool, where: Where) 
     raise DataError(texts[fault])
 
 
-@compiled
-def _first_fault(items, places, offsets, open_end, pool, pool_items, pool_offsets, n_items, allow_singletons):
-    seen = np.full(n_items, -1, np.int64)
-    for q in range(len(offsets) - 1):
-        start, end = offsets[q], offsets[q + 1]
-        for row in range(start, end):
-            item = items[row]
-            if item < 0 or item >= n_items:
-                return RANGE, q, row
-            if seen[item] == q:
-                return TWICE, q, row
-            seen[item] = q
-            step = places[row] - (places[row - 1] if row > start else -1)
-            if step != 1 and (step != 0 or row == start):
-                return PLACES, q, row
-        if pool[q] >= 0:
-            own = pool_items[pool_offsets[pool[q]] : pool_offsets[pool[q] + 1]]
-            for row in range(start, end):
-                at = np.searchsorted(own, items[row])
-                if at == len(own) or own[at] != items[row]:
-                    return STRANGE, q, row
-        if open_end[q] and pool[q] >= 0:
-            return TWO_ENDS, q, start
-        if not allow_singletons:
-            if end - start < (1 if pool[q] >= 0 else 2):
-                return FEW, q, start
-            if open_end[q] and places[end - 1] == 0:
-                return ONE_LEVEL, q, start
-    return 0, 0, 0
+def _first_fault(
+    items: Integers,
+    places: Integers,
+    offsets: Integers,
+    open_end: NDArray[np.bool_],
+    pool: Integers,
+    pool_items: Integers,
+    pool_offsets: Integers,
+    n_items: int,
+    allow_singletons: bool,
+) -> tuple[int, int, int]:
+    """The first fault, its ranking and its row; 0 where there is none. Of a ranking, rows come before its ends."""
+    sizes = np.diff(offsets)
+    starts = offsets[:-1][sizes > 0]
+    wrong_places = np.empty(len(places), bool)
+    wrong_places[1:] = np.diff(places).view(np.uint64) > 1  # a step down is a large number
+    wrong_places[starts] = places[starts] != 0
+    outside = (items < 0) | (items >= n_items)
+    of_rows = [(RANGE, _first(outside)), (TWICE, _first_repeated(items, offsets)), (PLACES, _first(wrong_places))]
+    strange = -1
+    if len(pool_items):
+        in_pool = np.repeat(pool, sizes)
+        members = list_of_row(pool_offsets) * n_items + pool_items
+        strange = _first((in_pool >= 0) & ~outside & ~np.isin(in_pool * n_items + items, members))
+    of_rankings = [(TWO_ENDS, _first(open_end & (pool >= 0)))]
+    if not allow_singletons:
+        on_top = np.zeros(len(sizes), bool)
+        on_top[sizes > 0] = places[offsets[1:][sizes > 0] - 1] == 0
+        of_rankings += [(FEW, _first(sizes < np.where(pool >= 0, 1, 2))), (ONE_LEVEL, _first(open_end & on_top))]
+    found = [(_ranking_of(offsets, row), 0, row, fault) for fault, row in of_rows if row >= 0]
+    found += [(_ranking_of(offsets, row), 1, row, STRANGE) for row in [strange] if row >= 0]
+    found += [(q, stage, int(offsets[q]), fault) for stage, (fault, q) in enumerate(of_rankings, 2) if q >= 0]
+    ranking, _, row, fault = min(found, default=(0, 0, 0, 0))
+    return fault, ranking, row
+
+
+def _ranking_of(offsets: Integers, row: int) -> int:
+    return int(np.searchsorted(offsets, row, side="right")) - 1
+
+
+def _first_repeated(items: Integers, offsets: Integers) -> int:
+    """The first row with an item that its ranking has already; −1 if there is none."""
+    sizes, found = np.diff(offsets), []
+    for size in (np.flatnonzero(np.bincount(sizes)[2:]) + 2).tolist():
+        starts = offsets[:-1][sizes == size]
+        whole = len(starts) * size == len(items)
+        own = items.reshape(-1, size) if whole else items[starts[:, None] + np.arange(size)]
+        ordered = np.sort(own, axis=1) if size > 2 else own
+        twice = _first((ordered[:, 1:] == ordered[:, :-1]).ravel())
+        if twice >= 0:
+            q = twice // (size - 1)
+            new = np.isin(np.arange(size), np.unique(own[q], return_index=True)[1])
+            found.append(int(starts[q]) + _first(~new))
+    return min(found, default=-1)
+
+
+def _first(wrong: NDArray[np.bool_]) -> int:
+    """The index of the first True; −1 if there is none."""
+    at = int(np.argmax(wrong)) if len(wrong) else -1
+    return at if at >= 0 and wrong[at] else -1
 
 
 def first_equal(rankings: "Rankings") -> Integers:

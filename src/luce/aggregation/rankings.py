@@ -277,9 +277,9 @@ class Rankings(RankingsConstructors):
         Parameters
         ----------
         ties : bool, default False
-            Whether a tie links the tied items both ways, as a win of each: it does in models where a tie is an outcome
-            (Davidson, Rao-Kupper). Where the order is unknown (`ties="exact"` of `PlackettLuce`) a tie carries no
-            information about the tied items. An open end is never a tie. Rankings of weight 0 are ignored.
+            Whether a tie links the tied items both ways, as a win of each: it does in models where a tie counts
+            (Davidson, Rao-Kupper, half wins). Where the order is unknown (`ties="exact"` of `PlackettLuce`) a tie
+            carries no information about the tied items. An open end is never a tie. Rankings of weight 0 are ignored.
 
         Returns
         -------

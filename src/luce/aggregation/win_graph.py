@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.aggregation.ranking_arrays import flat_pools
-from luce.arrays import Integers, read_only
+from luce.arrays import Integers, list_of_row, read_only, rows_of_lists
 from luce.compiled import compiled
 
 if TYPE_CHECKING:
@@ -15,26 +15,8 @@ if TYPE_CHECKING:
 
 
 def graph(sources: Any, targets: Any, n_nodes: int) -> Any:
-    """The graph of these edges as a CSR array; an edge that comes several times stays so.
-
-    SciPy's own conversion would sort the edges of each node, which takes several times as long.
-    """
-    starts, sorted_targets = _rows(np.asarray(sources, np.int32), np.asarray(targets, np.int32), n_nodes)
-    return sparse.csr_array((np.ones(len(sorted_targets), bool), sorted_targets, starts), shape=(n_nodes, n_nodes))
-
-
-@compiled
-def _rows(sources, targets, n_nodes):
-    starts = np.zeros(n_nodes + 1, np.int32)
-    for source in sources:
-        starts[source + 1] += 1
-    for node in range(n_nodes):
-        starts[node + 1] += starts[node]
-    free, placed = starts[:-1].copy(), np.empty(len(sources), np.int32)
-    for edge in range(len(sources)):
-        placed[free[sources[edge]]] = targets[edge]
-        free[sources[edge]] += 1
-    return starts, placed
+    """The graph of these edges as a CSR array."""
+    return sparse.csr_array((np.ones(len(sources), bool), (sources, targets)), shape=(n_nodes, n_nodes))
 
 
 def topological_order(edges: Any) -> Integers:
@@ -91,12 +73,8 @@ def win_graph(rankings: "Rankings", ties: bool) -> WinGraph:
     helper node, so that they cost as many edges as they have items. A pool is reached through a tree of helper nodes.
     """
     wins, losses = np.zeros(rankings.n_items, bool), np.zeros(rankings.n_items, bool)
-    counted = read_only(rankings.weights > 0)
-    given = (rankings.offsets, rankings.items, rankings.places, rankings.open_end, counted, ties)
-    nothing = np.empty(0, np.int32)
-    n_edges, n_nodes = _level_edges(*given, nothing, nothing, wins, losses)
-    ends = np.empty((2, n_edges), np.int32)
-    _level_edges(*given, ends[0], ends[1], wins, losses)
+    counted = rankings.weights > 0
+    ends, n_nodes = _level_edges(rankings, counted, ties, wins, losses)
     in_pools = np.flatnonzero(counted & (rankings.pool >= 0))
     if in_pools.size:
         in_pools = in_pools[np.argsort(rankings.pool[in_pools], kind="stable")]
@@ -108,63 +86,34 @@ def win_graph(rankings: "Rankings", ties: bool) -> WinGraph:
     return WinGraph(graph(ends[0], ends[1], n_nodes), wins, losses)
 
 
-@compiled
-def _level_edges(offsets, items, places, open_end, counted, ties, sources, targets, wins, losses):
-    """Write the edges between consecutive levels, or without arrays for them count them and the nodes."""
-    writing = len(sources) > 0
-    at, n_nodes = 0, len(wins)
-    for q in range(len(offsets) - 1):
-        above, start, end = offsets[q], offsets[q], offsets[q + 1]
-        while counted[q] and start < end:
-            stop = start + 1
-            while stop < end and places[stop] == places[start]:
-                stop += 1
-            for row in range(above, start):
-                wins[items[row]] = True
-            for row in range(start, stop):
-                losses[items[row]] |= start > above
-            helper = -1
-            if start - above > 1 and stop - start > 1:
-                helper = n_nodes
-                n_nodes += 1
-            at = _join(items, above, start, start, stop, helper, at, sources, targets, writing)
-            if ties and stop - start > 1 and not (open_end[q] and stop == end):
-                at = _ring(items, start, stop, at, sources, targets, writing)
-                for row in range(start, stop):
-                    wins[items[row]] = losses[items[row]] = True
-            above, start = start, stop
-    return at, n_nodes
-
-
-@compiled
-def _join(items, above, above_end, start, stop, helper, at, sources, targets, writing):
-    """Edges from each item of the level above to each of the level below, through the helper where there is one."""
-    if helper < 0:
-        for i in range(above, above_end):
-            for j in range(start, stop):
-                if writing:
-                    sources[at], targets[at] = items[i], items[j]
-                at += 1
-        return at
-    for i in range(above, above_end):
-        if writing:
-            sources[at], targets[at] = items[i], helper
-        at += 1
-    for j in range(start, stop):
-        if writing:
-            sources[at], targets[at] = helper, items[j]
-        at += 1
-    return at
-
-
-@compiled
-def _ring(items, start, stop, at, sources, targets, writing):
-    """Edges in a ring through the items of a level, so that each reaches each."""
-    for row in range(start, stop):
-        if writing:
-            sources[at], targets[at] = items[row], items[row + 1 if row + 1 < stop else start]
-        at += 1
-    return at
+def _level_edges(
+    rankings: "Rankings", counted: NDArray[np.bool_], ties: bool, wins: NDArray[np.bool_], losses: NDArray[np.bool_]
+) -> tuple[Integers, int]:
+    """The edges between consecutive levels (2, edges), and the number of nodes; marks who wins and who loses."""
+    rows = rows_of_lists(rankings.offsets, np.flatnonzero(counted)) if not counted.all() else slice(None)
+    items, places, q = rankings.items[rows], rankings.places[rows], list_of_row(rankings.offsets)[rows]
+    if not len(items):
+        return np.empty((2, 0), np.int64), len(wins)
+    begins = np.append(True, (q[1:] != q[:-1]) | (places[1:] != places[:-1]))  # a level, row by row
+    starts = np.flatnonzero(begins)
+    sizes, level = np.diff(np.append(starts, len(items))), np.cumsum(begins) - 1
+    joined = q[starts[1:]] == q[starts[1:] - 1]  # each level with the next
+    above, below = np.append(False, joined)[level], np.append(joined, False)[level]
+    wins[items[below]], losses[items[above]] = True, True
+    meet = joined & (sizes[1:] > 1) & (sizes[:-1] > 1)
+    helper = len(wins) - 1 + np.cumsum(meet)
+    to = np.append(np.where(meet, helper, items[starts[1:]]), -1)  # from every item of a level, and then on
+    start = np.append(-1, np.where(meet, helper, items[starts[:-1]]))
+    down = below & np.append(meet | (sizes[1:] == 1), False)[level]
+    up = above & (sizes > 1)[level]
+    edges = [[items[down], to[level[down]]], [start[level[up]], items[up]]]
+    if ties:
+        last = np.append(~joined, True)
+        tied = ((sizes > 1) & ~(last & rankings.open_end[q[starts]]))[level]
+        wins[items[tied]], losses[items[tied]] = True, True
+        following = np.append(np.where(begins[1:], starts[level[:-1]], np.arange(1, len(items))), starts[-1])
+        edges.append([items[tied], items[following[tied]]])  # in a ring, so that each reaches each
+    return np.concatenate(edges, axis=1), len(wins) + int(meet.sum())
 
 
 @compiled

@@ -109,9 +109,9 @@ def _of_labels(ranker: Any, data: Any, metrics: str | None, propensity: str, see
 
 def ranker_of(source: Path) -> Any | None:
     """The model in a file; None for a TREC run."""
-    from luce.rankers import load
+    from luce.rankers import load_ranker
 
-    return None if source.suffix == ".run" else load(source)
+    return None if source.suffix == ".run" else load_ranker(source)
 
 
 def scored(source: Path, ranker: Any | None, dataset: Any) -> tuple[Any, Any, float | None]:

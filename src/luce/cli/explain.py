@@ -80,12 +80,12 @@ def explain(
 
     Example: luce explain model.luce test.txt --query 17 --item D42
     """
-    from luce.rankers import Ranker, load
+    from luce.rankers import Ranker, load_ranker
 
     if item is not None and query is None:
         raise OptionError(f"--item {item} needs --query, the query of its list.")
     check_written([report, csv], [model, data])
-    ranker = load(model)
+    ranker = load_ranker(model)
     if not isinstance(ranker, Ranker):
         raise OptionError(f"luce explain needs a ranker of lists, and {model} ranks the labels of rows.")
     if threads is not None:

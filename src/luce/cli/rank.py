@@ -57,7 +57,7 @@ def rank(
     Example: luce rank model.luce test.txt --sample 10 --seed 1 --temperature 0.5 --top 5 -o sampled.csv
     """
     from luce.files import atomic_write
-    from luce.rankers import Ranker, load
+    from luce.rankers import Ranker, load_ranker
 
     kind = format or ("csv" if output is None else output.suffix.lstrip("."))
     if kind not in WRITERS:
@@ -67,7 +67,7 @@ def rank(
     if sample is not None and kind == "run":
         raise OptionError("A TREC run has one ranking per query. Write sampled rankings as csv, parquet or jsonl.")
     check_written([output], [model, data])
-    ranker = load(model)
+    ranker = load_ranker(model)
     dataset = read_for(ranker, data, read, judged=False)
     if sample is None:
         ranking = ranker.rank(dataset, **({} if top is None else {"top": top}))

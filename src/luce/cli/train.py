@@ -216,11 +216,11 @@ def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
     """The tree model to start from, where one was named."""
     if init is None:
         return {}
-    from luce.rankers import TreeRanker, load
+    from luce.rankers import TreeRanker, load_ranker
 
     if not isinstance(ranker, TreeRanker):
         raise OptionError(f"Only trees can start from another model: --init-model {init} needs --model trees.")
-    return {"init_model": load(init)}
+    return {"init_model": load_ranker(init)}
 
 
 def _save_interrupted(ranker: Any, output: Path | None, checkpoint: Any, again: str) -> None:

@@ -26,7 +26,7 @@ from luce.experiments.fits import FitResult, packages_of
 from luce.files import lock
 from luce.rankers.importance import Importance
 from luce.rankers.ranker import Ranker
-from luce.rankers.storage import open_model, save_model
+from luce.storage import open_model, save_model
 from luce.threads import thread_count
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from luce.errors import DataError, OptionError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from luce.rankers.checkpoint import Checkpoint as Checkpoint
     from luce.rankers.ensemble import EnsembleRanker as EnsembleRanker
     from luce.rankers.labels import LabelRanker as LabelRanker
@@ -84,39 +86,17 @@ def preset(name: str, **params: Any) -> "Ranker | LabelRanker":
     return RANKERS[chosen.model](**{**chosen.parameters(), **params})
 
 
-def load(path: str | os.PathLike[str], *, module: Any = None) -> "Ranker | LabelRanker":
-    """Load the ranker that `ranker.save(path)` stored.
+def load_ranker(path: str | os.PathLike[str], *, module: Any = None) -> "Ranker | LabelRanker":
+    """The ranker in a model file, as `luce.load`; any other model is an error."""
+    from luce.storage import open_model
 
-    Parameters
-    ----------
-    path : str or path-like
-        The model file. Nothing in it is ever executed.
-    module : torch.nn.Module, optional
-        The network of a NeuralRanker that was given its own `module`; its weights are replaced by the stored ones.
+    return restore_ranker(path, *open_model(path, RANKERS), module)
 
-    Returns
-    -------
-    Ranker or LabelRanker
-        The fitted ranker.
 
-    Raises
-    ------
-    DataError
-        If the file is damaged or is not a model file.
-
-    Examples
-    --------
-    >>> import tempfile, luce, numpy as np
-    >>> from pathlib import Path
-    >>> ranker = luce.LinearRanker().fit(luce.from_arrays([[1.0], [0.0]], [1, 0], ["q", "q"]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ranker.save(Path(folder) / "model.luce")
-    ...     bool(np.array_equal(luce.load(Path(folder) / "model.luce").coef_, ranker.coef_))
-    True
-    """
-    from luce.rankers.storage import open_model
-
-    manifest, arrays = open_model(path, RANKERS)
+def restore_ranker(
+    path: str | os.PathLike[str], manifest: dict[str, Any], arrays: "dict[str, NDArray[Any]]", module: Any
+) -> "Ranker | LabelRanker":
+    """The ranker of a manifest and arrays; `module` is the network of a NeuralRanker that was given its own."""
     own = manifest.get("module")
     if own is not None and module is None:
         raise DataError(f"{path} contains the weights of a custom module {own!r}: pass it as load(path, module=…).")
@@ -125,7 +105,7 @@ def load(path: str | os.PathLike[str], *, module: Any = None) -> "Ranker | Label
     return RANKERS[manifest["kind"]].from_manifest(manifest, arrays, **({} if module is None else {"module": module}))
 
 
-__all__ = [*_HOMES, "RANKERS", "load", "preset"]
+__all__ = [*_HOMES, "RANKERS", "load_ranker", "preset"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from luce.errors import DataError, OptionError
-from luce.rankers.storage import open_model, save_model
+from luce.storage import open_model, save_model
 
 
 class Checkpoint:

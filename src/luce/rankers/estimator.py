@@ -43,7 +43,7 @@ from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.inputs import check_features, refuse_missing
 from luce.rankers.manifest import read_fit_facts
 from luce.rankers.settings import COMMON, check_settings
-from luce.rankers.storage import save_model
+from luce.storage import save_model
 from luce.threads import thread_count
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from luce.data import Dataset
 from luce.data.categories import Categories, Values, checked_categories
 from luce.errors import DataError, LuceError, load_package
 from luce.experiments.peers.peer import dense
-from luce.rankers import Ranker, load
+from luce.rankers import Ranker, load_ranker
 from luce.rankers.trees.forest import Forest, Tree, constant_tree, text_sections
 from luce.rankers.trees.lightgbm_package import forest_booster, predict_scores
 from luce.threads import thread_count
@@ -42,7 +42,7 @@ class SavedModel(NamedTuple):
 
 
 def _luce(path: Path) -> SavedModel:
-    ranker = load(path)
+    ranker = load_ranker(path)
     if not isinstance(ranker, Ranker):
         raise DataError(f"{path} ranks labels; only rankers of lists can be compared.")
     n_features, names = ranker.features

@@ -8,12 +8,17 @@ P(i > j) = 1 / (1 + e^{m − δ}), P(i ≈ j) = (e^{2m} − 1) P(i > j) P(j > i)
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from luce.arrays import Floats, Integers, offsets_of_sizes, read_only
-from luce.kernels.pair_counts import cpu, tally
+from luce.arrays import Floats, Integers, offsets_of_sizes
+from luce.kernels.pair_counts import cpu
 from luce.threads import over_lists, sum_over_lists
 
 OUTCOMES = ("bradley-terry", "davidson", "rao-kupper")
+SUMS = (cpu.bradley_terry_sums, cpu.davidson_sums, cpu.rao_kupper_sums)
+
+CROWDED = 4
+"""A table of all pairs of items is made where it has no more than so many entries for each comparison."""
 
 
 class PairCounts(NamedTuple):
@@ -38,8 +43,26 @@ def count_pairs(items: Integers, places: Integers, weights: Floats, n_items: int
     >>> counts.starts, counts.second, counts.wins, counts.losses, counts.ties
     (array([0, 1, 2, 2]), array([1, 2]), array([1., 0.]), array([1., 0.]), array([0., 1.]))
     """
-    first, second, counts = tally.count(read_only(items), read_only(places), read_only(weights), n_items)
-    return PairCounts(offsets_of_sizes(np.bincount(first, minlength=n_items)), second.copy(), *counts.copy())
+    one, other, tied = items[::2], items[1::2], places[1::2] == 0
+    if n_items**2 <= CROWDED * len(weights):
+        wins = _table(one, other, weights * ~tied if tied.any() else weights, n_items)
+        ties = _table(one[tied], other[tied], weights[tied], n_items)
+        ties = ties + ties.T
+        first, second = np.nonzero(np.triu(wins + wins.T + ties))
+        starts = offsets_of_sizes(np.bincount(first, minlength=n_items))
+        return PairCounts(starts, second, wins[first, second], wins[second, first], ties[first, second])
+    # SciPy adds up the pairs that occur several times; wins and losses are summed together as complex numbers.
+    ends, shape = (np.minimum(one, other), np.maximum(one, other)), (n_items, n_items)
+    decided = sparse.csr_array((weights * np.where(one < other, ~tied, 1j * ~tied), ends), shape=shape)
+    even = sparse.csr_array((weights * tied, ends), shape=shape).data
+    starts, second = decided.indptr.astype(np.int64), decided.indices.astype(np.int64)
+    return PairCounts(starts, second, decided.data.real.copy(), decided.data.imag.copy(), even)
+
+
+def _table(rows: Integers, columns: Integers, weights: Floats, n_items: int) -> Floats:
+    """The sum of the weights of each row and column (n_items, n_items)."""
+    total = np.bincount(rows * n_items + columns, weights, n_items**2)
+    return total.astype(np.float64, copy=False).reshape(n_items, n_items)
 
 
 class PairSums(NamedTuple):
@@ -69,12 +92,17 @@ def pair_sums(
     """
     n, curvature = len(scores), np.empty(len(counts.second))
     number = OUTCOMES.index(outcome)
-    inputs = counts.second, counts.wins, counts.losses, counts.ties, scores, number, float(parameter)
-    shapes = [n, n, n if number else 0, 3]
-    gradient, degree, border, totals = sum_over_lists(
-        cpu.sums, counts.starts, shapes, *inputs, results=[curvature], n_jobs=n_jobs
+    inputs = counts.second, counts.wins, counts.losses, counts.ties, scores, float(parameter)
+    workspace = cpu.N_BUFFERS, int(np.diff(counts.starts).max(initial=0))
+    _, gradient, degree, totals, *borders = sum_over_lists(
+        SUMS[number],
+        counts.starts,
+        [workspace, n, n, 3, *([n] if number else [])],
+        *inputs,
+        results=[curvature],
+        n_jobs=n_jobs,
     )
-    border = border if number else np.zeros(n)
+    border = borders[0] if borders else np.zeros(n)
     return PairSums(float(totals[0]), gradient, float(totals[1]), curvature, degree, border, float(totals[2]))
 
 

@@ -1,17 +1,34 @@
-"""Sums of the likelihood and its derivatives over pairs, one item at a time."""
+"""Sums of the likelihood and its derivatives over pairs, one item at a time: a kernel for each model of outcomes.
+
+Each writes the curvature of each pair; adds to the gradient, to the diagonal of the second derivative and to its
+border, and to `totals` the value, the derivative in the parameter and its curvature. `workspace` has N_BUFFERS rows.
+"""
 
 import numpy as np
 
 from luce.compiled import compiled
-from luce.kernels.label_order import longest_list
 from luce.kernels.pair_counts.outcomes import bradley_terry, davidson, rao_kupper
 
 BRADLEY_TERRY, DAVIDSON, RAO_KUPPER = range(3)
-N_BUFFERS = 7
+N_BUFFERS = 10
+DELTA, GRADIENT, MIXED = 7, 8, 9
+"""The rows of `workspace` behind those of the models."""
 
 
 @compiled
-def sums(
+def bradley_terry_sums(
+    first, last, starts, second, wins, losses, ties, scores, parameter, curvature, workspace, gradient, degree, totals
+):
+    for i in range(first, last):
+        own = slice(starts[i], starts[i + 1])
+        delta, slope = _differences(i, second[own], scores, workspace), workspace[GRADIENT]
+        totals[0] += bradley_terry(delta, wins[own], losses[own], slope, curvature[own], workspace)
+        _add(i, second[own], slope, gradient)
+        _add_both(i, second[own], curvature[own], degree)
+
+
+@compiled
+def davidson_sums(
     first,
     last,
     starts,
@@ -20,52 +37,80 @@ def sums(
     losses,
     ties,
     scores,
-    outcome,
     parameter,
     curvature,
+    workspace,
     gradient,
     degree,
-    border,
     totals,
+    border,
 ):
-    """Write the curvature of each pair; add to the gradient, the diagonal of the second derivative and its border,
-
-    and to `totals` the value, the derivative in the parameter and its curvature.
-    """
-    longest = longest_list(first, last, starts)
-    delta_gradient, mixed, deltas = np.empty(longest), np.empty(longest), np.empty(longest)
-    workspace = np.empty((N_BUFFERS, longest))
-    value = derivative = hessian = 0.0
     for i in range(first, last):
-        begin, end = starts[i], starts[i + 1]
-        others, delta = second[begin:end], deltas[: end - begin]
-        for k in range(len(others)):
-            delta[k] = scores[i] - scores[others[k]]
-        w, lost, t, curve = wins[begin:end], losses[begin:end], ties[begin:end], curvature[begin:end]
-        found = 0.0, 0.0, 0.0
-        if outcome == BRADLEY_TERRY:
-            found = bradley_terry(delta, w, lost, delta_gradient, curve, workspace), 0.0, 0.0
-        elif outcome == DAVIDSON:
-            found = davidson(delta, w, lost, t, parameter, delta_gradient, curve, mixed, workspace)
-        else:
-            found = rao_kupper(delta, w, lost, t, parameter, delta_gradient, curve, mixed, workspace)
-        value, derivative, hessian = value + found[0], derivative + found[1], hessian + found[2]
-        own = own_degree = own_border = 0.0
-        for k in range(len(others)):
-            own += delta_gradient[k]
-            own_degree += curve[k]
-            gradient[others[k]] -= delta_gradient[k]
-            degree[others[k]] += curve[k]
-        gradient[i] += own
-        degree[i] += own_degree
-        if border.size:
-            for k in range(len(others)):
-                own_border += mixed[k]
-                border[others[k]] -= mixed[k]
-            border[i] += own_border
-    totals[0] += value
-    totals[1] += derivative
-    totals[2] += hessian
+        own = slice(starts[i], starts[i + 1])
+        delta, slope, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
+        given = wins[own], losses[own], ties[own], parameter
+        value, derivative, hessian = davidson(delta, *given, slope, curvature[own], mixed, workspace)
+        totals[0], totals[1], totals[2] = totals[0] + value, totals[1] + derivative, totals[2] + hessian
+        _add(i, second[own], slope, gradient)
+        _add_both(i, second[own], curvature[own], degree)
+        _add(i, second[own], mixed, border)
+
+
+@compiled
+def rao_kupper_sums(
+    first,
+    last,
+    starts,
+    second,
+    wins,
+    losses,
+    ties,
+    scores,
+    parameter,
+    curvature,
+    workspace,
+    gradient,
+    degree,
+    totals,
+    border,
+):
+    for i in range(first, last):
+        own = slice(starts[i], starts[i + 1])
+        delta, slope, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
+        given = wins[own], losses[own], ties[own], parameter
+        value, derivative, hessian = rao_kupper(delta, *given, slope, curvature[own], mixed, workspace)
+        totals[0], totals[1], totals[2] = totals[0] + value, totals[1] + derivative, totals[2] + hessian
+        _add(i, second[own], slope, gradient)
+        _add_both(i, second[own], curvature[own], degree)
+        _add(i, second[own], mixed, border)
+
+
+@compiled
+def _differences(i, others, scores, workspace):
+    delta = workspace[DELTA, : len(others)]
+    for k in range(len(others)):
+        delta[k] = scores[i] - scores[others[k]]
+    return delta
+
+
+@compiled
+def _add(i, others, values, result):
+    """Add the values of pairs to their first item, and take them from the other."""
+    own = 0.0
+    for k in range(len(others)):
+        own += values[k]
+        result[others[k]] -= values[k]
+    result[i] += own
+
+
+@compiled
+def _add_both(i, others, values, result):
+    """Add the values of pairs to both items."""
+    own = 0.0
+    for k in range(len(others)):
+        own += values[k]
+        result[others[k]] += values[k]
+    result[i] += own
 
 
 @compiled

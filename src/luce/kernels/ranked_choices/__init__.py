@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats, Integers
-from luce.kernels.ranked_choices import cpu
+from luce.kernels.ranked_choices import cpu, pools
 from luce.threads import kernel_input, over_lists, sum_over_lists
 
 NARROW = 60.0
@@ -62,9 +62,8 @@ def choice_sums(choices: Choices, scores: Floats, *, n_jobs: int | None = None) 
     highest = float(scores.max())
     worth = np.exp(scores - highest)
     ends = _ends(choices)
-    hazards, log_z = _sums(
-        cpu.sums, choices, [choices.n_items, 2], worth, _pool_sums(choices, worth), ends=ends, n_jobs=n_jobs
-    )
+    rests = _rests(choices, worth[:, None], n_jobs)[:, 0]
+    hazards, log_z = _sums(cpu.sums, choices, [choices.n_items, 2], rests, worth, ends=ends, n_jobs=n_jobs)
     return float(log_z[0] + highest * log_z[1]), worth * (hazards + _to_pools(choices, ends))
 
 
@@ -74,19 +73,17 @@ def choice_product(
     """Second derivative of Σ w log z times a direction (n_items,); `expected` as `choice_sums` gave it."""
     worth = np.exp(scores - scores.max())
     both = np.stack([worth, worth * direction], axis=1)
-    totals = np.stack([_pool_sums(choices, column) for column in both.T], axis=1)
-    ends = _ends(choices)
-    (hazard_changes,) = _sums(cpu.product, choices, [choices.n_items], both, totals, ends=ends, n_jobs=n_jobs)
+    ends, rests = _ends(choices), _rests(choices, both, n_jobs)
+    shapes = [longest_ranking(choices), choices.n_items]
+    _, hazard_changes = _sums(cpu.product, choices, shapes, rests, both, ends=ends, n_jobs=n_jobs)
     return direction * expected - worth * (hazard_changes + _to_pools(choices, ends))
 
 
 def choice_diagonal(choices: Choices, scores: Floats, expected: Floats, *, n_jobs: int | None = None) -> Floats:
     """The diagonal of the second derivative of Σ w log z (n_items,); pools with scores far apart may cancel in it."""
     worth = np.exp(scores - scores.max())
-    ends = _ends(choices)
-    (squares,) = _sums(
-        cpu.seconds, choices, [choices.n_items], worth, _pool_sums(choices, worth), ends=ends, n_jobs=n_jobs
-    )
+    ends, rests = _ends(choices), _rests(choices, worth[:, None], n_jobs)[:, 0]
+    (squares,) = _sums(cpu.seconds, choices, [choices.n_items], rests, worth, ends=ends, n_jobs=n_jobs)
     return expected - worth * worth * (squares + _to_pools(choices, ends))
 
 
@@ -97,7 +94,10 @@ def choice_hessian(choices: Choices, scores: Floats, expected: Floats, *, n_jobs
         return np.stack(columns, axis=1)
     n, size = choices.n_items, choices.n_items + choices.n_pools
     worth = np.exp(scores - scores.max())
-    (squares,) = _sums(cpu.squares, choices, [(size, size)], worth, _pool_sums(choices, worth), n_jobs=n_jobs)
+    (squares,) = _sums(cpu.squares, choices, [(size, size)], choices.pool, worth, n_jobs=n_jobs)
+    if choices.n_pools:
+        rests = _rests(choices, worth[:, None], n_jobs)[:, 0]
+        squares += _sums(pools.squares, choices, [(size, size)], choices.pool, rests, worth, n_jobs=n_jobs)[0]
     squares = squares + squares.T
     lower = np.zeros((choices.n_pools, n))  # each pool as the worths of its items
     for p in range(choices.n_pools):
@@ -118,9 +118,7 @@ def pool_rests(
     """
     worth = np.exp(scores - scores.max())
     both = np.stack([worth, worth * (0.0 if direction is None else direction)], axis=1)
-    totals = np.stack([_pool_sums(choices, column) for column in both.T], axis=1)
-    result = np.zeros((len(choices.depth), 2))
-    over_lists(cpu.rests, choices.offsets, choices, both, totals, results=[result], n_jobs=n_jobs)
+    result = _rests(choices, both, n_jobs)
     rest = result[:, 0]
     return rest, np.divide(result[:, 1], rest, out=np.zeros(len(rest)), where=rest > 0)
 
@@ -132,17 +130,33 @@ def spread_over_rests(choices: Choices, scores: Floats, rest: Floats, amounts: F
 
 
 def _sums(
-    kernel: Any, choices: Choices, shapes: list[Any], *inputs: Floats, ends: Floats | None = None, n_jobs: int | None
+    kernel: Any,
+    choices: Choices,
+    shapes: list[Any],
+    *inputs: Floats | Integers,
+    ends: Floats | None = None,
+    n_jobs: int | None,
 ) -> list[Floats]:
-    results = [] if ends is None else [ends]
-    return sum_over_lists(kernel, choices.offsets, shapes, choices, *inputs, results=results, n_jobs=n_jobs)
+    """What a kernel adds to arrays of these shapes; it gets workspace for the longest ranking before them."""
+    results, rows = [] if ends is None else [ends], (choices.items, choices.depth, choices.weights)
+    shapes = [longest_ranking(choices), *shapes]
+    return sum_over_lists(kernel, choices.offsets, shapes, *rows, *inputs, results=results, n_jobs=n_jobs)[1:]
 
 
-def _pool_sums(choices: Choices, values: Floats) -> Floats:
-    """The sum of some values over each pool."""
-    bounds = choices.pool_offsets
-    pools = [values[choices.pool_items[bounds[p] : bounds[p + 1]]].sum() for p in range(choices.n_pools)]
-    return np.array(pools, dtype=np.float64)
+def longest_ranking(choices: Choices) -> int:
+    """Rows of the longest ranking."""
+    return int(np.diff(choices.offsets).max(initial=0))
+
+
+def _rests(choices: Choices, values: Floats, n_jobs: int | None) -> Floats:
+    """The sums of worths, and of further columns, over the rest of each ranking's pool; 0 without a pool."""
+    result = np.zeros((len(choices.depth), values.shape[1]))
+    if choices.n_pools:
+        bounds = choices.pool_offsets
+        sets = [choices.pool_items[bounds[p] : bounds[p + 1]] for p in range(choices.n_pools)]
+        totals = np.array([values[members].sum(axis=0) for members in sets])
+        over_lists(pools.rests, choices.offsets, choices, values, totals, results=[result], n_jobs=n_jobs)
+    return result
 
 
 def _ends(choices: Choices) -> Floats:
@@ -153,5 +167,5 @@ def _ends(choices: Choices) -> Floats:
 def _to_pools(choices: Choices, ends: Floats) -> Floats | float:
     if not ends.size:
         return 0.0
-    result: Floats = cpu.to_pools(kernel_input(choices), kernel_input(ends))
+    result: Floats = pools.to_pools(kernel_input(choices), kernel_input(ends))
     return result

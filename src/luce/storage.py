@@ -17,6 +17,9 @@ FORMAT = 1
 MANIFEST = "luce"
 """The key of the manifest in the metadata of the file."""
 
+AGGREGATIONS = {"plackett-luce": "PlackettLuce", "item-scores": "ItemScores"}
+"""The kinds of models of rankings without features, and their classes in `luce.aggregation`."""
+
 
 def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a model file; an existing file is replaced only when the new one is complete."""
@@ -81,5 +84,11 @@ def _check_manifest(path: str | os.PathLike[str], manifest: Any, kinds: Containe
             f"{FORMAT}: update Luce."
         )
     kind = manifest.get("kind")
-    if not isinstance(kind, str) or kind not in kinds:
-        raise DataError(f"{path} contains a ranker of unknown kind {kind!r}.")
+    if isinstance(kind, str) and kind in kinds:
+        return
+    if isinstance(kind, str) and kind in AGGREGATIONS:
+        raise DataError(
+            f"{path} contains a {AGGREGATIONS[kind]} model of rankings without features, not a ranker of lists. In "
+            "Python, luce.load restores it."
+        )
+    raise DataError(f"{path} contains a model of unknown kind {kind!r}.")
