@@ -80,7 +80,16 @@ def cpu_seconds(words: Sequence[str], cache: Path) -> float:
 
 def show_commands(folder: Path) -> None:
     """Each command with a cache of its own, which is empty at first."""
-    data = str(folder / "data.txt")
+    data, votes = str(folder / "data.txt"), folder / "votes.csv"
+    votes.write_text(
+        "\n".join(
+            [
+                "model_a,model_b,winner",
+                *["ant,bee,model_a", "bee,cat,tie", "cat,ant,model_b", "bee,ant,model_a"] * 8,
+                "",
+            ]
+        )
+    )
     commands = {
         "train linear": ["train", data, "--model", "linear", "-o", str(folder / "linear.luce")],
         "train trees": [
@@ -95,6 +104,7 @@ def show_commands(folder: Path) -> None:
         ],
         "evaluate": ["evaluate", str(folder / "linear.luce"), data],
         "rank": ["rank", str(folder / "linear.luce"), data, "-o", str(folder / "ranking.csv")],
+        "aggregate": ["aggregate", str(votes)],
     }
     print(f"{'luce':24}{'nothing compiled':>18}{'compiled':>12}{'functions':>12}")
     slowest: list[tuple[float, str]] = []
@@ -106,6 +116,22 @@ def show_commands(folder: Path) -> None:
     print("\nslowest to compile, without the functions they call")
     for own, name in sorted(set(slowest), reverse=True)[:FUNCTIONS]:
         print(f"{own:8.2f} s  {name}")
+
+
+def show_fits(folder: Path) -> None:
+    """The first fit of rankings without features, and its summary, less the import that they begin with."""
+    begin = "import random; from luce.aggregation import PlackettLuce, Rankings; random.seed(0)"
+    orders = "[random.sample(range(12), 12) for _ in range(200)]"
+    tied = f"[[each[0], each[1:4], *each[4:]] for each in {orders}]"
+    pairs = f"Rankings.from_pairs(*zip(*(each[:2] for each in {orders})), [0.5, 1, 0, 1] * 50)"
+    given = {"rankings": orders, "rankings with ties": tied, "pairs with ties": pairs}
+    print(f"\n{'first fit of 200':24}{'nothing compiled':>18}{'compiled':>12}")
+    for number, (name, rankings) in enumerate(given.items()):
+        cache = folder / f"cache-fit-{number}"
+        code = f"{begin}; PlackettLuce().fit({rankings}).summary()"
+        imports = min(cpu_seconds(["-c", begin], cache) for _ in range(3))
+        first, warm = (cpu_seconds(["-c", code], cache) - imports for _ in range(2))
+        print(f"{name:24}{first:16.1f} s{warm:10.1f} s", flush=True)
 
 
 def show_loads(folder: Path, repeats: int) -> None:
@@ -146,6 +172,7 @@ def main() -> None:
             folder / "cache-data",
         )
         show_commands(folder)
+        show_fits(folder)
         show_loads(folder, given.repeats)
 
 

@@ -1,7 +1,10 @@
 """Rank aggregation stands on its own: a fit loads none of the rankers, and no heavy package but scikit-learn."""
 
+import os
 import subprocess
 import sys
+
+import pytest
 
 FIT = """
 import sys
@@ -41,3 +44,30 @@ def test_a_fit_loads_no_ranker_and_nothing_heavy(tmp_path):
     loaded = modules_after(LOAD, str(tmp_path / "a.luce"))
     assert "luce.aggregation.plackett_luce" in loaded
     assert {"torch", "lightgbm", "luce.objectives", "luce.rankers.ranker"}.isdisjoint(loaded)
+
+
+COMPILED = """
+import sys, luce
+from numba.core import event
+with event.install_recorder("numba:compile") as recorder:
+    luce.PlackettLuce(n_jobs=1).fit(eval(sys.argv[1]))
+dispatchers = [each.data["dispatcher"].py_func for _, each in recorder.buffer if each.is_start]
+print("\\n".join(each.__qualname__ for each in dispatchers if each.__module__.startswith("luce.")))
+"""
+ORDERS = '[["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"]]'
+PAIRS = 'luce.Rankings.from_pairs(["a", "b", "a", "c"], ["b", "a", "c", "a"])'
+
+
+@pytest.mark.parametrize(
+    ("rankings", "expected"),
+    [
+        (ORDERS, {"sums", "squares"}),
+        (PAIRS, {"bradley_terry_sums", "_differences", "bradley_terry", "_sigmoid", "_add", "_add_both"}),
+    ],
+)
+def test_a_first_fit_compiles_what_it_uses_alone(rankings, expected, tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    words = [sys.executable, "-c", COMPILED, rankings]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout.split()
+    own = [name for name in done if name not in ("exp", "log1p_and_inverse")]  # of which there may be several
+    assert sorted(own) == sorted(expected)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import luce
 from fuzzing import archives
 from fuzzing.mutations import BYTES, mutated
-from luce.aggregation import ItemScores, NormalPrior, PlackettLuce, PseudoRankings, Rankings
+from luce.aggregation import GammaPrior, ItemScores, NormalPrior, PlackettLuce, PseudoRankings, Rankings
 from luce.errors import DataError, LuceError, OptionError
 from tests.aggregation import ranking_data
 
@@ -45,7 +45,7 @@ FITS = {
     "pools": (PlackettLuce(), ranking_data.mixed),
     "features": (PlackettLuce(features=FEATURES), named),
     "teams": (PlackettLuce(teams=TEAMS, prior=NormalPrior(sd=2)), named),
-    # "adherence": (PlackettLuce(adherence=GammaPrior(4, 4)), lambda: named(rankers=np.arange(80) % 5)),
+    "adherence": (PlackettLuce(adherence=GammaPrior(4, 4)), lambda: named(rankers=np.arange(80) % 5)),
     "normal": (PlackettLuce(prior=NormalPrior(dict.fromkeys(NAMES, 0.5), [2.0] * 6)), named),
     "pseudo": (PlackettLuce(prior=PseudoRankings(0.5)), left_out),
     "left out": (PlackettLuce(), left_out),
@@ -53,11 +53,12 @@ FITS = {
     "estimated": (PlackettLuce(prior=NormalPrior(sd="estimate")), named),
     "auto": (PlackettLuce(prior="auto"), left_out),
 }
+KINDS = ("observed", "expected", "sandwich")
 QUERIES = {
     "summary": lambda model: model.summary(),
-    "intervals": lambda model: [model.intervals(0.9, kind) for kind in kinds(model)],
+    "intervals": lambda model: [model.intervals(0.9, kind) for kind in KINDS],
     "comparison_intervals": lambda model: model.comparison_intervals(),
-    "standard_errors": lambda model: [model.standard_errors(kind) for kind in kinds(model)],
+    "standard_errors": lambda model: [model.standard_errors(kind) for kind in KINDS],
     "tie_standard_errors": lambda model: model.tie_standard_errors(),
     "coefficient_standard_errors": lambda model: model.coefficient_standard_errors(),
     "quasi_standard_errors": lambda model: model.quasi_standard_errors().errors,
@@ -81,10 +82,6 @@ QUERIES = {
     "rankings_": lambda model: model.rankings_,
     "fit": lambda model: clone(model).fit(model.rankings_).log_worths_,
 }
-
-
-def kinds(model):
-    return ["observed", "sandwich", *([] if model.adherence else ["expected"])]
 
 
 def some(model):

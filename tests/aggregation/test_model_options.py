@@ -1,20 +1,18 @@
-"""Worths from features and from teams, adherence of rankers, other objectives: what a fit takes beside rankings."""
+"""Worths from features and from teams, other objectives: what a fit takes beside rankings."""
 
-from itertools import pairwise, permutations
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from luce.aggregation import GammaPrior, ItemScores, NormalPrior, PlackettLuce, PseudoRankings, Rankings
+from luce.aggregation import ItemScores, NormalPrior, PlackettLuce, PseudoRankings, Rankings
 from luce.aggregation.observed import observe
-from luce.aggregation.tie_terms import DavidsonTerm, PartitionTerm
 from luce.errors import DataError, LuceWarning, OptionError
-from luce.kernels.davidson_ties.reference import davidson_ties
 from luce.kernels.enumeration import log_probability
 
-from .ranking_data import fruit, mixed, pudding, strict
+from .ranking_data import strict
 
 
 @pytest.mark.parametrize("form", ["mapping", "table", "array"])
@@ -112,20 +110,6 @@ def test_teams_that_tell_nothing_apart():
         PlackettLuce(teams={"red": []}).fit(games)
 
 
-def test_adherence_gives_weight_to_those_who_agree():
-    orders, rng = list(permutations(range(4))), np.random.default_rng(0)
-    careful = [[0, 1, 2, 3]] * 12
-    careless = [list(orders[i]) for i in rng.integers(0, 24, 12)]
-    rankings = Rankings.from_orderings(careful + careless, n_items=4, rankers=["ann"] * 12 + ["bob"] * 12)
-    model = PlackettLuce(prior=NormalPrior(0, 2), adherence=True).fit(rankings)
-    assert model.adherence_["ann"] > 1 > model.adherence_["bob"]
-    assert model.convergence_.converged
-    plain = PlackettLuce(prior=NormalPrior(0, 2)).fit(rankings)
-    assert np.ptp(model.log_worths_) > np.ptp(plain.log_worths_)
-    near = PlackettLuce(prior=NormalPrior(0, 2), adherence=GammaPrior(1e6, 1e6)).fit(rankings)
-    np.testing.assert_allclose(near.log_worths_, plain.log_worths_, atol=1e-3)
-
-
 def test_values_that_run_to_infinity_are_refused_or_told():
     separated = Rankings.from_orderings([[0, 1, 2], [0, 2, 1], [0, 1], [1, 2], [2, 1]], n_items=3)
     features = np.array([[5.0, 0.3], [0, 0.1], [0, 0.8]])
@@ -149,51 +133,6 @@ def test_values_that_run_to_infinity_are_refused_or_told():
     tied = Rankings.from_pairs(["a", "b", "a"], ["b", "c", "c"], [0.5, 0.5, 0.5])
     with pytest.warns(LuceWarning, match="margin has no finite estimate"):
         PlackettLuce("rao-kupper").fit(tied)
-
-
-@pytest.mark.parametrize("kind", [PartitionTerm, DavidsonTerm])
-def test_parts_with_adherence_have_the_slopes_of_their_values(kind):
-    seen = observe(mixed()).expand_pools()
-    rng = np.random.default_rng(0)
-    stretch = rng.random(seen.n_rankings) + 0.5
-    orders = np.arange(1, 8)
-    term = PartitionTerm(seen, 0, 1, stretch) if kind is PartitionTerm else DavidsonTerm(seen, orders, 1, stretch)
-    point, direction = rng.normal(size=(2, 8 + term.n_ties))
-    h = 1e-5
-
-    def slopes(where):
-        return np.concatenate(term.value_and_gradient(where[:8], where[8:])[1:])
-
-    above, below = (term.value_and_gradient(*np.split(point + k * h * direction, [8]))[0] for k in (1, -1))
-    assert slopes(point) @ direction == pytest.approx((above - below) / (2 * h), rel=1e-6)
-    expected = (slopes(point - h * direction) - slopes(point + h * direction)) / (2 * h)
-    here = term.information(point[:8], point[8:])
-    np.testing.assert_allclose(np.concatenate(here.product(direction[:8], direction[8:])), expected, atol=1e-5)
-    np.testing.assert_allclose(here.matrix() @ direction, expected, atol=1e-5)
-
-
-def test_adherence_is_the_mode_of_its_posterior():
-    rankings = fruit()
-    model = PlackettLuce("davidson", prior=NormalPrior(0, 3), adherence=True).fit(rankings)
-    seen = observe(rankings)
-
-    def value(point):
-        scores, ties, adherence = point[:4], point[4:6], np.exp(point[6:])
-        total = -np.sum(scores**2) / 18 + np.sum(9 * np.log(adherence) - 10 * adherence)
-        for q in range(6):
-            rows = slice(seen.offsets[q], seen.offsets[q + 1])
-            n = rows.stop - rows.start
-            orders, deltas = np.arange(1, 4)[:n], np.append(0, ties)[:n]
-            total += davidson_ties(adherence[q] * scores[seen.items[rows]], seen.places[rows], False, orders, deltas)[0]
-        return -total
-
-    found = minimize(value, np.zeros(12), method="BFGS", options={"gtol": 1e-8})
-    np.testing.assert_allclose(list(model.adherence_.values()), np.exp(found.x[6:]), atol=1e-5)
-    np.testing.assert_allclose(model.log_worths_, found.x[:4] - found.x[:4].mean(), atol=1e-5)
-    # R ends its search early: near it, not at it.
-    np.testing.assert_allclose(list(model.adherence_.values()), [0.889, 0.873, 0.888, 0.943, 0.882, 0.951], atol=0.01)
-    with pytest.raises(OptionError, match="not with 'rao-kupper'"):
-        PlackettLuce("rao-kupper", adherence=True).fit(pudding())
 
 
 @pytest.mark.parametrize("objective", ["pl-partition", "ranknet", "listnet", "pairties-davidson", "rankcosine"])
@@ -225,11 +164,3 @@ def test_objectives_without_a_loss_for_free_scores():
             ItemScores(objective).fit([["a", "b"]])
     with pytest.raises(OptionError, match="prior must be None, 'auto' or"):
         ItemScores(prior="wide").fit([["a", "b"]])
-
-
-def test_adherence_with_a_ranking_of_weight_two_is_that_ranking_given_twice():
-    orderings, rankers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]], ["ann", "ann", "bob"]
-    weighted = Rankings.from_orderings(orderings, n_items=3, rankers=rankers, weights=[2, 1, 1])
-    repeated = Rankings.from_orderings([orderings[0], *orderings], n_items=3, rankers=["ann", *rankers])
-    found, expected = (PlackettLuce(prior=NormalPrior(0, 1), adherence=True).fit(each) for each in (weighted, repeated))
-    assert found.adherence_ == pytest.approx(expected.adherence_, abs=1e-6)

@@ -7,7 +7,7 @@ import pytest
 
 from luce.aggregation import NormalPrior, PlackettLuce, PseudoRankings, Rankings
 from luce.aggregation.likelihood import ranking_log_probabilities, ranking_scores
-from luce.errors import DataError, LuceWarning, OptionError
+from luce.errors import DataError, LuceWarning
 
 from .ranking_data import fruit, pudding, strict
 
@@ -141,8 +141,6 @@ def test_half_wins_of_longer_ties_are_refused():
     model = PlackettLuce("half-wins").fit([["a", "b", "c"], ["c", "b", "a"]])
     with pytest.raises(DataError, match="but ranking 1 has 3 items"):
         model.log_prob([[["a", "b"], "c"]])
-    with pytest.raises(OptionError, match="not with 'half-wins'"):
-        PlackettLuce("half-wins", adherence=True).fit(games())
 
 
 def test_a_tie_has_probability_zero_where_none_was_seen():

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from luce.kernels.enumeration import consistent_orders, log_probability
-from luce.kernels.partition_likelihood import cpu, partition_likelihood, reference
+from luce.kernels.partition_likelihood import cpu, level_likelihood, partition_likelihood, reference
 from luce.lists import Lists, evaluate_kernel
 
 
@@ -143,3 +143,15 @@ def test_lower_bound():
             assert loss[0] == pytest.approx(expected[0], abs=1e-12)
             np.testing.assert_allclose(gradient, expected[1], atol=1e-12)
         assert partition_lower_bound(scores, labels).loss[0] >= one_list(scores, labels)[0] - 1e-9
+
+
+def test_sorted_rows_give_the_same_as_labels():
+    rng = np.random.default_rng(5)
+    sizes = rng.integers(1, 9, 40)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.concatenate([np.unique(np.sort(rng.integers(0, n, n)), return_inverse=True)[1] for n in sizes])
+    scores = rng.normal(0, 3, offsets[-1])
+    expected = partition_likelihood(Lists(scores, -places.astype(float), offsets), 1e-12)
+    loss, gradient = level_likelihood(scores, places, offsets, 1e-12, n_jobs=1)
+    np.testing.assert_allclose(loss, expected.loss, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(gradient, expected.gradient, rtol=1e-10, atol=1e-12)

@@ -11,6 +11,7 @@ from luce.kernels.ranked_choices import (
     choice_product,
     choice_sums,
     choice_wins,
+    gathered_hessian,
     pool_rests,
     reference,
     spread_over_rests,
@@ -57,6 +58,14 @@ def test_equal_their_twin(pools, spread):
     np.testing.assert_allclose(choice_hessian(choices, scores, wins), hessian, atol=1e-7)
     if spread < 5:
         np.testing.assert_allclose(choice_diagonal(choices, scores, wins), np.diag(hessian), atol=1e-8)
+
+
+def test_items_of_one_group_share_a_score():
+    choices, scores = made(pools=False), np.random.default_rng(0).normal(size=8)
+    groups = np.array([2, 0, 1, 1, 4, 0, 2, 3])
+    _, expected, hessian = reference.choice_sums(choices, scores)
+    found = gathered_hessian(choices, scores, expected, groups, 5)
+    np.testing.assert_allclose(found, np.eye(5)[groups].T @ hessian @ np.eye(5)[groups], atol=1e-12)
 
 
 def test_a_pool_whose_items_are_nearly_all_of_its_worth():

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from luce.aggregation.adherence import adherence_of
 from luce.aggregation.likelihood import Likelihood, ranking_scores
 from luce.aggregation.observed import ObservedRankings
 from luce.arrays import Floats, Integers
@@ -68,7 +69,8 @@ class ClusterScores(NamedTuple):
 
 def cluster_scores(likelihood: Likelihood, scores: Floats, ties: Floats, clusters: Integers | None) -> ClusterScores:
     """The scores of all rankings at some point, summed by ranker."""
-    each = ranking_scores(likelihood, scores, ties)
+    term = adherence_of(likelihood)
+    each = ranking_scores(likelihood, scores, ties) if term is None else term.ranking_scores(scores, ties)
     weights = likelihood.observed.weights
     rankers = np.full(likelihood.n_items, np.inf)
     if clusters is None:

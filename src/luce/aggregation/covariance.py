@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, block_diag, cho_factor
 from scipy.linalg.lapack import dpotri
 
+from luce.aggregation.adherence import adherence_of
 from luce.aggregation.clusters import ClusterScores, Shortfall, cluster_scores, shortfall
 from luce.aggregation.likelihood import Likelihood
 from luce.aggregation.likelihood_terms import PairTerm
@@ -43,7 +44,8 @@ def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integer
     rankings; the variance of an item that few rankers compared is at least the model-based one, see `shortfall`.
 
     A normal prior counts as information, in A and in B: how far it moves the estimates is then part of the error.
-    `PseudoRankings` do not, as in R: they keep estimates finite.
+    `PseudoRankings` do not, as in R: they keep estimates finite. With adherence the information is that of the worths
+    when the adherence follows them, so that its uncertainty is included.
     """
     parametrization = posterior.parametrization
     if max(parametrization.n_parameters, parametrization.n_scores) > LARGEST_MATRIX:
@@ -155,16 +157,19 @@ def expected_likelihood(posterior: Posterior, point: Floats) -> Likelihood | Non
     likelihood = posterior.likelihood
     parameters, ties = posterior.split(point)
     scores = posterior.parametrization.scores(parameters)[: likelihood.n_items]
+    term = adherence_of(likelihood)
+    if term is None:
+        return _expected(likelihood, scores, ties)
+    own = term.likelihood
+    return likelihood.with_terms(
+        [term.with_expected(_expected(own, term.own_scores(scores, ties).scores, ties) or own)]
+    )
+
+
+def _expected(likelihood: Likelihood, scores: Floats, ties: Floats) -> Likelihood | None:
     if likelihood.ties == "rao-kupper":
         return likelihood.with_terms([_expected_pairs(term, scores, ties) for term in likelihood.terms])
-    if likelihood.ties == "exact":
-        if getattr(likelihood.terms[0], "adherence", None) is not None:
-            raise OptionError(
-                "With adherence and ties of unknown order, expected standard errors are not available: use "
-                "kind='observed'."
-            )
-        return _mean_of_draws(likelihood, scores)
-    return None
+    return _mean_of_draws(likelihood, scores) if likelihood.ties == "exact" else None
 
 
 def _expected_pairs(term: PairTerm, scores: Floats, ties: Floats) -> PairTerm:

@@ -210,7 +210,9 @@ class InferenceMixin(ErrorsMixin):
         if n_samples < 1:
             raise OptionError(f"n_samples must be at least 1. Got {n_samples!r}.")
         random = np.random.default_rng(random_state)
-        rankings = self.rankings_.aggregate()
+        rankings = self.rankings_
+        if not self.adherence or rankings.rankers is not None:  # else equal rankings have an adherence each
+            rankings = rankings.aggregate()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
             posterior = self._set_up(rankings, ties=self.ties_, prior=self.prior_).posterior
@@ -246,6 +248,7 @@ class InferenceMixin(ErrorsMixin):
     _search: Any
     ties_: str | None
     prior_: Any
+    adherence: Any
     names_: tuple[Hashable, ...]
     not_estimable_: dict[Hashable, str]
     log_worths_: Floats

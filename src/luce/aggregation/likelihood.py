@@ -210,7 +210,7 @@ def ranking_scores(likelihood: Likelihood, scores: Floats, ties: Floats) -> spar
         start = term.observed.offsets[tied]
         rows[start] = 0.5 - expit(gap)
         rows[start + 1] = -rows[start]
-    own = sparse.csr_array((rows * term.row_adherence, term.observed.items, term.observed.offsets), shape=shape)
+    own = sparse.csr_array((rows, term.observed.items, term.observed.offsets), shape=shape)
     return sparse.hstack([own, sparse.csr_array(tie_gradient)], format="csr")
 
 
@@ -227,10 +227,7 @@ def _choice_scores(seen: ObservedRankings, scores: Floats) -> sparse.csr_array:
 
 
 def _row_term(likelihood: Likelihood, expand_pools: bool = False) -> PartitionTerm | DavidsonTerm:
-    """All rankings as rows, with the adherence of the likelihood, if it has one."""
-    first = likelihood.terms[0]
-    if getattr(first, "adherence", None) is not None:
-        return first
+    """All rankings as rows."""
     if likelihood.ties == "davidson":
         return DavidsonTerm(likelihood.observed, likelihood.orders, likelihood.n_jobs)
     seen = likelihood.observed.expand_pools() if expand_pools else likelihood.observed

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from luce.aggregation.observed import ObservedRankings
+from luce.aggregation.observed import ObservedRankings, by_item
 from luce.aggregation.tie_terms import PartitionTerm
-from luce.arrays import Floats
+from luce.arrays import Floats, Integers
 from luce.kernels.pair_counts import PairCounts, PairSums, count_pairs, pair_product, pair_sums
 from luce.kernels.ranked_choices import (
     NARROW,
@@ -17,6 +17,7 @@ from luce.kernels.ranked_choices import (
     choice_product,
     choice_sums,
     choice_wins,
+    gathered_hessian,
 )
 
 
@@ -117,6 +118,16 @@ class PairInformation:
         matrix[np.diag_indices(len(matrix))] += self.diagonal()
         return matrix
 
+    def gathered(self, items: Integers, scale: Floats, n_items: int) -> Floats:
+        """The matrix in the scores of items of which these are multiples, the same for both of a pair."""
+        term, squared = self.term, scale**2
+        pairs = n_items * items[term.first] + items[term.counts.second]
+        flat = by_item(pairs, squared[term.first] * self.sums.curvature, n_items**2)
+        matrix = -flat.reshape(n_items, n_items)
+        matrix += matrix.T
+        matrix[np.diag_indices(n_items)] += by_item(items, squared * self.sums.degree, n_items)
+        return matrix
+
 
 def pair_counts_of(observed: ObservedRankings) -> PairCounts:
     """The counts of rankings of two items."""
@@ -190,3 +201,10 @@ class ChoiceInformation:
     def matrix(self) -> Floats:
         own = choice_hessian(self.term.choices, self.scores, self.expected, n_jobs=self.term.n_jobs)
         return np.pad(own, (0, self.term.n_ties))
+
+    def gathered(self, items: Integers, scale: Floats, n_items: int) -> Floats:
+        """The matrix in the scores of items of which these are multiples, the same in a ranking; without pools."""
+        choices, squared = self.term.choices, scale**2
+        weights = choices.weights * squared[choices.items[choices.offsets[:-1]]]
+        given = choices._replace(weights=weights), self.scores, squared * self.expected
+        return gathered_hessian(*given, items, n_items, n_jobs=self.term.n_jobs)

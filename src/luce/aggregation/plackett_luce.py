@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from luce.aggregation.adherence import maximize_with_adherence
+from luce.aggregation.adherence import (
+    add_adherence,
+    adherence_of,
+    adherence_prior,
+    maximize_with_adherence,
+    ranker_names,
+)
 from luce.aggregation.connectivity import Connectivity
 from luce.aggregation.flat_directions import refuse_flat_directions
 from luce.aggregation.goodness_of_fit import GoodnessOfFitMixin
@@ -48,6 +54,9 @@ KIND = "plackett-luce"
 RUNAWAY = 15.0
 """A log δ or a margin above it: ties were all that was seen where they were possible."""
 
+ROUGH = 0.1
+"""Tolerance of the fit without adherence, from which that with it begins."""
+
 
 class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator):
     """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, rank after rank.
@@ -69,7 +78,9 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
     teams : mapping, optional
         Mapping from the items of the rankings to their members; the worth of a team is the sum of its members' worths.
     adherence : bool or GammaPrior, optional
-        Estimate how closely each ranker follows the worths, with this prior; True is GammaPrior(10, 10).
+        Estimate how closely each ranker follows the worths, with this prior; True is GammaPrior(10, 10). The scores of
+        a ranker are adherence · log worths. Without rankers, each ranking has an adherence of its own. Standard errors
+        of the worths include its uncertainty.
     tol : float, default 1e-8
         The fit ends when no item's observed and expected wins differ by more.
     max_iter : int, default 100
@@ -100,11 +111,11 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
     coefficients_ : dict
         Coefficients of the features by name.
     adherence_ : dict or None
-        Adherence of each ranker by name.
+        Adherence of each ranker by name, or by the number of the ranking, from 0, if there are no rankers.
     log_likelihood_ : float
         Of the rankings, without the prior.
     n_parameters_ : int
-        Number of free parameters.
+        Number of free parameters, without the adherence.
     convergence_ : Convergence
         How the search ended; its gradient is the largest difference of observed and expected wins.
     rankings_ : Rankings
@@ -169,12 +180,12 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
             begin = posterior.initial_point(np.nan_to_num(np.asarray(start, float)[setup.estimable]))
         if isinstance(setup.prior, NormalPrior) and setup.prior.is_estimated:
             setup, begin = self._with_estimated_prior(given, setup, begin)
-        point, end, adherence = self._search(given, setup.posterior, begin)
+        point, end = self._search(given, setup.posterior, begin)
         logger.info("%s", end)
         warn_of_runaway_ties(posterior.likelihood.tie_names, posterior.split(point)[1])
         self._check_finite(setup, point)
         self._store(given, setup, point)
-        self.convergence_, self.adherence_, self.unused_ = end, adherence, unused
+        self.convergence_, self.unused_ = end, unused
         if not end.converged:
             warnings.warn(f"The fit has {end}.", LuceWarning, stacklevel=2)
         return self
@@ -196,27 +207,20 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         logger.info("estimated prior: %s", prior)
         return setup._replace(posterior=setup.posterior.with_sd(sd), prior=prior), near
 
-    def _search(
-        self, given: Rankings, posterior: Posterior, begin: Floats
-    ) -> tuple[Floats, Convergence, dict[Hashable, float] | None]:
-        """The most likely point, how the search ended, and the adherence of the rankers if asked for."""
+    def _search(self, given: Rankings, posterior: Posterior, begin: Floats) -> tuple[Floats, Convergence]:
+        """The most likely point and how the search ended; with adherence from where it would end without."""
         settings: dict[str, Any] = {
             "tol": self._threshold(posterior),
             "max_iter": self.max_iter,
             "watch": _watch,
         }
-        if self.adherence is None or self.adherence is False:
-            return *posterior.maximize(begin, **settings), None
-        prior = GammaPrior() if self.adherence is True else self.adherence
-        if not isinstance(prior, GammaPrior):
-            allowed = "None, True or luce.aggregation.GammaPrior(shape, rate)"
-            raise OptionError(f"adherence must be {allowed}. Got {self.adherence!r}.")
-        alone = given.rankers is None
-        rankers = np.arange(len(given)) if alone else given.rankers
-        names = range(len(given)) if alone else given.ranker_names
-        own = rankers[posterior.likelihood.observed.indices]
-        found = maximize_with_adherence(posterior, own, len(names), prior, begin, **settings)
-        return found.point, found.convergence, dict(zip(names, found.adherence.tolist(), strict=True))
+        prior = adherence_prior(self.adherence)
+        if prior is None:
+            return posterior.maximize(begin, **settings)
+        if adherence_of(posterior.likelihood) is None:
+            begin, _ = posterior.maximize(begin, **settings | {"tol": ROUGH})
+            add_adherence(posterior.likelihood, given, prior)
+        return maximize_with_adherence(posterior, begin, **settings)
 
     def _check_finite(self, setup: Setup, point: Floats) -> None:
         """Refuse coefficients and members of teams without a finite estimate, where no prior holds them."""
@@ -225,11 +229,12 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
             refuse_flat_directions(setup.posterior, point, setup.feature_names or setup.names)
 
     def _threshold(self, posterior: Posterior) -> float:
-        """`tol`, or the rounding error of so many wins, or of so sharp a prior, where that is larger."""
+        """`tol`, or the rounding error of so many wins, or of so sharp priors, where that is larger."""
         observed = posterior.likelihood.observed
         wins = float(observed.weights @ observed.sizes.astype(np.float64))
         prior = float(np.max(posterior.precision * (1 + np.abs(posterior.mean)), initial=0.0))
-        return max(float(self.tol), 1e-15 * (wins + prior))
+        adherence = adherence_prior(self.adherence)
+        return max(float(self.tol), 1e-15 * (wins + prior + (0.0 if adherence is None else adherence.shape)))
 
     def _store(self, given: Rankings, setup: Setup, point: Floats) -> None:
         posterior = setup.posterior
@@ -254,7 +259,13 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         coefficients = parameters[parametrization.n_effects :][: len(setup.feature_names)]
         self.coefficients_ = dict(zip(setup.feature_names, coefficients.tolist(), strict=True))
         scores = parametrization.scores(parameters)[: likelihood.n_items]
-        self.log_likelihood_ = likelihood.value_and_gradient(scores, ties)[0]
+        term = adherence_of(likelihood)
+        self.adherence_: dict[Hashable, float] | None = None
+        if term is None:
+            self.log_likelihood_ = likelihood.value_and_gradient(scores, ties)[0]
+        else:
+            self.log_likelihood_ = term.own_scores(scores, ties).log_likelihood
+            self.adherence_ = dict(zip(ranker_names(given), term.adherence.tolist(), strict=True))
         effects = max(parametrization.n_effects - 1, 0)
         self.n_parameters_ = effects + len(coefficients) + len(ties)
         self.n_rankings_ = float(likelihood.observed.weights.sum())
@@ -286,7 +297,10 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         check_is_fitted(self)
         manifest = {"kind": KIND, "versions": versions(), "convergence": asdict(self.convergence_)}
         texts = {"parameters": parameters_to_text(self), "used": to_text({"ties": self.ties_, "prior": self.prior_})}
-        save_model(path, manifest, {**rankings_to_arrays(self.rankings_), **texts, "point": self._point})
+        arrays = {**rankings_to_arrays(self.rankings_), **texts, "point": self._point}
+        if self.adherence_ is not None:
+            arrays["adherence"] = np.array(list(self.adherence_.values()))
+        save_model(path, manifest, arrays)
 
     @classmethod
     def from_manifest(cls, manifest: dict[str, Any], arrays: Arrays) -> Self:
@@ -295,8 +309,13 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
             warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
             model, rankings = cls(**to_value(arrays["parameters"])), rankings_of_arrays(arrays)
             setup = model._set_up(rankings, **to_value(arrays["used"]))
-            model._store(rankings, setup, finite("point", arrays, len(setup.posterior.initial_point())))
-            model.convergence_, model.adherence_ = convergence_of(manifest["convergence"]), None
+            point = finite("point", arrays, len(setup.posterior.initial_point()))
+            prior = adherence_prior(model.adherence)
+            if prior is not None:
+                term = add_adherence(setup.posterior.likelihood, rankings, prior)
+                term.adherence = finite("adherence", arrays, term.n_rankers)
+            model._store(rankings, setup, point)
+            model.convergence_ = convergence_of(manifest["convergence"])
             model.unused_ = unused_rankings(rankings, setup)
         return model
 
@@ -317,7 +336,6 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         return float(np.log(self.n_rankings_)) * self.n_parameters_ - 2 * self.log_likelihood_
 
     convergence_: Convergence
-    adherence_: dict[Hashable, float] | None
     unused_: dict[str, int]
 
 

@@ -122,17 +122,20 @@ class Posterior:
         self, start: Floats, *, tol: float, max_iter: int, watch: Watcher | None = None
     ) -> tuple[Floats, Convergence]:
         """The most likely point, by Newton's method."""
-        few = len(start) <= (MODERATE if any(term.costly for term in self.terms) else FEW)
-        dense = not self.parametrization.free and self.parametrization.n_scores <= LARGEST_MATRIX >= len(start)
         return minimize(
             self.value_and_gradient,
             self.hessian,
             start,
             tol=tol,
             max_iter=max_iter,
-            direct=few or dense,
+            direct=self.is_direct(len(start)),
             watch=watch,
         )
+
+    def is_direct(self, size: int) -> bool:
+        """Whether Newton's method is direct from the start, for so many parameters."""
+        few = size <= (MODERATE if any(term.costly for term in self.terms) else FEW)
+        return few or (not self.parametrization.free and self.parametrization.n_scores <= LARGEST_MATRIX >= size)
 
 
 class PosteriorHessian:

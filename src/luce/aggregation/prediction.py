@@ -12,15 +12,20 @@ from luce.aggregation.connectivity import OFFER
 from luce.aggregation.likelihood import Likelihood, ranking_log_probabilities
 from luce.aggregation.names import listed
 from luce.aggregation.observed import ObservedRankings, observe
+from luce.aggregation.own_items import own_items
 from luce.aggregation.rankings import Rankings
 from luce.aggregation.tie_terms import log_deltas
-from luce.arrays import Floats, list_of_row
+from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import DataError
 from luce.kernels.davidson_ties import TiedRankings, davidson_ties, draw_tied_rankings
 
 
 class PredictionMixin:
-    """Methods of a fitted PlackettLuce that apply it to rankings and sets of items."""
+    """Methods of a fitted PlackettLuce that apply it to rankings and sets of items.
+
+    With adherence, the rankings of a ranker whom the fit has seen, by name, are those of his adherence; all others, and
+    sets of items, those of an adherence of 1.
+    """
 
     def log_prob(self, rankings: Any) -> Floats:
         """Log-probability of each ranking.
@@ -28,14 +33,15 @@ class PredictionMixin:
         Parameters
         ----------
         rankings : Rankings or list of orderings
-            Their items must be known to the model.
+            Their items must be known to the model. With adherence, rankers are found by name; the adherence of those
+            whom the fit has not seen is 1.
 
         Returns
         -------
         ndarray of shape (n_rankings,)
             −inf for a tie of an order that the fit has not seen (Davidson).
         """
-        likelihood, scores = self._apply_to(rankings)
+        likelihood, scores, _ = self._apply_to(rankings)
         return ranking_log_probabilities(likelihood, scores, self._ties)
 
     def score(self, rankings: Any, y: Any = None) -> float:
@@ -59,7 +65,7 @@ class PredictionMixin:
         >>> round(PlackettLuce().fit(pairs).score(pairs), 4)
         -0.5623
         """
-        likelihood, _ = self._apply_to(rankings)
+        likelihood = self._apply_to(rankings)[0]
         weights = likelihood.observed.weights
         total = float(weights @ likelihood.observed.n_choices)
         if total == 0:
@@ -157,10 +163,11 @@ class PredictionMixin:
             names = tuple(dict.fromkeys(name for own in shapes for name in own))
             shapes = Rankings.from_orderings(shapes, names=names)
         shapes = replace(shapes, weights=np.ones(len(shapes)))
-        likelihood, scores = self._apply_to(shapes)
+        likelihood, scores, items = self._apply_to(shapes)
         drawn = simulate_rankings(likelihood, scores, self._ties, np.random.default_rng(random_state))
         return Rankings(
-            **{name: getattr(drawn, name) for name in ("items", "places", "offsets", "open_end", "pool")},
+            items=items[drawn.items],
+            **{name: getattr(drawn, name) for name in ("places", "offsets", "open_end", "pool")},
             pools=shapes.pools,
             rankers=shapes.rankers,
             ranker_names=shapes.ranker_names,
@@ -171,8 +178,8 @@ class PredictionMixin:
     def _ties(self) -> Floats:
         return self._posterior.split(self._point)[1]
 
-    def _apply_to(self, rankings: Any) -> tuple[Likelihood, Floats]:
-        """The model's likelihood of other rankings, and the scores of their items."""
+    def _apply_to(self, rankings: Any) -> tuple[Likelihood, Floats, Integers]:
+        """The model's likelihood of other rankings, the scores of its items, and which item of theirs each is."""
         check_is_fitted(self)
         given = as_rankings(rankings)
         observed = observe(replace(given, weights=np.ones(len(given))) if not (given.weights > 0).all() else given)
@@ -182,8 +189,12 @@ class PredictionMixin:
         if lost.size:
             raise self._no_worth([given.names[code] for code in lost])
         fitted = self._posterior.likelihood
-        likelihood = fitted.for_rankings(observed.replace(weights=given.weights), self.ties_)
-        return likelihood, np.nan_to_num(scores)
+        observed, scores, items = observed.replace(weights=given.weights), np.nan_to_num(scores), np.arange(len(scores))
+        if self.adherence_ and self.rankings_.rankers is not None and given.rankers is not None:
+            adherence = np.array([self.adherence_.get(name, 1.0) for name in given.ranker_names])
+            own = own_items(observed, given.rankers, len(adherence))
+            observed, scores, items = own.observed, adherence[own.rankers] * scores[own.items], own.items
+        return fitted.for_rankings(observed, self.ties_), scores, items
 
     def _known_scores(self, names: Sequence[Hashable]) -> Floats:
         """The log worth of each name, or of a team of that name; NaN where there is none."""
@@ -234,6 +245,8 @@ class PredictionMixin:
     not_estimable_: dict[Hashable, str]
     log_worths_: Floats
     worths_: Floats
+    adherence_: dict[Hashable, float] | None
+    rankings_: Any
 
 
 def as_rankings(given: Any) -> Rankings:

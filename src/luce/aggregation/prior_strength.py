@@ -31,35 +31,35 @@ def estimate_sd(
 
     The likelihood of σ is that of the rankings with all parameters integrated out by Laplace's approximation; log σ
     itself has a standard normal prior, which decides where the rankings say little. With θ the most likely log worths
-    less the means of the prior, and H the information there, its slope in log σ is
+    less the means of the prior, and H the information there, its gradient in log σ is
     Σ θ² / σ² − (n − tr H⁻¹ / σ²) − tr H⁻¹ D − log σ, where D is the derivative of H along H⁻¹ θ / σ²: θ moves with σ.
     """
     point = begin
 
     @cache
-    def slope(log_sd: float) -> float:
+    def gradient(log_sd: float) -> float:
         nonlocal point
         here = posterior.with_sd(float(np.exp(log_sd)))
         point = search(here, point)
-        return _slope(here, point) - log_sd
+        return _log_sd_gradient(here, point) - log_sd
 
-    edge, step = 0.0, 1.0 if slope(0.0) > 0 else -1.0
-    while abs(edge) < WIDEST and step * slope(edge + step) > 0:
+    edge, step = 0.0, 1.0 if gradient(0.0) > 0 else -1.0
+    while abs(edge) < WIDEST and step * gradient(edge + step) > 0:
         edge += step
-    best = edge if abs(edge) == WIDEST else brentq(slope, edge, edge + step, xtol=1e-4)
+    best = edge if abs(edge) == WIDEST else brentq(gradient, edge, edge + step, xtol=1e-4)
     return float(f"{np.exp(best):.4g}"), point
 
 
-def _slope(posterior: Posterior, point: Floats) -> float:
-    """The slope of the log-likelihood of σ in log σ."""
+def _log_sd_gradient(posterior: Posterior, point: Floats) -> float:
+    """The gradient of the log-likelihood of σ in log σ."""
     n, precision = posterior.parametrization.n_effects, float(posterior.precision[0])
     pull = np.zeros(len(point))
     pull[:n] = precision * (point[:n] - posterior.mean[:n])
     if n <= FEW or not posterior.parametrization.free:
-        trace, bend = _of_matrix(posterior, point, pull)
+        trace, drift = _of_matrix(posterior, point, pull)
     else:
-        trace, bend = _of_probes(posterior, point, pull)
-    return float(pull @ pull) / precision - (n - precision * trace) - bend
+        trace, drift = _of_probes(posterior, point, pull)
+    return float(pull @ pull) / precision - (n - precision * trace) - drift
 
 
 def _of_matrix(posterior: Posterior, point: Floats, pull: Floats) -> tuple[float, float]:

@@ -88,7 +88,7 @@ class GammaPrior:
     Parameters
     ----------
     shape : float, default 10
-        At least 1.
+        Above 1: otherwise the most likely adherence would be 0.
     rate : float, default 10
         Above 0.
 
@@ -102,8 +102,8 @@ class GammaPrior:
     rate: float = 10.0
 
     def __post_init__(self) -> None:
-        if not (self.shape >= 1 and self.rate > 0 and np.isfinite([self.shape, self.rate]).all()):
-            raise OptionError(f"GammaPrior needs a shape of at least 1 and a rate above 0. Got {self!r}.")
+        if not (self.shape > 1 and self.rate > 0 and np.isfinite([self.shape, self.rate]).all()):
+            raise OptionError(f"GammaPrior needs a shape above 1 and a rate above 0. Got {self!r}.")
 
 
 def _of_items(what: str, given: Any, names: Sequence[Hashable]) -> Floats:

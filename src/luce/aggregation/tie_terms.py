@@ -9,24 +9,19 @@ from luce.aggregation.observed import ObservedRankings, by_item
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.kernels.davidson_ties import TiedRankings, davidson_hessian, davidson_product, davidson_ties
 from luce.kernels.partition_curvature import partition_hessian, partition_product
-from luce.kernels.partition_likelihood import partition_likelihood
+from luce.kernels.partition_likelihood import level_likelihood
 from luce.kernels.ranked_choices import NARROW, pool_rests, spread_over_rests
-from luce.lists import Lists
 
 TOLERANCE = 1e-12
 
 
 class PartitionTerm:
-    """log P of ordered levels; what is left of a pool is one more row, the log of its worth.
-
-    `adherence` (Q,) multiplies the scores of each ranking; there must be no pools then.
-    """
+    """log P of ordered levels; what is left of a pool is one more row, the log of its worth."""
 
     costly = True  # its products: an integral for every tie
 
-    def __init__(self, observed: ObservedRankings, n_ties: int, n_jobs: int | None, adherence: Floats | None = None):
+    def __init__(self, observed: ObservedRankings, n_ties: int, n_jobs: int | None):
         self.observed, self.n_ties, self.n_jobs = observed, n_ties, n_jobs
-        self.adherence = adherence
         pooled = observed.pool >= 0
         self.n_items = observed.n_items
         self.offsets = offsets_of_sizes(observed.sizes + pooled)
@@ -39,10 +34,8 @@ class PartitionTerm:
         self.places = np.empty(self.offsets[-1], np.int64)
         self.items[self.named], self.places[self.named] = observed.items, observed.places
         self.places[self.rest_rows] = observed.n_levels[pooled]
-        self.labels = -self.places.astype(np.float64)
         self.weights = observed.weights
         self.row_weights = np.repeat(self.weights, np.diff(self.offsets))
-        self.row_adherence = 1.0 if adherence is None else np.repeat(adherence, np.diff(self.offsets))
 
     @cached_property
     def expanded(self) -> "PartitionTerm":
@@ -55,7 +48,7 @@ class PartitionTerm:
 
     def rows(self, scores: Floats) -> tuple[Floats, Floats]:
         """The score of each row, and the worth of what is left of each ranking's pool (Q,)."""
-        rows = self.row_adherence * scores[self.items]
+        rows = scores[self.items]
         rest = np.zeros(len(self.weights))
         if len(self.rest_rows):
             rest = pool_rests(self.observed.choices_of_rows(), scores, n_jobs=self.n_jobs)[0]
@@ -64,13 +57,13 @@ class PartitionTerm:
 
     def log_probabilities(self, scores: Floats, ties: Floats) -> tuple[Floats, Floats]:
         """log P of each ranking (Q,), and its gradient in the score of each row."""
-        lists = Lists(self.rows(scores)[0], self.labels, self.offsets, n_jobs=self.n_jobs)
-        found = partition_likelihood(lists, TOLERANCE)
-        return -found.loss, -found.gradient
+        rows = self.rows(scores)[0]
+        loss, gradient = level_likelihood(rows, self.places, self.offsets, TOLERANCE, n_jobs=self.n_jobs)
+        return -loss, -gradient
 
     def to_items(self, scores: Floats, rest: Floats, rows: Floats) -> Floats:
         """The sums by item of values of rows; the value of a rest is shared out over its items by worth."""
-        total = by_item(self.items[self.named], (self.row_adherence * rows)[self.named], self.n_items)
+        total = by_item(self.items[self.named], rows[self.named], self.n_items)
         if len(self.rest_rows):
             amounts = np.zeros(len(self.weights))
             amounts[self.rankings] = rows[self.rest_rows]
@@ -103,7 +96,7 @@ class PartitionInformation:
 
     def product(self, direction: Floats, tie_direction: Floats) -> tuple[Floats, Floats]:
         term = self.term
-        along = term.row_adherence * direction[term.items]
+        along = direction[term.items]
         pooled = term.observed.choices_of_rows()
         if len(term.rest_rows):
             drift = pool_rests(pooled, self.scores, direction, n_jobs=term.n_jobs)[1]
@@ -120,9 +113,7 @@ class PartitionInformation:
 
     def diagonal(self) -> Floats:
         """A quick bound from above: the absolute gradients of the rows of each item, summed."""
-        bound = self.term.to_items(self.scores, self.rest, np.abs(self.row_gradient)) * float(
-            np.max(self.term.row_adherence)
-        )
+        bound = self.term.to_items(self.scores, self.rest, np.abs(self.row_gradient))
         return np.concatenate([bound, np.zeros(self.term.n_ties)])
 
     def matrix(self) -> Floats:
@@ -131,12 +122,11 @@ class PartitionInformation:
         worth = np.exp(self.scores - self.scores.max())
         coordinates = term.items.copy()
         coordinates[term.rest_rows] = n + term.observed.pool[term.rankings]
-        weights = term.weights if term.adherence is None else term.weights * term.adherence**2
         extended = partition_hessian(
             self.rows,
             term.places,
             term.offsets,
-            weights,
+            term.weights,
             coordinates,
             self.rest,
             worth[term.items],
@@ -156,6 +146,13 @@ class PartitionInformation:
             amounts[term.rankings] = self.row_gradient[term.rest_rows]
             matrix[np.diag_indices(n)] += spread_over_rests(pooled, self.scores, self.rest, amounts)
         return np.pad(matrix, (0, term.n_ties))
+
+    def gathered(self, items: Integers, scale: Floats, n_items: int) -> Floats:
+        """The matrix in the scores of items of which these are multiples, the same in a ranking; without pools."""
+        term = self.term
+        weights = term.weights * scale[term.items[term.offsets[:-1]]] ** 2
+        rows = self.rows, term.places, term.offsets, weights, items[term.items], self.rest, np.ones(len(self.rows))
+        return partition_hessian(*rows, n_items, n_jobs=term.n_jobs)
 
     def _with_rests(self, extended: Floats, worth: Floats) -> Floats:
         """Less the gradient of each rest's log worth times π πᵀ, π the pool less the rows of the ranking."""
@@ -177,29 +174,25 @@ class DavidsonTerm:
 
     costly = True  # its products: sums over all subsets
 
-    def __init__(
-        self, observed: ObservedRankings, orders: Integers, n_jobs: int | None, adherence: Floats | None = None
-    ):
+    def __init__(self, observed: ObservedRankings, orders: Integers, n_jobs: int | None):
         self.observed, self.n_jobs, self.n_ties = observed.expand_pools(), n_jobs, len(orders) - 1
         seen = self.observed
         self.rankings = TiedRankings(seen.places, seen.offsets, seen.open_end, orders)
         self.items, self.weights = seen.items, seen.weights
         self.row_weights = np.repeat(seen.weights, seen.sizes)
-        self.adherence = adherence
-        self.row_adherence = 1.0 if adherence is None else np.repeat(adherence, seen.sizes)
         self.wins = by_item(self.items, self.row_weights * _win_shares(seen), seen.n_items)
 
     def log_probabilities(self, scores: Floats, ties: Floats) -> tuple[Floats, Floats, Floats]:
         """log P of each ranking (Q,), its gradient in the score of each row, and in the tie parameters (Q, T)."""
         log_p, rows, tie_gradient = davidson_ties(
-            self.rankings, self.row_adherence * scores[self.items], log_deltas(ties), n_jobs=self.n_jobs
+            self.rankings, scores[self.items], log_deltas(ties), n_jobs=self.n_jobs
         )
         return log_p, rows, tie_gradient[:, 1:]
 
     def value_and_gradient(self, scores: Floats, ties: Floats) -> tuple[float, Floats, Floats]:
         """The log-likelihood and its gradient in the scores and in the tie parameters."""
         log_p, rows, tie_gradient = self.log_probabilities(scores, ties)
-        gradient = by_item(self.items, self.row_weights * self.row_adherence * rows, len(scores))
+        gradient = by_item(self.items, self.row_weights * rows, len(scores))
         return float(self.weights @ log_p), gradient, self.weights @ tie_gradient
 
     def information(self, scores: Floats, ties: Floats) -> "DavidsonInformation":
@@ -212,34 +205,36 @@ class DavidsonInformation:
 
     def __init__(self, term: DavidsonTerm, scores: Floats, ties: Floats):
         self.term, self.n_items = term, len(scores)
-        self.rows, self.log_delta = term.row_adherence * scores[term.items], log_deltas(ties)
+        self.rows, self.log_delta = scores[term.items], log_deltas(ties)
 
     def product(self, direction: Floats, tie_direction: Floats) -> tuple[Floats, Floats]:
         term = self.term
-        along = term.row_adherence * direction[term.items]
+        along = direction[term.items]
         given = term.rankings, term.weights, self.rows, self.log_delta, along, log_deltas(tie_direction)
         rows, tie_gradient = davidson_product(*given, n_jobs=term.n_jobs)
-        return by_item(term.items, term.row_adherence * rows, self.n_items), tie_gradient[1:]
+        return by_item(term.items, rows, self.n_items), tie_gradient[1:]
 
     def diagonal(self) -> Floats:
         """A quick approximation: the variance that probabilities of ½ would have."""
         term = self.term
-        weight = by_item(term.items, term.row_weights * term.row_adherence**2, self.n_items)
+        weight = by_item(term.items, term.row_weights, self.n_items)
         return np.concatenate([0.25 * weight, np.full(term.n_ties, 0.25 * float(term.weights.sum()))])
 
     def matrix(self) -> Floats:
-        term = self.term
-        own = (term.rankings, term.items, term.weights, self.rows, self.log_delta, self.n_items)
-        if term.adherence is not None:
-            return _matrix_of_products(self, self.n_items + term.n_ties, self.n_items)
-        whole = davidson_hessian(*own, n_jobs=term.n_jobs)
+        whole = self._hessian(self.term.items, self.term.weights, self.n_items)
         kept = np.delete(np.arange(len(whole)), self.n_items)  # the prevalence of the lowest order is no parameter
         return whole[np.ix_(kept, kept)]
 
+    def gathered(self, items: Integers, scale: Floats, n_items: int) -> Floats:
+        """The matrix in the scores of items of which these are multiples, the same in a ranking; without ties."""
+        term = self.term
+        weights = term.weights * scale[term.items[term.rankings.offsets[:-1]]] ** 2
+        return self._hessian(items[term.items], weights, n_items)[:n_items, :n_items]
 
-def _matrix_of_products(here: DavidsonInformation, size: int, n_items: int) -> Floats:
-    columns = [np.concatenate(here.product(unit[:n_items], unit[n_items:])) for unit in np.eye(size)]
-    return np.stack(columns, axis=1)
+    def _hessian(self, items: Integers, weights: Floats, n_items: int) -> Floats:
+        term = self.term
+        own = term.rankings, items, weights, self.rows, self.log_delta, n_items
+        return davidson_hessian(*own, n_jobs=term.n_jobs)
 
 
 def log_deltas(ties: Floats) -> Floats:

@@ -6,7 +6,7 @@ Unlike SciPy's Newton-CG it preconditions by the diagonal, and changes to the di
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -37,6 +37,25 @@ class Hessian(Protocol):
     def matrix(self) -> Floats: ...
 
 
+@runtime_checkable
+class BorderedHessian(Protocol):
+    """The Hessian of parameters of which the last, all but `size`, are eliminated.
+
+    inner: the Schur complement for the others; `reduced(gradient)` is the gradient that it is solved for, and
+    `whole_step(step, gradient)` adds the step of the eliminated ones to theirs.
+    """
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def inner(self) -> Hessian: ...
+
+    def reduced(self, gradient: Floats) -> Floats: ...
+
+    def whole_step(self, step: Floats, gradient: Floats) -> Floats: ...
+
+
 @dataclass(frozen=True)
 class Convergence:
     """How a search ended: whether the largest entry of the gradient fell to the tolerance, and the work done.
@@ -59,7 +78,7 @@ class Convergence:
 
 def minimize(
     function: Function,
-    hessian: Callable[[Floats], Hessian],
+    hessian: Callable[[Floats], Hessian | BorderedHessian],
     start: Floats,
     *,
     tol: float,
@@ -87,11 +106,9 @@ def minimize(
     iterations = products = 0
     while norm > tol and iterations < max_iter:
         here = hessian(point)
-        if direct:
-            step, count = _direct(here.matrix(), gradient), 0
-        else:
-            step, count = _conjugate_gradients(here, gradient, _forcing(norm, first_norm, tol))
-            direct = count > LONG_SEARCH and len(point) <= LARGEST_MATRIX
+        step, count = _newton_step(here, gradient, None if direct else _forcing(norm, first_norm, tol))
+        size = here.size if isinstance(here, BorderedHessian) else len(point)
+        direct = direct or (count > LONG_SEARCH and size <= LARGEST_MATRIX)
         products += count
         improved = _line_search(function, point, value, gradient, step)
         if improved is None:
@@ -112,6 +129,16 @@ def _largest(gradient: Floats) -> float:
 def _forcing(norm: float, first_norm: float, tol: float) -> float:
     """The relative residual to solve for: smaller near the optimum, but no smaller than the tolerance asks for."""
     return max(min(0.1, norm / max(first_norm, 1e-300)), 0.1 * tol / norm, 1e-8)
+
+
+def _newton_step(here: Hessian | BorderedHessian, gradient: Floats, forcing: float | None) -> tuple[Floats, int]:
+    """The Newton step and the number of Hessian products; without `forcing` by the direct solver."""
+    if isinstance(here, BorderedHessian):
+        step, count = _newton_step(here.inner, here.reduced(gradient), forcing)
+        return here.whole_step(step, gradient), count
+    if forcing is None:
+        return _direct(here.matrix(), gradient), 0
+    return _conjugate_gradients(here, gradient, forcing)
 
 
 def _direct(matrix: Floats, gradient: Floats) -> Floats:

@@ -20,6 +20,8 @@ def bradley_terry_sums(
     first, last, starts, second, wins, losses, ties, scores, parameter, curvature, workspace, gradient, degree, totals
 ):
     for i in range(first, last):
+        if starts[i] == starts[i + 1]:
+            continue
         own = slice(starts[i], starts[i + 1])
         delta, slope = _differences(i, second[own], scores, workspace), workspace[GRADIENT]
         totals[0] += bradley_terry(delta, wins[own], losses[own], slope, curvature[own], workspace)
@@ -46,6 +48,8 @@ def davidson_sums(
     border,
 ):
     for i in range(first, last):
+        if starts[i] == starts[i + 1]:
+            continue
         own = slice(starts[i], starts[i + 1])
         delta, slope, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
         given = wins[own], losses[own], ties[own], parameter
@@ -75,6 +79,8 @@ def rao_kupper_sums(
     border,
 ):
     for i in range(first, last):
+        if starts[i] == starts[i + 1]:
+            continue
         own = slice(starts[i], starts[i + 1])
         delta, slope, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
         given = wins[own], losses[own], ties[own], parameter

@@ -79,7 +79,9 @@ def hessian(first, last, offsets, places, weights, scores, coordinates, rest, wo
 @compiled
 def _block(s, ends, tol, block):
     """The matrix of one ranking. Rows below a set get v v' c/z² from it and, each for itself, v f/z; z: their worth."""
-    n, highest = len(s), s.max()
+    n, highest = len(s), -np.inf
+    for j in range(n):
+        highest = max(highest, s[j])
     worth, left = np.empty(n), np.zeros(n + 1)
     for j in range(n - 1, -1, -1):
         worth[j] = np.exp(max(s[j] - highest, FAR))

@@ -5,8 +5,12 @@ a_i = e^{s_i − lse(R)}: P(S > R) = ∫_0^∞ e^{−t} Π_{i∈S} (1 − e^{−
 The lower bound is P(S_m > R_{m+1}) ≥ n_m! Π_{i∈S_m} e^{s_i − lse(R_m)}; item weights multiply an item's term.
 """
 
+import numpy as np
+
+from luce.arrays import Floats, Integers
 from luce.kernels.partition_likelihood import cpu
 from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.threads import over_lists
 
 PARTITION, BOUND, ATTENTION = range(3)
 """Losses of a row of labels: the exact likelihood, its lower bound but for log n!, and that divided by n: attrank."""
@@ -24,3 +28,19 @@ def partition_likelihood(lists: Lists, tol: float = 1e-9) -> Evaluation:
     (array([0.16666667]), array([-0.58333333, -0.58333333, 0.58333333, 0.58333333]))
     """
     return evaluate_kernel(cpu.partition_likelihood, lists, float(tol))
+
+
+def level_likelihood(
+    scores: Floats, places: Integers, offsets: Integers, tol: float, *, n_jobs: int | None = None
+) -> tuple[Floats, Floats]:
+    """The loss of each list (Q,), and its gradient (N,), of rows that are sorted by place: 0, 0, 1, 2 … in each list.
+
+    >>> import numpy as np
+    >>> loss, _ = level_likelihood(np.zeros(4), np.array([0, 0, 1, 1]), np.array([0, 4]), 1e-9)
+    >>> np.exp(-loss).round(12)
+    array([0.16666667])
+    """
+    loss, gradient = np.zeros(len(offsets) - 1), np.zeros(len(scores))
+    given = offsets, scores, places, float(tol)
+    over_lists(cpu.level_likelihood, *given, results=[loss, gradient], n_jobs=n_jobs)
+    return loss, gradient

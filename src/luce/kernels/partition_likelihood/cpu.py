@@ -29,6 +29,29 @@ def partition_likelihood(first, last, offsets, scores, labels, tol, loss, gradie
 
 
 @compiled
+def level_likelihood(first, last, offsets, scores, places, tol, loss, gradient):
+    """The same for rows that are sorted, with places 0, 0, 1, 2 …: no sort is compiled for them, and no hessian."""
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    ordered, share, below = np.empty(longest), np.empty(longest), np.empty(longest + 1)
+    rate, scratch, second = np.empty((3, longest)), np.empty((ROWS, longest + VECTOR)), np.empty(0)
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        sets = start - start  # of the type that it keeps: a literal 0 would compile what it is passed to twice
+        for row in range(start, stop):
+            order[row - start] = row
+            if row + 1 == stop or places[row + 1] != places[row]:
+                ends[sets] = row + 1 - start
+                sets += 1
+        if sets > 1:
+            sums_from_below(scores, order, ends, sets, ordered, share, below)
+            loss[q] = _integrals(ends, sets, ordered, below, tol, rate, scratch, second.size > 0)
+            _spread(order, ends, sets, share, below, rate, gradient, second)
+
+
+@compiled
 def sums_from_below(scores, order, ends, sets, ordered, share, below):
     """lse(R_m) of every set, from the last to the first, and each item's share of its own R_m.
 

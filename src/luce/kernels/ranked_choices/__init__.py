@@ -94,7 +94,7 @@ def choice_hessian(choices: Choices, scores: Floats, expected: Floats, *, n_jobs
         return np.stack(columns, axis=1)
     n, size = choices.n_items, choices.n_items + choices.n_pools
     worth = np.exp(scores - scores.max())
-    (squares,) = _sums(cpu.squares, choices, [(size, size)], choices.pool, worth, n_jobs=n_jobs)
+    (squares,) = _sums(cpu.squares, choices, [(size, size)], choices.pool, worth, np.arange(n), n_jobs=n_jobs)
     if choices.n_pools:
         rests = _rests(choices, worth[:, None], n_jobs)[:, 0]
         squares += _sums(pools.squares, choices, [(size, size)], choices.pool, rests, worth, n_jobs=n_jobs)[0]
@@ -106,6 +106,24 @@ def choice_hessian(choices: Choices, scores: Floats, expected: Floats, *, n_jobs
     cross = squares[:n, n:] @ lower
     hessian = -(squares[:n, :n] + cross + cross.T + lower.T @ squares[n:, n:] @ lower)
     hessian[np.diag_indices(n)] += expected
+    return hessian
+
+
+def gathered_hessian(
+    choices: Choices, scores: Floats, expected: Floats, groups: Integers, n_groups: int, *, n_jobs: int | None = None
+) -> Floats:
+    """That matrix summed over groups of items (n_groups, n_groups), groups (n_items,); there must be no pools.
+
+    >>> one = np.array([0, 1]), np.array([0, 2]), np.array([1]), np.ones(1)
+    >>> none = np.full(1, -1), np.empty(0, np.int64), np.zeros(1, np.int64)
+    >>> gathered_hessian(Choices(*one, *none, 2), np.zeros(2), np.full(2, 0.5), np.array([1, 0]), 2)
+    array([[ 0.25, -0.25],
+           [-0.25,  0.25]])
+    """
+    worth = np.exp(scores - scores.max())
+    (squares,) = _sums(cpu.squares, choices, [(n_groups, n_groups)], choices.pool, worth, groups, n_jobs=n_jobs)
+    hessian: Floats = -(squares + squares.T)
+    hessian[np.diag_indices(n_groups)] += np.bincount(groups, expected, minlength=n_groups)
     return hessian
 
 

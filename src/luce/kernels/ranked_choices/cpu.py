@@ -94,8 +94,8 @@ def product(first, last, offsets, items, depth, weights, rests, both, ends, left
 
 
 @compiled
-def squares(first, last, offsets, items, depth, weights, pool, worth, left, matrix):
-    """Add half of Σ w p pᵀ, p the probabilities at each choice, over the rankings without a pool.
+def squares(first, last, offsets, items, depth, weights, pool, worth, groups, left, matrix):
+    """Add half of Σ w p pᵀ, p the probabilities of groups of items at each choice, over the rankings without a pool.
 
     The rows i and j of a ranking were together in the choices up to the earlier of them.
     """
@@ -108,7 +108,7 @@ def squares(first, last, offsets, items, depth, weights, pool, worth, left, matr
         for j in range(len(own)):
             if j < depth[q]:
                 square += weights[q] / (left[j] * left[j])
-            row, factor = matrix[own[j]], square * worth[own[j]]
-            row[own[j]] += 0.5 * factor * worth[own[j]]
+            row, factor = matrix[groups[own[j]]], square * worth[own[j]]
+            row[groups[own[j]]] += 0.5 * factor * worth[own[j]]
             for i in range(j + 1, len(own)):
-                row[own[i]] += factor * worth[own[i]]
+                row[groups[own[i]]] += factor * worth[own[i]]
