@@ -121,6 +121,7 @@ def test_tune_warns_once(folder, tmp_path, monkeypatch):
         (["inspect", "a.csv", "--label", "y"], "Did you mean '--read label=…'? See luce inspect --help."),
         (["train", "a.csv", "--sample-weight", "w"], "Did you mean '--read weight=…'?"),
         (["train", "a.csv", "--seeds", "1"], "Did you mean '--seed'?"),
+        (["aggregate", "a.csv", "--ranker", "judge"], "Did you mean '--read ranker=…'?"),
         (["rank", "m.luce", "a.csv", "--zzz", "1"], "No such option: --zzz. See luce rank --help."),
     ],
 )

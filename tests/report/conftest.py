@@ -107,6 +107,12 @@ def contents() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
+def read_page() -> Any:
+    """A function from the path of a page to the page, read back."""
+    return lambda path: Page(path.read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
 def page(contents: dict[str, Any], tmp_path_factory: Any) -> Any:
     """A function from contents to the page, read back."""
     path = tmp_path_factory.mktemp("page") / "page.html"

@@ -81,7 +81,8 @@ def cluster_scores(likelihood: Likelihood, scores: Floats, ties: Floats, cluster
         shape = int(own.max()) + 1, len(own)
         by_ranker = sparse.csr_array((weights, (own, np.arange(len(own)))), shape=shape)
         gathered, count = by_ranker @ each, float(shape[0])
-        rankers = _effective_number((by_ranker @ each.power(2))[:, : likelihood.n_items])
+        squares = each.copy().power(2)  # it sorts the indices, which may be the frozen items of the rankings
+        rankers = _effective_number((by_ranker @ squares)[:, : likelihood.n_items])
     if count < 2:
         raise DataError("Robust standard errors need two rankers or more.")
     return ClusterScores(gathered.tocsr(), count / (count - 1), rankers)

@@ -36,12 +36,12 @@ from luce.aggregation.model_files import (
     versions,
 )
 from luce.aggregation.names import count, listed
+from luce.aggregation.plots import PlotMixin
 from luce.aggregation.posterior import Posterior, Setup, set_up
 from luce.aggregation.prediction import PredictionMixin, as_rankings
 from luce.aggregation.prior_strength import estimate_sd
 from luce.aggregation.priors import GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
-from luce.aggregation.summary import SummaryMixin
 from luce.arrays import Floats
 from luce.errors import LuceWarning, OptionError
 from luce.optimizers.newton import Convergence
@@ -58,7 +58,7 @@ ROUGH = 0.1
 """Tolerance of the fit without adherence, from which that with it begins."""
 
 
-class PlackettLuce(SummaryMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator):
+class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator):
     """Worths of items from rankings: P(i is chosen from a set) = worth_i / Σ worths of the set, rank after rank.
 
     Parameters

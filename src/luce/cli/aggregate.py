@@ -1,143 +1,210 @@
-"""`luce aggregate`: from rankings without features to the worths of their items."""
+"""`luce aggregate`: from rankings without features to a leaderboard of their items."""
 
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from luce.cli.aggregate_output import check_fit, print_leaderboard, show_facts, with_categories
+from luce.cli.categories import fit_categories, read_categories
 from luce.cli.options import Csv, Json, Page, Threads, pairs
-from luce.cli.output import check_written, say, show_json, show_page_table, write_csv, write_optional_page
-from luce.errors import DataError, OptionError, unknown_name
+from luce.cli.output import check_written, write_csv, write_optional_page
+from luce.errors import DataError, OptionError, did_you_mean, nearest_names, unknown_name
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Rankings: PrefLib, or a table (CSV, Parquet, Arrow).")]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE", help="Rankings: PrefLib, or tables (CSV, Parquet, Arrow).")
+]
 Format = Annotated[
     str | None,
     typer.Option(help="Format: preflib, long, pairs, orders or ranks. (default: by extension or column names)"),
 ]
-Columns = Annotated[
+Reading = Annotated[
     list[str] | None,
     typer.Option(
-        "--read", metavar="KEY=VALUE", help="How to read the file, e.g. left=model_a, outcome=winner, ranker=judge."
+        "--read",
+        metavar="KEY=VALUE",
+        help="How to read the files: columns, such as left=model_a, outcome=winner, ranker=judge; unlisted=below, "
+        "missing=last, repeated=best for what rankings leave out or name twice.",
     ),
 ]
-Ties = Annotated[str, typer.Option(help="Model of ties: exact (order unknown), davidson, rao-kupper or none.")]
+Ties = Annotated[
+    str,
+    typer.Option(
+        help="Model of ties: exact (order unknown), davidson, rao-kupper, half-wins or none; auto is davidson for "
+        "comparisons of two, else exact."
+    ),
+]
 Prior = Annotated[
-    str, typer.Option(help="Prior: auto, none, or a number of wins and losses against a hypothetical item, e.g. 0.5.")
+    str,
+    typer.Option(
+        help="Prior: auto (only where the data need one), none, normal (its standard deviation is estimated), or a "
+        "number of wins and losses against a hypothetical item, e.g. 0.5."
+    ),
 ]
+Errors = Annotated[
+    str, typer.Option(help="Standard errors: observed, expected or sandwich; auto is sandwich if there are rankers.")
+]
+By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of categories: a leaderboard for each as well.")]
 Names = Annotated[
-    Path | None, typer.Option(help="CSV file with two columns: the item as in FILE and the name to show.")
+    Path | None,
+    typer.Option(
+        help="CSV file with the names to show: columns item (or id, code) and name (or label), else the first two."
+    ),
 ]
+Elo = Annotated[bool, typer.Option("--elo", help="Elo ratings as well: 400 points are odds of ten to one.")]
+Anchor = Annotated[
+    str | None, typer.Option(metavar="RATING|ITEM=RATING", help="Mean rating, or that of an item. (default: 1500)")
+]
+Top = Annotated[int, typer.Option(min=1, help="Number of items in the plot, the best ones.")]
+Title = Annotated[str | None, typer.Option(help="Title of the report. (default: by the name of the file)")]
 
-NPSEUDO = 0.5
-"""Wins and losses of every item against a hypothetical one, where the data alone do not settle all worths."""
+TIES = ("auto", "exact", "davidson", "rao-kupper", "half-wins", "none")
+ERRORS = ("auto", "observed", "expected", "sandwich")
+ITEM, NAME = ("item", "id", "code"), ("name", "label")
+"""Columns of a file of names."""
 
 
 def aggregate(
-    file: File,
+    files: Files,
     format: Format = None,
-    read: Columns = None,
-    ties: Ties = "exact",
+    read: Reading = None,
+    ties: Ties = "auto",
     prior: Prior = "auto",
+    errors: Errors = "auto",
+    by: By = None,
     names: Names = None,
+    elo: Elo = False,
+    anchor: Anchor = None,
+    top: Top = 30,
+    title: Title = None,
     csv: Csv = None,
     report: Page = Path("aggregation.html"),
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Estimate the worth of each item from rankings: a table with standard errors, ranks and tiers, and a report page.
+    """Estimate the worth of each item from rankings: a leaderboard with standard errors, ranks and tiers, and a page.
 
-    An item that never wins or never loses has no worth without a prior. In that case --prior auto gives every item half
-    a win and half a loss against a hypothetical item, and prints a note.
+    The model of ties, the prior, the kind of standard errors, and what was left out are printed below the table, with
+    a test of whether the model describes the rankings.
 
     Example: luce aggregate votes.soc
 
-    Example: luce aggregate battles.csv --format pairs --read left=a --read right=b --read outcome=who
+    Example: luce aggregate battles.csv --elo --anchor gpt-2=1000 --by language
+
+    Example: luce aggregate 2023.csv 2024.csv --format orders --read unlisted=below --names drivers.csv
+
+    Example: luce aggregate battles.csv --read left=a --read right=b --read outcome=who --read ranker=judge
     """
-    from luce.aggregation import read_rankings
-    from luce.aggregation.likelihood import TIES
+    from luce.aggregation.readers import READ_OPTIONS
     from luce.report.aggregation import write_aggregation
-    from luce.report.formatting import count
+    from luce.report.leaderboard import headline, leaderboard
 
-    check_written([report, csv], [file])
-    rankings = read_rankings(file, format=format, **pairs(read, "--read"))
-    if names is not None:
-        rankings = with_names(rankings, names)
-    if ties not in (known := [each or "none" for each in TIES]):
-        raise unknown_name("model of ties", ties, known)
-    model, chosen = _fit(rankings, None if ties == "none" else ties, prior, threads)
-    table = model.summary()
-    write_csv(table, csv)
-    facts = {
-        "log_likelihood": model.log_likelihood_,
-        "aic": model.aic_,
-        "bic": model.bic_,
-        "tie_parameters": model.tie_parameters_,
-        "prior": chosen,
-        "worst_quasi_error": list(model.quasi_standard_errors().worst),
-        "converged": model.convergence_.converged,
-    }
+    check_written([report, csv], [*files, names])
+    model = _model(ties, prior, threads)
+    kind = _kind(errors)
+    rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
+    shown = _shown_names(rankings.names, names)
+    elo_anchor = _anchor(elo, anchor, shown)
+    rankings, parts = rankings.with_names(shown), {name: _renamed(part, shown) for name, part in parts.items()}
+    model.fit(rankings)
+    table = leaderboard(model, kind=kind, anchor=elo_anchor)
+    fit = check_fit(model)
+    categories, boards = fit_categories(model, parts, kind)
+    write_csv(with_categories(table, boards), csv)
+    title = title or f"Rank aggregation: {', '.join(file.name for file in files)}"
     if json:
-        show_json({**facts, "items": table.to_pylist()})
+        show_facts(model, kind, fit, table, categories, boards)
     else:
-        _print(table, model, f"{file.name}: {len(rankings):,} rankings of {rankings.n_items:,} items, prior {chosen}")
-    best = table.column("item")[0].as_py()
-    summary = f"{best} has the highest estimated worth of {rankings.n_items:,} items in {len(rankings):,} rankings"
-    level = table.column("tier").to_pylist().count(1) - 1
-    tied = f", not significantly above {count(level, 'other item')} of its tier (95 %)" if level else ""
-    about = {
-        "title": f"Rank aggregation: {file.name}",
-        "summary": f"{summary}{tied}.",
-        "settings": {"ties": ties, "prior": chosen},
-    }
-    write_optional_page(write_aggregation, report, model, **about)
+        print_leaderboard(model, fit, table, title)
+    write_optional_page(
+        write_aggregation,
+        report,
+        model,
+        kind=kind,
+        anchor=elo_anchor,
+        categories=categories,
+        goodness_of_fit=fit,
+        n_items=top,
+        title=title,
+        summary=headline(table.to_pylist(), rankings, fit),
+        settings={"ties": ties, "prior": prior, "errors": errors},
+    )
 
 
-def _fit(rankings: Any, ties: str | None, prior: str, threads: int | None) -> tuple[Any, str]:
-    """The fitted model, and the prior it has in words."""
-    from luce.aggregation import PlackettLuce, PseudoRankings
-    from luce.aggregation.likelihood import TIE_MODELS
+def _model(ties: str, prior: str, threads: int | None) -> Any:
+    from luce.aggregation import PlackettLuce
 
-    npseudo = None
-    if prior == "auto":
-        connectivity = rankings.connectivity(ties=ties in TIE_MODELS)
-        if not connectivity.is_connected:
-            npseudo = NPSEUDO
-            say(
-                f"{connectivity}\nEvery item gets {npseudo} wins and losses against a hypothetical item as a prior.",
-                "Note",
-            )
-    elif prior != "none":
-        try:
-            npseudo = float(prior)
-        except ValueError:
-            raise OptionError(f"--prior must be auto, none or a number of wins, such as 0.5. Got {prior!r}.") from None
-    chosen = None if npseudo is None else PseudoRankings(npseudo)
-    model = PlackettLuce(ties, prior=chosen, n_jobs=threads).fit(rankings)
-    return model, "none" if npseudo is None else f"{npseudo:g} pseudo-wins"
+    if ties not in TIES:
+        raise unknown_name("model of ties", ties, TIES)
+    return PlackettLuce(None if ties == "none" else ties, prior=_prior(prior), n_jobs=threads)
 
 
-def with_names(rankings: Any, path: Path) -> Any:
-    """The rankings with the names that a CSV file gives their items."""
-    from dataclasses import replace
+def _prior(given: str) -> Any:
+    from luce.aggregation import NormalPrior, PseudoRankings
 
+    if given in ("auto", "none"):
+        return None if given == "none" else given
+    if given == "normal":
+        return NormalPrior(sd="estimate")
+    try:
+        return PseudoRankings(float(given))
+    except ValueError as error:
+        raise OptionError(
+            f"--prior must be auto, none, normal or a number of wins above 0, such as 0.5. Got {given!r}."
+        ) from error
+
+
+def _kind(errors: str) -> str | None:
+    if errors not in ERRORS:
+        raise unknown_name("kind of standard errors", errors, ERRORS)
+    return None if errors == "auto" else errors
+
+
+def _renamed(part: Any, shown: Mapping[Hashable, Hashable]) -> Any:
+    """The rankings of a category with the names to show; its items may be numbers where those of all files are text."""
+    by_text = {str(item): name for item, name in shown.items()}
+    return part.with_names({item: by_text[str(item)] for item in part.names})
+
+
+def _anchor(elo: bool, given: str | None, shown: Mapping[Hashable, Hashable]) -> Any:
+    """The anchor of `to_elo`, a rating or an item and its rating, by its name in the files or the one to show."""
+    if not elo:
+        if given is not None:
+            raise OptionError("--anchor is the anchor of Elo ratings. Add --elo, or leave out --anchor.")
+        return None
+    name, _, rating = (given or "1500").rpartition("=")
+    try:
+        value = float(rating)
+    except ValueError:
+        allowed = "RATING or ITEM=RATING, such as 1500 or gpt-2=1000"
+        raise OptionError(f"--anchor must be {allowed}. Got {given!r}.") from None
+    if not name:
+        return value
+    known = {str(name): name for name in shown.values()} | {str(item): name for item, name in shown.items()}
+    if name not in known:
+        raise OptionError(f"There is no item {name!r} for --anchor.{did_you_mean(nearest_names(name, known))}")
+    return known[name], value
+
+
+def _shown_names(items: Sequence[Hashable], path: Path | None) -> dict[Hashable, Hashable]:
+    """The names of the items to show: those that a CSV file gives them, else their own."""
+    if path is None:
+        return {item: item for item in items}
+    from luce.aggregation.names import listed
     from luce.data.table_files import read_table
 
     table = read_table(path, format="csv")
-    if table.num_columns != 2:
+    if table.num_columns < 2:
         raise DataError(f"{path} must have two columns, item and name. Got {table.num_columns}.")
-    shown = {str(item): name for item, name in zip(*(column.to_pylist() for column in table.columns), strict=True)}
-    return replace(rankings, names=tuple(shown.get(str(item)) or item for item in rankings.names))
-
-
-def _print(table: Any, model: Any, title: str) -> None:
-    from luce.report.aggregation import worths_table
-
-    show_page_table(worths_table(table.to_pylist()), title)
-    ties = "".join(f", {name} {value:.4f}" for name, value in model.tie_parameters_.items())
-    fit = f"log-likelihood {model.log_likelihood_:.4f}, AIC {model.aic_:.2f}, BIC {model.bic_:.2f}{ties}"
-    say(fit, style="dim")
-    low, high = model.quasi_standard_errors().worst
-    say(
-        f"Standard errors of differences from quasi standard errors are off by {low:+z.1%} to {high:+z.1%} at most.",
-        style="dim",
-    )
+    lower = [name.lower() for name in table.column_names]
+    found = [next((lower.index(name) for name in usual if name in lower), None) for usual in (ITEM, NAME)]
+    keys, values = (table.column(at).to_pylist() for at in ((0, 1) if None in found else found))
+    shown: dict[str, str] = {}
+    for row, (key, value) in enumerate(zip(keys, values, strict=True), 2):
+        if str(key) in shown:
+            raise DataError(f"{path} names item {str(key)!r} twice, again in row {row}. (Row 1 is the header.)")
+        shown[str(key)] = "" if value is None else str(value)
+    if not any(str(item) in shown for item in items):
+        raise DataError(f"No item of the rankings is in {path}: items are {listed(items)}, there {listed([*shown])}.")
+    return {item: shown.get(str(item)) or item for item in items}

@@ -19,10 +19,19 @@ def unknown_option(error: Any) -> str:
     if "--set" in options:
         meant |= {name: f"--set {name}=…" for name in _settings()}
     if "--read" in options:
-        meant |= {name: f"--read {name}=…" for name in (*COLUMNS, "delimiter", "format")}
+        meant |= {name: f"--read {name}=…" for name in _reading(error.ctx.info_name)}
     meant |= {name.removeprefix("--").replace("-", "_"): name for name in options}
     near = nearest_names(given.lstrip("-").replace("-", "_"), meant)
     return f"No such option: {given}.{did_you_mean(meant[name] for name in near)}"
+
+
+def _reading(command: str) -> tuple[str, ...]:
+    """The keys of --read."""
+    if command != "aggregate":
+        return *COLUMNS, "delimiter", "format"
+    from luce.aggregation.readers import READ_OPTIONS
+
+    return READ_OPTIONS
 
 
 def _settings() -> list[str]:

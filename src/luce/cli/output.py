@@ -73,12 +73,12 @@ def show_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequenc
     console.print(table)
 
 
-def show_page_table(table: Any, title: str | None = None) -> None:
-    """A table of a page on standard output, the small print of a cell after its text."""
+def show_page_table(table: Any, title: str | None = None, numeric: int = 1) -> None:
+    """A table of a page on standard output, the small print of a cell after its text; `numeric` as in `show_table`."""
     heads, *rows = (
         [plain_text(f"{cell.text} {cell.small}".strip()) for cell in row] for row in (table.columns, *table.rows)
     )
-    show_table(title, heads, rows)
+    show_table(title, heads, rows, numeric)
 
 
 def plain_text(text: str) -> str:

@@ -12,7 +12,7 @@ from luce.report.curves import HEIGHT
 from luce.report.formatting import number, plain, share
 from luce.report.layout import PageTable, Pictures, Section, Text, note, sortable
 from luce.report.results import scored
-from luce.report.svg import ACCENT, MUTED, Picture, picture
+from luce.report.svg import ACCENT, MUTED, SMALL, Picture, picture
 
 BINS = 8
 """Each of equal total probability."""
@@ -206,4 +206,4 @@ def _picture(name: str, ranker: str, row: Calibration, reach: float) -> Picture:
     spoken = "; ".join(f"{share(each.chance)} observed {share(each.seen)}" for each in row.bins)
     caption = f"{plain(ranker, 80)}: predicted probability of being ranked first and observed frequency: {spoken}"
     caption += f". Temperature {number(row.temperature)}."
-    return picture(name, caption, HEIGHT + 12, draw, title=ranker, small=True)
+    return picture(name, caption, HEIGHT + 12, draw, title=ranker, width=SMALL)

@@ -13,7 +13,7 @@ from luce.report.contents import Report
 from luce.report.formatting import decimal, number, short
 from luce.report.layout import Pictures, Section, Text
 from luce.report.results import family, leading, scored
-from luce.report.svg import ACCENT, INK, LINE, MUTED, SERIES, Picture, picture
+from luce.report.svg import ACCENT, INK, LINE, MUTED, SERIES, SMALL, Picture, picture
 
 HEIGHT, POINTS = 132, 200
 """Units down a small picture, points of its line."""
@@ -145,7 +145,7 @@ def _curve(name: str, row: RankerCurve, limits: tuple[float, float] | None) -> P
     text = f"{row.ranker}: best {row.metric} {decimal(value)} at iteration {best:g}"
     text += f", the last of {len(row.values)} is {decimal(row.values[finite[-1]])}."
     title = row.ranker if row.metric != "loss" else f"{row.ranker}: loss"
-    return picture(name, text, HEIGHT, draw, title=title, small=True)
+    return picture(name, text, HEIGHT, draw, title=title, width=SMALL)
 
 
 def lines(name: str, title: str, along: str, places: Floats, series: Mapping[str, Floats]) -> list[Picture]:
@@ -173,7 +173,7 @@ def _before_others(name: str, ranker: str, along: str, places: Floats, series: M
         axes.xaxis.get_major_locator().set_params(integer=True, nbins=4)
 
     description = f"{_ends(ranker, series[ranker], places)}."
-    return picture(name, description, HEIGHT + 14, draw, title=ranker, xlabel=along, small=True)
+    return picture(name, description, HEIGHT + 14, draw, title=ranker, xlabel=along, width=SMALL)
 
 
 def _ends(ranker: str, values: Floats, places: Floats) -> str:

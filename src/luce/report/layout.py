@@ -24,7 +24,10 @@ ENGINES = "torch", "lightgbm", "xgboost", "catboost"
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: text with small print below, the number to sort by, "better" or "worse" as a mark."""
+    """A cell of a table: text with small print below, the number to sort by, "better" or "worse" as a mark.
+
+    A `shade` from 0 to 1 colors it, in one color above one half and in another below.
+    """
 
     text: str
     small: str = ""
@@ -32,6 +35,7 @@ class Cell:
     bold: bool = False
     mark: str = ""
     wrap: bool = False
+    shade: float | None = None
 
 
 def sortable(value: float, form: Callable[[Any], str], small: str = "") -> Cell:
@@ -41,7 +45,7 @@ def sortable(value: float, form: Callable[[Any], str], small: str = "") -> Cell:
 
 @dataclass(frozen=True)
 class PageTable:
-    """Rows of cells or text; the first of each row is its name. The `label` is for screen readers."""
+    """Rows of cells or text; the one at `head` in each row is its name. The `label` is for screen readers."""
 
     kind: ClassVar[str] = "table"
     label: str
@@ -50,6 +54,9 @@ class PageTable:
     heading: str = ""
     foot: Iterable[Sequence[Any]] = ()
     sortable: bool = False
+    searchable: bool = False
+    head: int = 0
+    matrix: bool = False
 
     def __post_init__(self) -> None:
         for name, rows in (("columns", [self.columns]), ("rows", self.rows), ("foot", self.foot)):
@@ -78,6 +85,15 @@ class Pictures:
     kind: ClassVar[str] = "pictures"
     pictures: Sequence[Picture]
     small: bool = False
+
+
+@dataclass(frozen=True)
+class FullPicture:
+    """A picture as wide as the page, and the one that takes its place on a phone."""
+
+    kind: ClassVar[str] = "full picture"
+    picture: Picture
+    narrow: Picture
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ SERIES = (ACCENT, LOSS, "#010106", "#010107")
 _NAMES = "--ink", "--muted", "--line", "--accent", "--loss", "--third", "--fourth"
 _VARIABLES = dict(zip((INK, MUTED, LINE, *SERIES), _NAMES, strict=True))
 
-WIDTH, SMALL = 360, 172
-"""Units across a picture, and across one of many: the pixels of a phone, or half, so that text there keeps its size."""
+WIDTH, SMALL, FULL = 360, 172, 720
+"""Units across a picture, one of many, one as wide as the page: a phone's pixels, or half, to keep the size of text."""
 
 _STYLE = {
     "svg.fonttype": "none",
@@ -63,14 +63,14 @@ def picture(
     xlabel: str = "",
     grid: str = "y",
     rows: Sequence[str] = (),
-    small: bool = False,
+    width: int = WIDTH,
 ) -> Picture:
     """What `draw` puts on a pair of axes; `name` differs for each picture of a page, `rows` are names down the side."""
-    description = plain(description, 5_000)
+    description, small = plain(description, 5_000), width == SMALL
     Figure = load_package("matplotlib.figure", "report").Figure
     drawn = io.BytesIO()
     with _house_style():
-        figure = Figure(figsize=((SMALL if small else WIDTH) / 72, height / 72), layout="constrained")
+        figure = Figure(figsize=(width / 72, height / 72), layout="constrained")
         axes = figure.subplots()
         if rows:
             axes.set_yticks(range(len(rows)), rows, fontsize=9)

@@ -13,7 +13,7 @@ from luce.report.curves import HEIGHT
 from luce.report.explanation import importance_picture
 from luce.report.formatting import count, decimal, duration, number, plain
 from luce.report.layout import Cell, Facts, PageTable, Pictures, Section, Text, note, write_page
-from luce.report.svg import ACCENT, INK, MUTED, Picture, picture
+from luce.report.svg import ACCENT, INK, MUTED, SMALL, Picture, picture
 
 SHOWN, SLICED = 10, 6
 """Trials of the table, the best ones; settings with a picture of their own, the most important ones."""
@@ -160,4 +160,4 @@ def slice_picture(tuned: TuningResult, name: str) -> Picture:
             axes.minorticks_off()
 
     caption = f"{tuned.metric} by {name}: best {decimal(values[0])} at {_text(tuned.best.params[name])}."
-    return picture(f"slice-{name}", caption, HEIGHT, draw, title=name, small=True)
+    return picture(f"slice-{name}", caption, HEIGHT, draw, title=name, width=SMALL)

@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  // The page is whole without this: it only sorts tables, and opens all lists before printing.
+  // The page is whole without this: it only sorts and filters tables, and opens all lists before printing.
   const value = (row, column) => {
     const cell = row.cells[column];
     return "value" in cell.dataset ? Number(cell.dataset.value.replace("inf", "Infinity")) : cell.textContent.trim();
@@ -29,6 +29,21 @@
       button.addEventListener("click", () => sort(table, head, column));
       head.append(button);
     });
+  }
+  for (const table of document.querySelectorAll("table.searchable")) {
+    const search = document.createElement("label"), input = document.createElement("input"), found = document.createElement("span");
+    const rows = [...table.tBodies[0].rows];
+    input.type = "search";
+    search.className = "search";
+    search.append("Find", input, found);
+    found.className = "note";
+    found.setAttribute("role", "status");
+    input.addEventListener("input", () => {
+      const text = input.value.trim().toLowerCase();
+      for (const row of rows) row.hidden = !row.querySelector("th").textContent.toLowerCase().includes(text);
+      found.textContent = text && `${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
+    });
+    table.parentElement.before(search);
   }
   let closed = [];
   addEventListener("beforeprint", () => {
