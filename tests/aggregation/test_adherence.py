@@ -262,7 +262,7 @@ def test_expected_errors_have_no_part_of_the_outcomes():
 
 @pytest.mark.parametrize("ties", ["exact", "davidson"])
 def test_robust_errors_follow_the_estimates_as_the_weight_of_a_ranker_changes(ties):
-    rankings = compared(2, tied=0 if ties == "exact" else 0.2, n_rankings=120)
+    rankings = compared(3, tied=0 if ties == "exact" else 0.2, n_rankings=120)
     settings = {"ties": ties, "adherence": GammaPrior(3, 3), "tol": 1e-11, "n_jobs": 1}
     model, h = PlackettLuce(**settings).fit(rankings), 1e-3
     slopes = []
