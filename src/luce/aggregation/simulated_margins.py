@@ -25,7 +25,7 @@ from luce.optimizers.newton import LARGEST_MATRIX
 BATCH = 200_000
 """Rows in a batch of draws, about, with pairs of rows counted as parts of a row by their cost."""
 
-MOST_ROWS = 30_000_000
+MOST_ROWS = 15_000_000
 """The same in all draws, a matter of seconds: of more rankings than that, a random part is drawn."""
 
 ROWS_PER_PAIR = 1 / 8
@@ -90,6 +90,34 @@ def _costs(observed: ObservedRankings) -> Floats:
     rows = np.where(observed.pool >= 0, np.append(np.diff(observed.pool_offsets), 0)[observed.pool], observed.sizes)
     below = rows - np.where(observed.pool >= 0, observed.sizes, observed.n_chosen)
     return rows + ROWS_PER_PAIR * (rows * (rows - 1) - below * (below - 1)) / 2
+
+
+def determines_first_places(posterior: Posterior, drawn: ObservedRankings) -> bool:
+    """Whether the score consists of the first places of the items: in comparisons of two, with a worth for each item.
+
+    A tie shares the first place as it shares the score, except in the model of Rao and Kupper.
+    """
+    whole = posterior.parametrization.free and posterior.likelihood.ties != "rao-kupper"
+    return whole and bool((drawn.sizes == 2).all() and (drawn.pool < 0).all())
+
+
+def most_comparisons(drawn: ObservedRankings, items: Integers) -> float:
+    """The largest number of rankings, by weight, that name both of two of the items."""
+    rankings = sparse.csr_array(
+        (np.ones(len(drawn.items)), drawn.items, drawn.offsets), shape=(drawn.n_rankings, drawn.n_items)
+    )
+    named = rankings[:, items]
+    together = (named.T @ sparse.diags_array(drawn.weights) @ named).toarray()
+    return float(np.max(together[np.triu_indices(len(items), 1)], initial=0.0))
+
+
+def no_margins(drawn: ObservedRankings, items: Integers, n_samples: int) -> Margins:
+    """What `simulated_margins` returns, without a count, where none can be checked."""
+    first, pairs = (
+        np.zeros((1 + n_samples, drawn.n_items)),
+        np.zeros((1 + n_samples, len(items) * (len(items) - 1) // 2)),
+    )
+    return Margins(first, first, pairs, pairs, pairs)
 
 
 def simulated_margins(
