@@ -1,6 +1,5 @@
 """The covariance of the estimates: observed and expected information, sandwich."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from luce.aggregation.parameters import LinearParametrization
 from luce.aggregation.posterior import Posterior
 from luce.aggregation.prediction import simulate_rankings
 from luce.arrays import Floats, Integers
-from luce.errors import DataError, LuceWarning, OptionError
+from luce.errors import DataError, OptionError, warn
 from luce.kernels.pair_counts import pair_log_probabilities
 from luce.optimizers.newton import LARGEST_MATRIX
 
@@ -94,10 +93,8 @@ def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -
     except LinAlgError:
         if posterior.pseudo_item is None:
             raise _singular(posterior) from None
-    warnings.warn(
+    warn(
         "The rankings alone do not link all items, so the pseudo-wins are counted in the standard errors.",
-        LuceWarning,
-        stacklevel=2,
     )
     try:
         whole = _inverted(posterior, counted.hessian(point).matrix())

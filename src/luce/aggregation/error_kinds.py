@@ -1,6 +1,5 @@
 """Which standard errors a fitted model has: model-based or robust, by ranker, with a matrix or without."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from luce.aggregation.large_covariance import (
 )
 from luce.aggregation.posterior import Posterior
 from luce.arrays import Floats
-from luce.errors import LuceWarning, OptionError
+from luce.errors import OptionError, warn
 from luce.optimizers.newton import LARGEST_MATRIX
 
 USUAL = (0.67, 1.5)
@@ -89,7 +88,7 @@ class ErrorsMixin:
     def _warn_once(self, message: str) -> None:
         if message not in self._warned:
             self._warned.add(message)
-            warnings.warn(message, LuceWarning, stacklevel=3)
+            warn(message)
 
     def _check_ratio(self, ratio: float) -> None:
         """Warn if robust errors that were not asked for are far from the model-based ones."""

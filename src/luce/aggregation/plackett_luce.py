@@ -43,7 +43,7 @@ from luce.aggregation.prior_strength import estimate_sd
 from luce.aggregation.priors import GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
 from luce.arrays import Floats
-from luce.errors import LuceWarning, OptionError
+from luce.errors import LuceWarning, OptionError, warn
 from luce.optimizers.newton import Convergence
 from luce.storage import save_model
 
@@ -187,7 +187,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         self._store(given, setup, point)
         self.convergence_, self.unused_ = end, unused
         if not end.converged:
-            warnings.warn(f"The fit has {end}.", LuceWarning, stacklevel=2)
+            warn(f"The fit has {end}.")
         return self
 
     def _set_up(self, rankings: Rankings, **changes: Any) -> Setup:
@@ -355,11 +355,9 @@ def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
         "fewer than two items that can be estimated": int((weighted & ~all_tied).sum() - used.sum()),
     }
     if all_tied.any():
-        warnings.warn(
+        warn(
             f"All items are tied in {all_tied.sum():,} of {count(len(given), 'ranking')}, not used with ties='exact' "
             "(--ties exact); ties='davidson' (--ties davidson) counts them.",
-            LuceWarning,
-            stacklevel=3,  # the call of fit
         )
     return {reason: number for reason, number in counts.items() if number}
 
@@ -368,9 +366,7 @@ def warn_of_runaway_ties(names: Sequence[str], ties: Floats) -> None:
     """Warn of tie parameters without a finite estimate."""
     lost = [name for name, value in zip(names, ties.tolist(), strict=True) if value > RUNAWAY]
     if lost:
-        warnings.warn(
+        warn(
             f"{listed(lost)} has no finite estimate: every possible tie of this size occurred. "
             "Its value is arbitrary; leave these ties out, or use ties='exact' (--ties exact).",
-            LuceWarning,
-            stacklevel=3,  # the call of fit
         )

@@ -1,6 +1,5 @@
 """The flat arrays of rankings: the rules they keep, checked once, and which of them are equal."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from luce.arrays import (
     rows_of_lists,
 )
 from luce.compiled import compiled
-from luce.errors import DataError, LuceWarning
+from luce.errors import DataError, warn
 from luce.threads import over_lists
 
 if TYPE_CHECKING:
@@ -63,11 +62,9 @@ def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
         raise DataError(f"At least one ranking of two or more items is needed. {what}")
     if len(kept) == len(sizes):
         return arrays, kept
-    warnings.warn(
+    warn(
         f"Rankings of fewer than two items carry no information and are left out: {few.sum():,} of {len(sizes):,}."
         f"{below}",
-        LuceWarning,
-        stacklevel=4,  # the caller of the constructor
     )
     rows = rows_of_lists(arrays.offsets, kept)
     return arrays._replace(

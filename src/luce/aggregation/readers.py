@@ -2,7 +2,6 @@
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
@@ -19,7 +18,7 @@ from luce.data.grouping import group_rows
 from luce.data.streams import CODECS
 from luce.data.table_files import TABLE_SUFFIXES, read_table, table_format
 from luce.data.tables import arrow_table
-from luce.errors import DataError, LuceError, LuceWarning, OptionError, unknown_name
+from luce.errors import DataError, LuceError, OptionError, unknown_name, warn
 
 WEIGHTS = ("weight", "weights", "count", "counts", "votes", "freq", "frequency")
 """Columns that may well be weights: a warning says that they are not used."""
@@ -171,12 +170,10 @@ def _read(source: Any, format: str | None, options: dict[str, Any]) -> Rankings:
         _check_options(format, options)
     weights = next((name for name in table.column_names if name.lower() in WEIGHTS), None)
     if weights is not None and "weight" not in options and weights not in options.values():
-        warnings.warn(
+        warn(
             f"Column {weights!r} is not used as weights. If it says how often a ranking occurred, give "
             f"weight={weights!r}, on the command line --read weight={weights}. Otherwise weight=None, "
             "on the command line --read weight=none, silences this warning.",
-            LuceWarning,
-            stacklevel=3,
         )
     return FORMATS[format](table, **options)
 
