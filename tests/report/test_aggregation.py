@@ -8,7 +8,6 @@ from luce.report import aggregation, write_aggregation
 from luce.report.leaderboard import LISTED, headline, items_table, leaderboard, win_matrix
 
 LONG = "a-model-with-a-long-name-instruct-preview-2024-05-13-turbo"
-ABOUT = {"title": "T", "summary": "S", "command": "luce aggregate", "settings": {}}
 
 
 def battles(n_items=4, n_pairs=400, seed=0, spread=1.0, ties=0.2):
@@ -37,7 +36,7 @@ def model():
 
 @pytest.fixture
 def page_of(tmp_path, read_page):
-    return lambda model, **more: read_page(write_aggregation(tmp_path / "page.html", model, **{**ABOUT, **more}))
+    return lambda model, **more: read_page(write_aggregation(tmp_path / "page.html", model, **more))
 
 
 @pytest.mark.parametrize(
@@ -65,6 +64,14 @@ def test_an_item_without_an_estimate_is_no_part_of_the_claim():
     assert "of 2 items" in headline(rows, rankings) and "1 more item could not be estimated" in headline(rows, rankings)
     cells = items_table(rows).rows[-1]
     assert cells[1].text == "c" and cells[2].small == "never placed above another item"
+
+
+def test_a_page_has_a_title_and_a_headline_of_its_own(model, page_of):
+    page = page_of(model)
+    assert "<h1>Rank aggregation</h1>" in page.source and "has the highest estimated worth of 4 items" in page.source
+    given = page_of(model, title="Birds", summary="A summary.", command="luce aggregate birds.csv").source
+    assert "<h1>Birds</h1>" in given and "A summary." in given and "highest estimated worth" not in given
+    assert "<span>birds.csv</span>" in given and "<pre>" not in page.source
 
 
 def test_names_are_whole_in_table_plot_and_matrix(model, page_of):

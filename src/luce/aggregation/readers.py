@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
@@ -97,16 +97,24 @@ def read_rankings(source: Any, *, format: str | None = None, **options: Any) -> 
       tea > rum
     Left out: overvote cells (1)
     """
-    options = {name: _as_text(value) for name, value in options.items()}
-    _check_options(format, options)
     if not isinstance(source, (list, tuple)):
-        return _read(source, format, options)
-    if not source:
+        return _read(source, format, _checked(format, options))
+    numbered = enumerate(source, 1)
+    names = [str(each) if isinstance(each, (str, os.PathLike)) else f"Table {number}" for number, each in numbered]
+    return read_named(names, source, format, options)
+
+
+def read_named(
+    names: Sequence[str], sources: Sequence[Any], format: str | None, options: Mapping[str, Any]
+) -> Rankings:
+    """The rankings of several files or tables; an error starts with the name of the one it is in."""
+    options = _checked(format, options)
+    if not sources:
         raise DataError("At least one file or table of rankings is needed. Got an empty list.")
     parts = []
-    for number, each in enumerate(source, 1):
-        with _named_errors(str(each) if isinstance(each, (str, os.PathLike)) else f"Table {number}"):
-            parts.append(_read(each, format, options))
+    for name, source in zip(names, sources, strict=True):
+        with _named_errors(name):
+            parts.append(_read(source, format, options))
     return Rankings.concat(_same_kind_of_names(parts))
 
 
@@ -132,8 +140,7 @@ def read_rankings_by(source: Any, by: str, *, format: str | None = None, **optio
     >>> read_rankings_by(votes, "year")
     {2023: Rankings(1 ranking of 2 items, 2 each), 2024: Rankings(2 rankings of 3 items, 2 each)}
     """
-    by, options = _as_text(by), {name: _as_text(value) for name, value in options.items()}
-    _check_options(format, options)
+    by, options = _as_text(by), _checked(format, options)
     parts: dict[Any, list[pa.Table]] = {}
     for each in source if isinstance(source, (list, tuple)) else [source]:
         if _is_preflib(each, format):
@@ -219,6 +226,13 @@ def _table(source: Any) -> pa.Table:
     if twice is not None:
         raise DataError(f"{name} has more than one column named {twice!r}; names must differ.")
     return table.select([each for each in table.column_names if not re.fullmatch(r"(Unnamed: \d+)?", each)])
+
+
+def _checked(format: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with numbers as the names of columns or words that they are."""
+    given = {name: _as_text(value) for name, value in options.items()}
+    _check_options(format, given)
+    return given
 
 
 def _check_options(format: str | None, options: dict[str, Any]) -> None:
