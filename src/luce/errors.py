@@ -43,7 +43,7 @@ class LuceWarning(UserWarning):
 def warn(message: str) -> None:
     """Warn at the line that called Luce, whatever called whom inside it."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals["__name__"].startswith("luce."):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("luce."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, LuceWarning, stacklevel=level)
 

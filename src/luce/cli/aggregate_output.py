@@ -17,7 +17,7 @@ DEVIATIONS = 20
 def check_fit(model: Any) -> Any:
     """Whether the model describes the rankings; it takes a while for many of them."""
     if model.rankings_.n_rows > MANY:
-        say("Testing the fit with rankings drawn from it …", style="dim")
+        say("Testing the fit …", style="dim")
     return model.goodness_of_fit()
 
 

@@ -189,10 +189,13 @@ def _deviation(column: str, value: Any) -> Any:
 def choices(model: Any, table: pa.Table) -> dict[str, str]:
     """What was chosen, or left out, that changes the estimates or the errors of a leaderboard, in words."""
     errors = table.schema.metadata[b"errors"].decode()
+    if errors in ("observed", "expected"):
+        alone = ", rankings taken as independent: no rankers are given (--read ranker=COLUMN)"
+        errors += " information" + (alone if model.rankings_.rankers is None else "")
     said = {
         "Ties": tie_words(model),
         "Prior": prior_words(model.prior_),
-        "Standard errors": f"{errors} information" if errors in ("observed", "expected") else errors,
+        "Standard errors": errors,
         "Not used": unused_words(model.unused_),
     }
     unlisted = unlisted_words(model.rankings_)
