@@ -246,23 +246,20 @@ def maximize_with_adherence(posterior: Posterior, start: Floats, **settings: Any
     """The most likely worths and tie parameters; the likelihood's term with adherence gets the most likely one."""
     term, size = cast(AdherenceTerm, adherence_of(posterior.likelihood)), len(start)
 
-    def at(point: Floats) -> tuple[Floats, Floats]:
-        parameters, ties = posterior.split(point)
-        return posterior.parametrization.scores(parameters)[: term.n_items], ties
-
     def function(both: Floats) -> tuple[float, Floats]:
         if not (both[size:] > 0).all():
             return np.inf, np.zeros(len(both))
         term.adherence = both[size:]
         value, gradient = posterior.value_and_gradient(both[:size])
-        return value, np.concatenate([gradient, -term.own_scores(*at(both[:size])).adherence_gradient])
+        here = term.own_scores(*posterior.scores_and_ties(both[:size]))
+        return value, np.concatenate([gradient, -here.adherence_gradient])
 
     def hessian(both: Floats) -> JointHessian:
         term.adherence = both[size:]
         return JointHessian(posterior, both[:size])
 
     for _ in range(FIRST_STEPS):
-        information = term.information(*at(start))
+        information = term.information(*posterior.scores_and_ties(start))
         term.adherence = term.adherence + information.here.adherence_gradient / information.curvature
     begin = np.concatenate([start, term.adherence])
     both, end = minimize(function, hessian, begin, direct=posterior.is_direct(size), **settings)

@@ -155,8 +155,7 @@ def _without_pseudo_item(posterior: Posterior) -> Integers:
 def expected_likelihood(posterior: Posterior, point: Floats) -> Likelihood | None:
     """A likelihood whose information is the expected one; None where that is the observed one."""
     likelihood = posterior.likelihood
-    parameters, ties = posterior.split(point)
-    scores = posterior.parametrization.scores(parameters)[: likelihood.n_items]
+    scores, ties = posterior.scores_and_ties(point)
     term = adherence_of(likelihood)
     if term is None:
         return _expected(likelihood, scores, ties)
@@ -192,9 +191,7 @@ def _mean_of_draws(likelihood: Likelihood, scores: Floats) -> Likelihood:
 
 def scores_of_clusters(posterior: Posterior, point: Floats, clusters: Integers | None) -> ClusterScores:
     """The scores of the rankers, or of the rankings, at a point of the posterior."""
-    parameters, ties = posterior.split(point)
-    scores = posterior.parametrization.scores(parameters)[: posterior.likelihood.n_items]
-    return cluster_scores(posterior.likelihood, scores, ties, clusters)
+    return cluster_scores(posterior.likelihood, *posterior.scores_and_ties(point), clusters)
 
 
 def missing_variances(posterior: Posterior, robust: Floats, model_based: Floats, gathered: ClusterScores) -> Shortfall:
@@ -205,13 +202,11 @@ def missing_variances(posterior: Posterior, robust: Floats, model_based: Floats,
 
 def _meat(posterior: Posterior, point: Floats, gathered: ClusterScores) -> Floats:
     """Σ over clusters of the outer product of their scores, in the parameters, times G / (G − 1), and the prior's."""
-    parametrization, n, n_ties = posterior.parametrization, posterior.likelihood.n_items, posterior.likelihood.n_ties
+    n_ties = posterior.likelihood.n_ties
     outer = np.asarray((gathered.scores.T @ gathered.scores).todense()) * gathered.factor
     kept = _without_pseudo_item(posterior)
-    if not parametrization.free:
-        parameters, units = posterior.split(point)[0], np.eye(parametrization.n_parameters)
-        jacobian = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
-        to_all = block_diag(jacobian, np.eye(n_ties))
+    if not posterior.parametrization.free:
+        to_all = block_diag(posterior.score_jacobian(point), np.eye(n_ties))
         outer = (to_all.T @ outer @ to_all)[np.ix_(kept, kept)]
     outer[np.diag_indices(len(outer))] += np.append(posterior.precision, np.zeros(n_ties))[kept]
     return outer

@@ -69,8 +69,8 @@ class LinearParametrization:
         """The second derivative in the parameters of what has this second derivative and gradient in the scores."""
         if self.free:
             return matrix
-        columns = np.stack([self.jacobian_product(parameters, unit) for unit in np.eye(self.n_parameters)], axis=1)
-        return columns.T @ matrix @ columns
+        jacobian = self.score_jacobian(parameters)
+        return jacobian.T @ matrix @ jacobian
 
     def log_worths(self, parameters: Floats) -> Floats:
         """The log worth of each item."""
@@ -78,8 +78,11 @@ class LinearParametrization:
 
     def jacobian(self, parameters: Floats) -> Floats:
         """∂ log worth of each item / ∂ parameters (n_items, parameters)."""
-        units = np.eye(self.n_parameters)
-        return np.stack([self.jacobian_product(parameters, unit)[: self.n_items] for unit in units], axis=1)
+        return self.score_jacobian(parameters)[: self.n_items]
+
+    def score_jacobian(self, parameters: Floats) -> Floats:
+        """∂ scores / ∂ parameters (n_scores, parameters)."""
+        return np.stack([self.jacobian_product(parameters, unit) for unit in np.eye(self.n_parameters)], axis=1)
 
 
 class TeamParametrization:
@@ -133,7 +136,7 @@ class TeamParametrization:
 
     def matrix(self, parameters: Floats, matrix: Floats, gradient: Floats) -> Floats:
         """The second derivative in the parameters of what has this second derivative and gradient in the scores."""
-        jacobian = self._jacobian(parameters).toarray()
+        jacobian = self.score_jacobian(parameters)
         own = np.diag(jacobian.T @ gradient) - (jacobian.T * gradient) @ jacobian
         return jacobian.T @ matrix @ jacobian - own
 
@@ -144,6 +147,10 @@ class TeamParametrization:
     def jacobian(self, parameters: Floats) -> Floats:
         """∂ log worth of each member / ∂ parameters."""
         return np.eye(self.n_members, self.n_parameters)
+
+    def score_jacobian(self, parameters: Floats) -> Floats:
+        """∂ scores / ∂ parameters (n_scores, parameters)."""
+        return self._jacobian(parameters).toarray()
 
 
 def features_of_items(given: Any, names: Sequence[Hashable]) -> tuple[Floats, list[str]]:

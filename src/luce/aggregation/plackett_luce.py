@@ -258,7 +258,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         self.tie_parameters_ = dict(zip(likelihood.tie_names, values.tolist(), strict=True))
         coefficients = parameters[parametrization.n_effects :][: len(setup.feature_names)]
         self.coefficients_ = dict(zip(setup.feature_names, coefficients.tolist(), strict=True))
-        scores = parametrization.scores(parameters)[: likelihood.n_items]
+        scores = posterior.scores_and_ties(point)[0]
         term = adherence_of(likelihood)
         self.adherence_: dict[Hashable, float] | None = None
         if term is None:

@@ -5,7 +5,6 @@ the score of the likelihood, which is what an estimate follows to first order: Î
 is left hardly depends on how far the worths are off, also with a prior, and no draw has to be fitted.
 """
 
-from collections.abc import Iterator
 from copy import copy
 from typing import NamedTuple
 
@@ -103,7 +102,9 @@ def simulated_margins(
     """The margins of rankings and of draws of the same sets, for all items and for the pairs of some `items`."""
     counter = _Counter(posterior, point, items)
     rows = [counter.count(drawn, 1)]
-    for copies in _batches(n_samples, max(1, int(BATCH / float(_costs(drawn).sum())))):
+    size = max(1, int(BATCH / float(_costs(drawn).sum())))
+    for done in range(0, n_samples, size):
+        copies = min(size, n_samples - done)
         tiled = drawn.take(np.tile(np.arange(drawn.n_rankings), copies))
         likelihood = _with_rankings(posterior.likelihood, tiled)
         sample = simulate_rankings(likelihood, counter.scores, counter.ties, random)
@@ -114,13 +115,6 @@ def simulated_margins(
     moved = counter.estimates(score)
     first_fit, margin_fit = counter.first_products @ moved, counter.margin_products @ moved
     return Margins(first, first - first_fit.T, wins - losses, wins - losses - margin_fit.T, wins + losses)
-
-
-def _batches(total: int, size: int) -> Iterator[int]:
-    """The sizes of batches of a total."""
-    yield from [size] * (total // size)
-    if total % size:
-        yield total % size
 
 
 def _with_rankings(likelihood: Likelihood, observed: ObservedRankings) -> Likelihood:
@@ -135,14 +129,11 @@ class _Counter:
 
     def __init__(self, posterior: Posterior, point: Floats, items: Integers):
         self.likelihood, self.items = posterior.likelihood, items
-        parameters, self.ties = posterior.split(point)
-        parametrization = posterior.parametrization
+        self.scores, self.ties = posterior.scores_and_ties(point)
         n = self.likelihood.n_items
-        self.scores = parametrization.scores(parameters)[:n]
         self.jacobian, size = None, n + len(self.ties)
-        if not parametrization.free:
-            units = np.eye(parametrization.n_parameters)
-            own = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
+        if not posterior.parametrization.free:
+            own = posterior.score_jacobian(point)
             self.jacobian = sparse.block_diag([own, sparse.eye_array(len(self.ties))], format="csr")
             size = self.jacobian.shape[1]
         self.number = np.full(n, -1)
