@@ -108,7 +108,7 @@ def test_preflib_by_its_ending(tmp_path):
             "a.csv",
             "x,y,z\na,b,c\n",
             {"format": "pairs", "left": "x", "right": "y", "outcome": "z", "results": ["a"]},
-            "three outcomes",
+            "three entries",
         ),
         ("a.csv", "left,right,winner\na,b,a\n", {"weights": "w"}, "no option .* 'weights'. Did you mean 'weight'?"),
         ("a.soc", "", {"unlistd": "below"}, "no option .* 'unlistd'. Did you mean 'unlisted'"),

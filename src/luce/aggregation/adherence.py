@@ -48,9 +48,9 @@ def ranker_names(rankings: Rankings) -> Sequence[Hashable]:
 
 def add_adherence(likelihood: Likelihood, rankings: Rankings, prior: GammaPrior) -> "AdherenceTerm":
     """Replace the terms of the likelihood of these rankings by one with adherence."""
-    whose = np.arange(len(rankings)) if rankings.rankers is None else rankings.rankers
+    rankers = np.arange(len(rankings)) if rankings.rankers is None else rankings.rankers
     n_rankers = len(ranker_names(rankings))
-    term = AdherenceTerm(likelihood, whose[likelihood.observed.indices], n_rankers, prior)
+    term = AdherenceTerm(likelihood, rankers[likelihood.observed.indices], n_rankers, prior)
     likelihood.terms = [term]
     return term
 
@@ -142,8 +142,8 @@ class AdherenceTerm:
         fixed = sparse.hstack([each[:, :size] @ spread(here.scale, self.own.items, self.n_items), each[:, size:]])
         of_adherence = each[:, :size] @ spread(here.along / information.curvature[rankers], rankers, self.n_rankers)
         cross = spread(information.cross, self.own.items, self.n_items)
-        whose = spread(np.ones(size), rankers, self.n_rankers)
-        border = sparse.hstack([whose.T @ cross, sparse.csr_array(information.tie_cross.T)])
+        by_ranker = spread(np.ones(size), rankers, self.n_rankers)
+        border = sparse.hstack([by_ranker.T @ cross, sparse.csr_array(information.tie_cross.T)])
         return (fixed - of_adherence @ border).tocsr()
 
 

@@ -84,7 +84,7 @@ def _of_log_worths(posterior: Posterior, point: Floats, inverse: Floats) -> Floa
 def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -> Floats:
     """The inverse information of all parameters but the hypothetical item's.
 
-    Along a shift of all log worths there is no information; there it is made up, and what is asked of it is free of it.
+    A shift of all log worths has no information; an arbitrary amount is added, which cancels in what is less the mean.
     """
     counted = posterior if expected is None else posterior.with_likelihood(expected)
     information = counted.hessian(point, pseudo_item=False).matrix()

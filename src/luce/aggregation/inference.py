@@ -134,7 +134,7 @@ class InferenceMixin(ErrorsMixin):
         own = self._variances(kind)
         if self._too_many:
             return QuasiStandardErrors(self._for_all_items(np.sqrt(own)), (np.nan, np.nan))
-        known, kind = self.__dict__.setdefault("_quasi_variances", {}), self._resolve(kind)
+        known, kind = self._quasi_variances, self._resolve(kind)
         if kind not in known:
             known[kind] = fit_quasi_variances(self._covariance(kind).matrix[: len(own), : len(own)])
         return QuasiStandardErrors(self._for_all_items(known[kind].errors), known[kind].worst)
@@ -254,3 +254,4 @@ class InferenceMixin(ErrorsMixin):
     log_worths_: Floats
     tie_parameters_: dict[str, float]
     coefficients_: dict[str, float]
+    _quasi_variances: dict[str, QuasiStandardErrors]

@@ -186,7 +186,7 @@ def observe(rankings: Rankings, keep: NDArray[np.bool_] | None = None) -> Observ
 
 
 def _without(seen: ObservedRankings, keep: NDArray[np.bool_]) -> ObservedRankings:
-    """The same without some items, in rankings and pools; comparisons with these say nothing about the others."""
+    """The same without some items, in rankings and pools; comparisons with these carry no information about others."""
     number = np.cumsum(keep) - 1
     rows = keep[seen.items]
     q = list_of_row(seen.offsets)[rows]
@@ -207,7 +207,7 @@ def _without(seen: ObservedRankings, keep: NDArray[np.bool_]) -> ObservedRanking
         pool_offsets=offsets_of_sizes(pool_sizes),
         n_items=int(keep.sum()),
     )
-    # A ranking of which the open end alone is left says nothing, nor does one of a single item.
+    # A ranking of which the open end alone is left carries no information, nor does one of a single item.
     lowest = np.full(seen.n_rankings, -1)
     lowest[q] = seen.places[rows]  # the last row of each ranking is written last
     highest = np.full(seen.n_rankings, -1)

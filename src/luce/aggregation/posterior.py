@@ -203,7 +203,7 @@ class PosteriorHessian:
 
 
 class Setup(NamedTuple):
-    """The posterior to maximize, and whose worths its parameters are.
+    """The posterior to maximize, and the names of its parameters.
 
     ties, prior: as used, where "auto" was asked for; names: the items whose worths are estimated, or the members of
     teams; estimable: which of all names they are; not_estimable: why the others are not, by name; feature_names: of the
