@@ -51,8 +51,7 @@ def count_rankers(observed: ObservedRankings, rankers: Integers) -> Rankers:
     total = np.bincount(own, weights)
     several = np.maximum(total, np.bincount(own)) > 1
     share = weights[several[own]].sum() / weights.sum()
-    in_pools = int(np.append(np.diff(observed.pool_offsets), 0)[observed.pool].sum())  # −1 reads the last
-    rows = len(observed.items) + in_pools
+    rows = len(observed.items) + int(observed.pool_sizes.sum())
     return Rankers(bool(share >= REPEATED), float(_effective_number(total)), rows)
 
 

@@ -47,7 +47,7 @@ def arrays_from_table(
     missing: str = "absent",
     repeated: str = "error",
 ) -> tuple[RankingArrays, Floats | None, Any, Where]:
-    """The rankings of a table, weights and rankers, one a ranking or None, and what an error calls a ranking.
+    """The rankings of a table, weights and rankers, one per ranking or None, and what an error calls a ranking.
 
     >>> table = pa.table({"race": [1, 2, 1, 2], "who": ["a", "b", "b", "a"], "rank": [2, 1, 1, None]})
     >>> arrays_from_table(table, LongColumns("race", "who", "rank", None, None))[0][:3]
@@ -112,7 +112,7 @@ def _weights(held: pa.Table, name: str | None, used: UsedRows) -> Floats | None:
     values = column_numbers(name, held[name])[used.rows]
     if np.isnan(values).any():
         raise DataError(f"Column {name!r} must not be missing. {nth_row(used.rows[np.argmax(np.isnan(values))])} is.")
-    return _one_a_ranking(name, values, used)
+    return _one_per_ranking(name, values, used)
 
 
 def _rankers(held: pa.Table, name: str | None, used: UsedRows) -> list[Any] | None:
@@ -120,10 +120,10 @@ def _rankers(held: pa.Table, name: str | None, used: UsedRows) -> list[Any] | No
         return None
     values = arrow_ids(f"Column {name!r}", held[name]).take(pa.array(used.rows))
     codes, names = encode_values(f"Column {name!r}", values, lambda row: nth_row(used.rows[row]))
-    return [names[code] for code in _one_a_ranking(name, codes, used)]
+    return [names[code] for code in _one_per_ranking(name, codes, used)]
 
 
-def _one_a_ranking(name: str, values: Any, used: UsedRows) -> Any:
+def _one_per_ranking(name: str, values: Any, used: UsedRows) -> Any:
     """The value that all rows of each ranking share."""
     each = values[used.offsets[:-1]]
     differs = values != np.repeat(each, np.diff(used.offsets))

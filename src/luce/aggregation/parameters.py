@@ -8,7 +8,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from luce.aggregation.observed import ObservedRankings
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.errors import DataError, OptionError
 
 ITEM = "item"
@@ -97,7 +97,7 @@ class TeamParametrization:
         sets = [*teams, *alone]
         self.n_members, self.n_teams, self.pseudo_item = n_members, len(teams), pseudo_item
         self.n_parameters, self.n_scores = n_members + pseudo_item, len(sets)
-        offsets = np.concatenate([[0], np.cumsum([len(team) for team in sets])])
+        offsets = offsets_of_sizes([len(team) for team in sets])
         self.team_of_row, self.members = list_of_row(offsets), np.concatenate(sets)
         self.offsets = offsets
         self.free = False
@@ -157,7 +157,7 @@ def features_of_items(given: Any, names: Sequence[Hashable]) -> tuple[Floats, li
     """The features (n_items, F) and their names.
 
     Given as a mapping from item to its row of numbers; as a table (pandas, Polars, Arrow) with a column "item", its
-    other columns being features; or as an array with one row an item, in the order of `names`.
+    other columns being features; or as an array with one row per item, in the order of `names`.
 
     >>> features_of_items({"a": [1, 2], "b": [3, 4]}, ["b", "a"])
     (array([[3., 4.],

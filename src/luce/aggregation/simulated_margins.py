@@ -17,7 +17,7 @@ from luce.aggregation.likelihood import Likelihood, ranking_scores
 from luce.aggregation.observed import ObservedRankings
 from luce.aggregation.posterior import Posterior
 from luce.aggregation.prediction import simulate_rankings
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.errors import DataError, OptionError
 from luce.optimizers.newton import LARGEST_MATRIX
 
@@ -86,7 +86,7 @@ def rankings_to_draw(
 
 def _costs(observed: ObservedRankings) -> Floats:
     """The rows of each ranking, those of its pool too, and the pairs of rows in a known order, as parts of a row."""
-    rows = np.where(observed.pool >= 0, np.append(np.diff(observed.pool_offsets), 0)[observed.pool], observed.sizes)
+    rows = np.where(observed.pool >= 0, observed.pool_sizes, observed.sizes)
     below = rows - np.where(observed.pool >= 0, observed.sizes, observed.n_chosen)
     return rows + ROWS_PER_PAIR * (rows * (rows - 1) - below * (below - 1)) / 2
 
@@ -156,8 +156,8 @@ class _Counter:
         score = score if self.jacobian is None else score @ self.jacobian
         top = np.flatnonzero(seen.places == 0)
         sizes = np.bincount(q[top], minlength=seen.n_rankings)
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        first = sparse.csr_array((1 / sizes[q[top]], seen.items[top], ends), shape=(shape[1], seen.n_items))
+        rows = 1 / sizes[q[top]], seen.items[top], offsets_of_sizes(sizes)
+        first = sparse.csr_array(rows, shape=(shape[1], seen.n_items))
         up, low = _pairs_of_rows(seen)
         codes = self.number[seen.items]
         if len(self.items) < seen.n_items:
@@ -180,7 +180,7 @@ class _Counter:
         up: Integers,
         low: Integers,
     ) -> None:
-        ends = np.concatenate([[0], np.cumsum(np.bincount(q, minlength=seen.n_rankings))])
+        ends = offsets_of_sizes(np.bincount(q, minlength=seen.n_rankings))
         signs = np.where(up < low, 1.0, -1.0)
         shape = seen.n_rankings, self.margin_products.shape[0]
         margins = sparse.csr_array((signs, self.pair[up, low], ends), shape=shape)

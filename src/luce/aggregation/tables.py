@@ -30,7 +30,7 @@ RESULTS = (1, 0.5, 0)
 
 
 def arrays_from_ranks(ranks: Any, names: Iterable[Hashable] | None, unlisted: str = "absent") -> RankingArrays:
-    """The rankings of a matrix, one row a ranking, one column an item; 0 or NaN = not ranked.
+    """The rankings of a matrix, one row per ranking, one column per item; 0 or NaN = not ranked.
 
     >>> arrays_from_ranks([[2, 1, 0], [1, 1, 2]], None)[:3]
     (array([1, 0, 0, 1, 2]), array([0, 1, 0, 0, 1]), array([0, 2, 5]))
