@@ -133,7 +133,7 @@ def test_preflib_by_its_ending(tmp_path):
         ("a.csv", "left,right,winner\na,b,a\na,NA,a\n", {}, "Column 'right' has no item in row 2 but 'NA'"),
         ("a.csv", "x,y\na,b\n", {"format": "pairs"}, "no column 'left': name the one to use by left='NAME'"),
         ("a.csv", "x,y\na,b\n", {"left": "x", "right": "y"}, "column that outcome= names.*winner='x' and loser='y'"),
-        ("a.csv", "x,y\na,b\n", {"left": "x", "loser": "y"}, "Give the ones or the others"),
+        ("a.csv", "x,y\na,b\n", {"left": "x", "loser": "y"}, "Give one group or the other"),
         ("a.csv", "winner,loser\na,b\n", {"results": [1, 0, 2]}, "results= is for a column of outcomes"),
         ("a.csv", "race,who,position\n1,a,1\n", {}, "may be a long table.*--read ranking=NAME --read item=NAME"),
         ("a.csv", "race,who,position\n1,a,1\n", {"ranking": "race"}, "no column 'item': name the one to use by item="),

@@ -1,4 +1,4 @@
-"""First places and pair margins of rankings, and of rankings drawn from a fitted model in their stead.
+"""First places and pair margins of rankings, and of rankings drawn from a fitted model in place of them.
 
 Worths that were estimated from rankings fit these better than others. So each count is taken less its regression on
 the score of the likelihood, which is what an estimate follows to first order: θ̂ − θ ≈ H⁻¹ score (Neyman's C(α)). What

@@ -162,7 +162,7 @@ def _signs(outcome: Any, results: Sequence[Any], pairs: Integers, items: Sequenc
     first, second = winner == pairs[:, 0], winner == pairs[:, 1]
     strange = ~(first | second | tied)
     if strange.any():
-        pair = int(np.argmax(2 * strange - known[codes]))  # rather one that is no result either
+        pair = int(np.argmax(2 * strange - known[codes]))  # preferably one that is no result either
         one, other = (items[code] for code in pairs[pair])
         values, value = ", ".join(map(repr, meaning)), found[codes[pair]]
         raise DataError(
