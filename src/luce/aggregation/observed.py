@@ -73,7 +73,7 @@ class ObservedRankings:
 
     @cached_property
     def n_choices(self) -> Integers:
-        """How many choices each ranking makes: one per level, but for a last item that was the only one left."""
+        """How many choices each ranking makes: one per level, except for a last item that was the only one left."""
         alone = ~self.open_end & (self.pool < 0) & (self.last_size == 1)
         return self.n_levels - (self.open_end | alone)
 

@@ -191,7 +191,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         return self
 
     def _set_up(self, rankings: Rankings, **changes: Any) -> Setup:
-        """What is fitted to the rankings, with the parameters of the estimator but for the changes."""
+        """What is fitted to the rankings, with the parameters of the estimator and these changes."""
         if not (self.tol > 0 and self.max_iter >= 1):
             given = f"{self.tol!r} and {self.max_iter!r}"
             raise OptionError(f"tol must be above 0 and max_iter at least 1. Got {given}.")
