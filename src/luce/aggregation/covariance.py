@@ -53,7 +53,7 @@ def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integer
             f"A covariance matrix is computed for up to {LARGEST_MATRIX:,} items. Got {parametrization.n_items:,}: use "
             "standard_errors(), which needs no matrix then, or contrast(a, b)."
         )
-    inverse = _inverse(posterior, point, expected_likelihood(posterior, point) if kind == "expected" else None)
+    inverse = _inverse(expected_posterior(posterior, point) if kind == "expected" else posterior, point)
     matrix = _of_log_worths(posterior, point, inverse)
     if kind != "sandwich":
         return Covariance(matrix, inverse)
@@ -81,13 +81,12 @@ def _of_log_worths(posterior: Posterior, point: Floats, inverse: Floats) -> Floa
     return matrix
 
 
-def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -> Floats:
+def _inverse(posterior: Posterior, point: Floats) -> Floats:
     """The inverse information of all parameters but the hypothetical item's.
 
     A shift of all log worths has no information; an arbitrary amount is added, which cancels in what is less the mean.
     """
-    counted = posterior if expected is None else posterior.with_likelihood(expected)
-    information = counted.hessian(point, pseudo_item=False).matrix()
+    information = posterior.hessian(point, pseudo_item=False).matrix()
     kept = _without_pseudo_item(posterior)
     try:
         return _inverted(posterior, information[np.ix_(kept, kept)])
@@ -100,7 +99,7 @@ def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -
         stacklevel=2,
     )
     try:
-        whole = _inverted(posterior, counted.hessian(point).matrix())
+        whole = _inverted(posterior, posterior.hessian(point).matrix())
     except LinAlgError:
         raise _singular(posterior) from None
     return whole[np.ix_(kept, kept)]
@@ -152,23 +151,22 @@ def _without_pseudo_item(posterior: Posterior) -> Integers:
     return np.delete(every, n_parameters - 1) if posterior.parametrization.pseudo_item else every
 
 
-def expected_likelihood(posterior: Posterior, point: Floats) -> Likelihood | None:
-    """A likelihood whose information is the expected one; None where that is the observed one."""
+def expected_posterior(posterior: Posterior, point: Floats) -> Posterior:
+    """The posterior with the expected information in place of the observed one."""
     likelihood = posterior.likelihood
     scores, ties = posterior.scores_and_ties(point)
     term = adherence_of(likelihood)
     if term is None:
-        return _expected(likelihood, scores, ties)
-    own = term.likelihood
-    return likelihood.with_terms(
-        [term.with_expected(_expected(own, term.own_scores(scores, ties).scores, ties) or own)]
-    )
+        return posterior.with_likelihood(_expected(likelihood, scores, ties))
+    own = _expected(term.likelihood, term.own_scores(scores, ties).scores, ties)
+    return posterior.with_likelihood(likelihood.with_terms([term.with_expected(own)]))
 
 
-def _expected(likelihood: Likelihood, scores: Floats, ties: Floats) -> Likelihood | None:
+def _expected(likelihood: Likelihood, scores: Floats, ties: Floats) -> Likelihood:
+    """The likelihood with the expected information, which is the observed one without ties and for Davidson's."""
     if likelihood.ties == "rao-kupper":
         return likelihood.with_terms([_expected_pairs(term, scores, ties) for term in likelihood.terms])
-    return _mean_of_draws(likelihood, scores) if likelihood.ties == "exact" else None
+    return _mean_of_draws(likelihood, scores) if likelihood.ties == "exact" else likelihood
 
 
 def _expected_pairs(term: PairTerm, scores: Floats, ties: Floats) -> PairTerm:

@@ -12,7 +12,7 @@ from luce.aggregation.covariance import (
     KINDS,
     Covariance,
     covariance,
-    expected_likelihood,
+    expected_posterior,
     missing_variances,
     scores_of_clusters,
 )
@@ -127,8 +127,8 @@ class ErrorsMixin:
 
     def _solver(self, kind: str) -> InformationSolver:
         posterior = self._posterior
-        expected = expected_likelihood(posterior, self._point) if kind == "expected" else None
-        return InformationSolver(posterior if expected is None else posterior.with_likelihood(expected), self._point)
+        counted = expected_posterior(posterior, self._point) if kind == "expected" else posterior
+        return InformationSolver(counted, self._point)
 
     def _stochastic_variances_of(self, kind: str) -> tuple[Floats, Shortfall]:
         """The same by random probes, and what they hold for items that few rankers compared."""
