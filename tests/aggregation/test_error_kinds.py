@@ -9,7 +9,7 @@ from luce.aggregation import NormalPrior, PlackettLuce, Rankings, clusters, erro
 from luce.aggregation.clusters import count_rankers, shortfall
 from luce.aggregation.comparisons import critical_value, fit_quasi_variances, rank_intervals, tiers
 from luce.aggregation.observed import observe
-from luce.errors import LuceWarning, OptionError
+from luce.errors import DataError, LuceWarning, OptionError
 
 from .ranking_data import pudding, strict
 
@@ -264,3 +264,29 @@ def test_equal_worths_are_never_significantly_different():
     of = lambda rows: variances[rows]  # noqa: E731
     assert rank_intervals(log_worths, of, 0.95).tolist() == [[1, 1], [2, 3], [2, 3]]
     assert tiers(log_worths, of, 0.95).tolist() == [1, 2, 2]
+
+
+def test_rankings_that_weigh_less_than_two_do_not_vary():
+    votes = Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"]], weights=[0.4] * 3)
+    model = PlackettLuce().fit(votes)
+    for method in (lambda: model.standard_errors("sandwich"), lambda: model.bootstrap(2)):
+        with pytest.raises(DataError, match=r"These weigh 1\.2"):
+            method()
+
+
+def test_rankers_of_two_rankings_of_half_a_weight_repeat():
+    votes = Rankings.from_orderings([["a", "b"], ["b", "a"]] * 4, rankers=[0, 0, 1, 1, 2, 2, 3, 3], weights=[0.5] * 8)
+    assert count_rankers(observe(votes), votes.rankers).repeated
+
+
+def test_raised_errors_are_those_of_the_covariance_matrix():
+    orders = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"], ["a", "c", "b"]] * 5
+    rankers = [number // 2 for number in range(20)]
+    rare = Rankings.from_orderings([*orders, ["d", "a"], ["b", "d"]], rankers=[*rankers, 0, 0])
+    model = quiet(PlackettLuce().fit, rare)
+    matrix = quiet(model.covariance)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-12
+    assert matrix[3, 3] >= model.covariance("observed")[3, 3] - 1e-12
+    contrast = matrix[0, 0] + matrix[3, 3] - 2 * matrix[0, 3]
+    assert model.contrast("a", "d", "sandwich")[1] ** 2 == pytest.approx(contrast)
+    np.testing.assert_array_equal(matrix, model.covariance("sandwich"))

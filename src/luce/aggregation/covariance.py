@@ -11,7 +11,6 @@ from luce.aggregation.adherence import adherence_of
 from luce.aggregation.clusters import ClusterScores, Shortfall, cluster_scores, shortfall
 from luce.aggregation.likelihood import Likelihood
 from luce.aggregation.likelihood_terms import PairTerm
-from luce.aggregation.parameters import LinearParametrization
 from luce.aggregation.posterior import Posterior
 from luce.aggregation.prediction import simulate_rankings
 from luce.arrays import Floats, Integers
@@ -84,7 +83,7 @@ def _of_log_worths(posterior: Posterior, point: Floats, inverse: Floats) -> Floa
 def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -> Floats:
     """The inverse information of all parameters but the hypothetical item's.
 
-    Along a shift of all log worths there is no information; there it is made up, and what is asked of it is free of it.
+    Along a shift of all log worths it is made up: the rankings say nothing of it, and what is asked for is free of it.
     """
     counted = posterior if expected is None else posterior.with_likelihood(expected)
     information = counted.hessian(point, pseudo_item=False).matrix()
@@ -135,13 +134,13 @@ def _inverted(posterior: Posterior, information: Floats) -> Floats:
 
 
 def shift_of_worths(posterior: Posterior, size: int) -> Floats:
-    """The direction, of length 1, in which nothing changes: all log worths shifted; 0 where there is none."""
-    parametrization = posterior.parametrization
-    shift = np.zeros(size)
-    if posterior.precision.any() or (isinstance(parametrization, LinearParametrization) and not parametrization.free):
-        return shift
-    count = size - posterior.likelihood.n_ties
-    shift[:count] = 1 / np.sqrt(count)
+    """The direction, of length 1, of which rankings say nothing: all log worths shifted; 0 where there is none.
+
+    A prior of one standard deviation for all items does not link it with other directions.
+    """
+    n, shift = posterior.parametrization.n_effects, np.zeros(size)
+    if n and np.ptp(posterior.precision[:n]) == 0:
+        shift[:n] = 1 / np.sqrt(n)
     return shift
 
 
