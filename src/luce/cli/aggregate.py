@@ -104,7 +104,7 @@ def aggregate(
     model = _model(ties, prior, threads)
     kind = _kind(errors)
     rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
-    shown = _shown_names(rankings.names, names)
+    shown = shown_names(rankings.names, names)
     elo_anchor = _anchor(elo, anchor, shown)
     rankings, parts = rankings.with_names(shown), {name: _renamed(part, shown) for name, part in parts.items()}
     model.fit(rankings)
@@ -187,7 +187,7 @@ def _anchor(elo: bool, given: str | None, shown: Mapping[Hashable, Hashable]) ->
     return known[name], value
 
 
-def _shown_names(items: Sequence[Hashable], path: Path | None) -> dict[Hashable, Hashable]:
+def shown_names(items: Sequence[Hashable], path: Path | None) -> dict[Hashable, Hashable]:
     """The names of the items to show: those that a CSV file gives them, else their own."""
     if path is None:
         return {item: item for item in items}
