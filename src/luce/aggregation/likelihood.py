@@ -16,7 +16,7 @@ from luce.kernels.pair_counts import PairCounts
 
 TIES = ("auto", "exact", "davidson", "rao-kupper", "half-wins", None)
 TIE_MODELS = ("davidson", "rao-kupper", "half-wins")
-"""Those in which a tie says that items are alike, and so links the tied items."""
+"""Those in which a tie is evidence of similar worths, and so links the tied items."""
 
 COUNTED = "ties='davidson' (--ties davidson), where a tie is an outcome"
 UNKNOWN = "ties='exact' (--ties exact), where the order is unknown"
