@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from luce.aggregation import NormalPrior, PlackettLuce, PseudoRankings, Rankings
-from luce.aggregation.simulated_margins import rankings_to_draw
+from luce.aggregation.simulated_margins import rankings_to_draw, simulated_margins
 from luce.errors import DataError, LuceWarning, OptionError
 from tests.aggregation.ranking_data import mixed, pudding
 
@@ -238,3 +238,12 @@ def test_teams_and_features_are_called_by_name():
     assert set(fit.first_choices["item"].to_pylist()) <= set(range(6))
     curved = {item: [worth**2] for item, worth in enumerate(TRUTH)}
     assert "A linear function of the features does not describe" in str(check(rankings, features=curved))
+
+
+def test_a_tie_for_the_first_place_is_shared():
+    orders = [[["a", "b"], "c"], ["b", "c", "a"], [["c", "a"], "b"], ["a", "c", "b"]]
+    model, random = PlackettLuce("davidson").fit(orders), np.random.default_rng(0)
+    drawn, _ = rankings_to_draw(model._posterior.likelihood.observed, 5, random)
+    first = simulated_margins(model._posterior, model._point, drawn, np.arange(3), 5, random).first
+    np.testing.assert_allclose(first[0], [2.0, 1.5, 0.5])
+    np.testing.assert_allclose(first.sum(axis=1), 4)

@@ -74,7 +74,7 @@ def cluster_scores(likelihood: Likelihood, scores: Floats, ties: Floats, cluster
     rankers = np.full(likelihood.n_items, np.inf)
     if clusters is None:
         # Weights are repetitions: w equal rankings, each on its own.
-        gathered, count = sparse.diags_array(np.sqrt(weights)) @ each, float(weights.sum())
+        gathered, count = sparse.diags_array(np.sqrt(weights)) @ each, check_total(weights)
     else:
         own = np.unique(clusters[likelihood.observed.indices], return_inverse=True)[1]
         shape = int(own.max()) + 1, len(own)
@@ -82,9 +82,20 @@ def cluster_scores(likelihood: Likelihood, scores: Floats, ties: Floats, cluster
         gathered, count = by_ranker @ each, float(shape[0])
         squares = each.copy().power(2)  # it sorts the indices, which may be the frozen items of the rankings
         rankers = _effective_number((by_ranker @ squares)[:, : likelihood.n_items])
-    if count < 2:
-        raise DataError("Robust standard errors need two rankers or more.")
+        if count < 2:
+            raise DataError("Robust standard errors need two rankers or more.")
     return ClusterScores(gathered.tocsr(), count / (count - 1), rankers)
+
+
+def check_total(weights: Floats) -> float:
+    """The number of rankings, a ranking of weight w being w of them: at least two, for them to vary."""
+    total = float(weights.sum())
+    if total < 2:
+        raise DataError(
+            f"Robust standard errors and the bootstrap need two rankings or more. These weigh {total:.3g}, one of "
+            "weight w counting as w: use weights that add up to the number of rankings."
+        )
+    return total
 
 
 def _effective_number(amounts: Floats | sparse.sparray) -> Floats:

@@ -10,7 +10,6 @@ from luce.aggregation.adherence import adherence_of
 from luce.aggregation.clusters import ClusterScores, Shortfall, cluster_scores, shortfall
 from luce.aggregation.likelihood import Likelihood
 from luce.aggregation.likelihood_terms import PairTerm
-from luce.aggregation.parameters import LinearParametrization
 from luce.aggregation.posterior import Posterior
 from luce.aggregation.prediction import simulate_rankings
 from luce.arrays import Floats, Integers
@@ -131,13 +130,13 @@ def _inverted(posterior: Posterior, information: Floats) -> Floats:
 
 
 def shift_of_worths(posterior: Posterior, size: int) -> Floats:
-    """The direction, of length 1, in which nothing changes: all log worths shifted; 0 where there is none."""
-    parametrization = posterior.parametrization
-    shift = np.zeros(size)
-    if posterior.precision.any() or (isinstance(parametrization, LinearParametrization) and not parametrization.free):
-        return shift
-    count = size - posterior.likelihood.n_ties
-    shift[:count] = 1 / np.sqrt(count)
+    """The direction, of length 1, of which rankings say nothing: all log worths shifted; 0 where there is none.
+
+    A prior of one standard deviation for all items does not link it with other directions.
+    """
+    n, shift = posterior.parametrization.n_effects, np.zeros(size)
+    if n and np.ptp(posterior.precision[:n]) == 0:
+        shift[:n] = 1 / np.sqrt(n)
     return shift
 
 

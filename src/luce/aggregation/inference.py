@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from luce.aggregation.clusters import check_total
 from luce.aggregation.comparisons import QuasiStandardErrors, fit_quasi_variances, rank_intervals, tiers
 from luce.aggregation.connectivity import OFFER
 from luce.aggregation.error_kinds import ErrorsMixin, check_level
@@ -56,8 +57,9 @@ class InferenceMixin(ErrorsMixin):
         ----------
         kind : {"observed", "expected", "sandwich"}, optional
             The information they are based on: observed, or expected given the sets that were chosen from; "sandwich"
-            is robust to a misspecified model, and clustered by ranker if the rankings have rankers. By default
-            `error_kind_`: "sandwich" where rankers made several rankings, else "observed".
+            is robust to a misspecified model, and clustered by ranker if the rankings have rankers; the variance of an
+            item that few rankers compared is at least the model-based one. By default `error_kind_`: "sandwich" where
+            rankers made several rankings, else "observed".
         reference : hashable, optional
             An item, for the errors of the differences from it; by default from the mean of all items.
 
@@ -216,6 +218,8 @@ class InferenceMixin(ErrorsMixin):
             warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
             posterior = self._set_up(rankings, ties=self.ties_, prior=self.prior_).posterior
         observed = posterior.likelihood.observed
+        if rankings.rankers is None:
+            check_total(observed.weights)
         result = np.full((n_samples, len(self.names_)), np.nan)
         for sample in range(n_samples):
             if rankings.rankers is None:

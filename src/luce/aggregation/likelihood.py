@@ -80,8 +80,7 @@ class Likelihood:
         if self.ties == "davidson":
             rest = seen.take(np.flatnonzero(~pairs))
             return [*terms, DavidsonTerm(rest, self.orders, self.n_jobs)] if rest.n_rankings else terms
-        several = (seen.n_levels > 1) | (seen.pool >= 0)  # one level in unknown order has no information
-        strict, levels = (seen.take(np.flatnonzero(~pairs & several & flag)) for flag in (~tied, tied))
+        strict, levels = (seen.take(np.flatnonzero(~pairs & seen.ordered & flag)) for flag in (~tied, tied))
         if strict.n_rankings:
             terms.append(ChoiceTerm(strict, self.n_ties, self.n_jobs))
         if levels.n_rankings:

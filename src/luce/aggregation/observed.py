@@ -67,6 +67,11 @@ class ObservedRankings:
         return self.n_chosen > self.n_levels - self.open_end
 
     @property
+    def ordered(self) -> NDArray[np.bool_]:
+        """Whether each ranking sets an item above another: one level in unknown order does not."""
+        return (self.n_levels > 1) | (self.pool >= 0)
+
+    @property
     def pairs(self) -> NDArray[np.bool_]:
         """Whether each ranking is a comparison of two items."""
         return (self.sizes == 2) & (self.pool < 0)

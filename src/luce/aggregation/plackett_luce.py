@@ -82,7 +82,8 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         a ranker are adherence · log worths. Without rankers, each ranking has an adherence of its own. Standard errors
         of the worths include its uncertainty.
     tol : float, default 1e-8
-        The fit ends when no item's observed and expected wins differ by more.
+        The fit ends when no item's observed and expected wins differ by more, as a share of all choices if these weigh
+        less than 1.
     max_iter : int, default 100
         Iterations of Newton's method, at most.
     n_jobs : int, optional
@@ -115,7 +116,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
     log_likelihood_ : float
         Of the rankings, without the prior.
     n_parameters_ : int
-        Number of free parameters, without the adherence.
+        Number of free parameters, without the adherence and the standard deviation of a prior.
     convergence_ : Convergence
         How the search ended; its gradient is the largest difference of observed and expected wins.
     rankings_ : Rankings
@@ -234,7 +235,8 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         wins = float(observed.weights @ observed.sizes.astype(np.float64))
         prior = float(np.max(posterior.precision * (1 + np.abs(posterior.mean)), initial=0.0))
         adherence = adherence_prior(self.adherence)
-        return max(float(self.tol), 1e-15 * (wins + prior + (0.0 if adherence is None else adherence.shape)))
+        rounding = 1e-15 * (wins + prior + (0.0 if adherence is None else adherence.shape))
+        return max(float(self.tol) * min(wins, 1.0), rounding)
 
     def _store(self, given: Rankings, setup: Setup, point: Floats) -> None:
         posterior = setup.posterior
@@ -265,7 +267,8 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
             self.adherence_ = dict(zip(ranker_names(given), term.adherence.tolist(), strict=True))
         effects = max(parametrization.n_effects - 1, 0)
         self.n_parameters_ = effects + len(coefficients) + len(ties)
-        self.n_rankings_ = float(likelihood.observed.weights.sum())
+        seen = likelihood.observed
+        self._n_used = float(seen.weights @ (seen.ordered | (likelihood.ties in TIE_MODELS)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Store the fitted model in one file; `luce.load(path)` restores it, with the same answers to every query.
@@ -324,13 +327,16 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
 
     @property
     def aic_(self) -> float:
-        """Akaike's information criterion: 2 · parameters − 2 · log-likelihood."""
+        """Akaike's information criterion: 2 · parameters − 2 · log-likelihood; for models without a prior."""
         return 2 * self.n_parameters_ - 2 * self.log_likelihood_
 
     @property
     def bic_(self) -> float:
-        """Bayesian information criterion: log(number of rankings) · parameters − 2 · log-likelihood."""
-        return float(np.log(self.n_rankings_)) * self.n_parameters_ - 2 * self.log_likelihood_
+        """Bayesian information criterion: log(number of rankings) · parameters − 2 · log-likelihood.
+
+        Rankings that are not used, such as those with all items tied under ties="exact", are not counted.
+        """
+        return (float(np.log(self._n_used)) if self._n_used else np.nan) * self.n_parameters_ - 2 * self.log_likelihood_
 
     convergence_: Convergence
     unused_: dict[str, int]
@@ -345,7 +351,7 @@ def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
     observed, weighted = setup.posterior.likelihood.observed, given.weights > 0
     exact = setup.ties == "exact"
     all_tied = given.tied & (given.places[given.offsets[1:] - 1] == 0) & (given.pool < 0) & weighted & exact
-    used = ~((observed.n_levels == 1) & (observed.pool < 0) & exact)
+    used = observed.ordered | (not exact)
     counts = dict(given.left_out) | {
         "all items tied (their order is unknown)": int(all_tied.sum()),
         "weight 0": int((~weighted).sum()),
