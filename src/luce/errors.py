@@ -5,6 +5,8 @@ import functools
 import importlib
 import inspect
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -36,6 +38,14 @@ class MachineError(LuceError):
 
 class LuceWarning(UserWarning):
     """Something that is allowed but probably not intended."""
+
+
+def warn_caller(message: str) -> None:
+    """Warn at the line that called Luce, however deep inside Luce the reason was found."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("luce."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, LuceWarning, stacklevel=level)
 
 
 _ROUNDS = "n_estimators", "epochs", "max_iter"

@@ -99,7 +99,7 @@ class GoodnessOfFit:
         if not self.describes_data:
             lines.append(
                 "The worths are averages, for example over unlike rankers: fit groups of rankers separately, and use "
-                "robust standard errors (kind='sandwich')."
+                "robust standard errors (kind='sandwich', on the command line --errors sandwich)."
             )
         return "\n".join([*lines, *self.notes])
 

@@ -1,6 +1,5 @@
 """The flat arrays of rankings: the rules they keep, checked once, and which of them are equal."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from luce.arrays import (
     rows_of_lists,
 )
 from luce.compiled import compiled
-from luce.errors import DataError, LuceWarning
+from luce.errors import DataError, warn_caller
 from luce.threads import over_lists
 
 if TYPE_CHECKING:
@@ -44,7 +43,10 @@ class RankingArrays(NamedTuple):
 FEW_ITEMS = "rankings of fewer than two items"
 """What `left_out` calls the rankings that say nothing."""
 
-BELOW = " If the items that a ranking does not list are below it, unlisted='below' makes rankings of one item count."
+BELOW = (
+    " If the items that a ranking does not list are below it, unlisted='below' (--read unlisted=below) makes rankings "
+    "of one item count."
+)
 
 
 def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
@@ -63,11 +65,9 @@ def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
         raise DataError(f"At least one ranking of two or more items is needed. {what}")
     if len(kept) == len(sizes):
         return arrays, kept
-    warnings.warn(
+    warn_caller(
         f"Rankings of fewer than two items carry no information and are left out: {few.sum():,} of {len(sizes):,}."
-        f"{below}",
-        LuceWarning,
-        stacklevel=4,  # the caller of the constructor
+        f"{below}"
     )
     rows = rows_of_lists(arrays.offsets, kept)
     return arrays._replace(
@@ -165,8 +165,8 @@ def _refuse_faults(arrays: RankingArrays, allow_singletons: bool, where: Where) 
     item = repr(arrays.names[code]) if 0 <= code < len(arrays.names) else f"item {code}"
     texts = {
         RANGE: f"Items must be indices of the {len(arrays.names)} names. {who} has {code}.",
-        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice. With "
-        "repeated='best', from_orderings and from_table keep its best place.",
+        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice. If its best "
+        "place counts, give repeated='best' (--read repeated=best).",
         PLACES: f"The places of a ranking must start at 0 and increase by 0 (tied) or 1. "
         f"{who} has {arrays.places[rows][:20].tolist()}, wrong at {item}.",
         FEW: f"A ranking must have two or more items. {who} has {f'{item} alone' if code >= 0 else 'none'}.",

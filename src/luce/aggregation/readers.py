@@ -3,7 +3,7 @@
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
@@ -19,7 +19,7 @@ from luce.data.grouping import group_rows
 from luce.data.streams import CODECS
 from luce.data.table_files import TABLE_SUFFIXES, read_table, table_format
 from luce.data.tables import arrow_table
-from luce.errors import DataError, LuceError, LuceWarning, OptionError, unknown_name
+from luce.errors import DataError, LuceError, LuceWarning, OptionError, unknown_name, warn_caller
 
 WEIGHTS = ("weight", "weights", "count", "counts", "votes", "freq", "frequency")
 """Columns that may well be weights: a warning says that they are not used."""
@@ -104,11 +104,7 @@ def read_rankings(source: Any, *, format: str | None = None, **options: Any) -> 
         return _read(source, format, options)
     if not source:
         raise DataError("At least one file or table of rankings is needed. Got an empty list.")
-    parts = []
-    for number, each in enumerate(source, 1):
-        with _named_errors(str(each) if isinstance(each, (str, os.PathLike)) else f"Table {number}"):
-            parts.append(_read(each, format, options))
-    return Rankings.concat(_same_kind_of_names(parts))
+    return Rankings.concat(_same_kind_of_names(_read_each(source, format, options)))
 
 
 def read_rankings_by(source: Any, by: str, *, format: str | None = None, **options: Any) -> dict[Any, Rankings]:
@@ -171,14 +167,32 @@ def _read(source: Any, format: str | None, options: dict[str, Any]) -> Rankings:
         _check_options(format, options)
     weights = next((name for name in table.column_names if name.lower() in WEIGHTS), None)
     if weights is not None and "weight" not in options and weights not in options.values():
-        warnings.warn(
+        warn_caller(
             f"Column {weights!r} is not used as weights. If it says how often a ranking occurred, give "
             f"weight={weights!r}, on the command line --read weight={weights}. Otherwise weight=None, "
-            "on the command line --read weight=none, silences this warning.",
-            LuceWarning,
-            stacklevel=3,
+            "on the command line --read weight=none, silences this warning."
         )
     return FORMATS[format](table, **options)
+
+
+def _read_each(sources: Sequence[Any], format: str | None, options: dict[str, Any]) -> list[Rankings]:
+    """The rankings of each source; what several warn of is said once, of the first."""
+    paths = [Path(each).resolve() for each in sources if isinstance(each, (str, os.PathLike))]
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is not None:
+        raise DataError(f"{twice.name} is given twice: its rankings would count twice.")
+    parts: list[Rankings] = []
+    said: dict[str, list[str]] = {}
+    for number, each in enumerate(sources, 1):
+        name = str(each) if isinstance(each, (str, os.PathLike)) else f"Table {number}"
+        with _named_errors(name), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", LuceWarning)
+            parts.append(_read(each, format, options))
+        for text in map(str, (one.message for one in caught)):
+            said.setdefault(text.partition(":")[0], []).append(f"{name}: {text}" if len(sources) > 1 else text)
+    for first, *others in said.values():
+        warn_caller(first + (f" The same kind in {len(others):,} more of the {len(sources):,}." if others else ""))
+    return parts
 
 
 def _as_text(value: Any) -> Any:
