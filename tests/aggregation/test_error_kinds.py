@@ -88,7 +88,7 @@ def test_a_ranking_of_weight_two_is_two_rankings_of_its_ranker():
 
 def test_too_few_rankers_keep_model_based_errors_and_say_so_once():
     model = PlackettLuce(n_jobs=1).fit(by_rankers(2, 40))
-    with pytest.warns(LuceWarning, match=r"need 3 rankers or more .* as good as by 2\. .*all rankings as independ"):
+    with pytest.warns(LuceWarning, match=r"need 3 rankers or more .* number is 2\. .*all rankings as independ"):
         errors = model.standard_errors()
     np.testing.assert_array_equal(errors, model.standard_errors("observed"))
     model.summary()  # says nothing more

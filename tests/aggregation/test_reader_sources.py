@@ -37,7 +37,7 @@ def test_tables_in_memory_are_read_as_files_are(kind):
     assert rankings.ranker_names == ("x", "y") and rankings.weights.tolist() == [2, 3]
     with pytest.raises(DataError, match=r"format of the table cannot be inferred from its columns \(x, y\)"):
         read_rankings(kind({"x": [1], "y": [2]}))
-    with pytest.raises(OptionError, match=r"format preflib is one of files"):
+    with pytest.raises(OptionError, match=r"format preflib is for files only"):
         read_rankings(table, format="preflib")
 
 

@@ -38,7 +38,7 @@ class Rankers(NamedTuple):
     def obstacle(self) -> str | None:
         """Why errors by ranker are not the default although rankers repeat."""
         if self.number < FEWEST_RANKERS:
-            number = f"these rankings are as good as by {self.number:.2g}"
+            number = f"here their effective number is {self.number:.2g}"
             return f"need {FEWEST_RANKERS} rankers or more with about as many rankings each; {number}"
         if self.rows > MOST_ROWS:
             return f"would take {self.rows:,} rows with the items below the rankings; kind='sandwich' computes them"
@@ -46,13 +46,12 @@ class Rankers(NamedTuple):
 
 
 def count_rankers(observed: ObservedRankings, rankers: Integers) -> Rankers:
-    """How the rankings are spread over the rankers; a ranking of weight w is as good as w of them."""
+    """How the rankings are spread over the rankers; a ranking of weight w counts as w rankings."""
     own, weights = rankers[observed.indices], observed.weights
     total = np.bincount(own, weights)
     several = np.maximum(total, np.bincount(own)) > 1
     share = weights[several[own]].sum() / weights.sum()
-    in_pools = int(np.append(np.diff(observed.pool_offsets), 0)[observed.pool].sum())  # −1 reads the last
-    rows = len(observed.items) + in_pools
+    rows = len(observed.items) + int(observed.pool_sizes.sum())
     return Rankers(bool(share >= REPEATED), float(_effective_number(total)), rows)
 
 

@@ -159,8 +159,8 @@ def estimable_items(rankings: "Rankings", ties: bool) -> tuple[NDArray[np.bool_]
         return np.ones(rankings.n_items, bool), {}
     if links.unseen.size == rankings.n_items:
         raise DataError(
-            "These rankings say nothing: each ties all its items, and with ties='exact' (--ties exact) the order is "
-            "unknown. Use ties='davidson' (--ties davidson), where a tie is an outcome."
+            "These rankings carry no information: each ties all its items, and with ties='exact' (--ties exact) the "
+            "order is unknown. Use ties='davidson' (--ties davidson), where a tie is an outcome."
         )
     sizes = np.bincount(links.component)
     if (sizes > 1).sum() != 1:

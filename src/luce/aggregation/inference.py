@@ -112,11 +112,10 @@ class InferenceMixin(ErrorsMixin):
         check_is_fitted(self)
         a, b = self._index(first), self._index(second)
         difference = float(self.log_worths_[a] - self.log_worths_[b])
-        places = np.cumsum(self.estimable_) - 1
-        i, j = int(places[a]), int(places[b])
-        if self._too_many:
-            return difference, float(np.sqrt(self._large_contrast_variance(i, j, self._resolve(kind))))
-        return difference, float(np.sqrt(self._difference_variances(kind)(slice(i, i + 1))[0][j]))
+        if not self._too_many:
+            return difference, float(self.standard_errors(kind, reference=first)[b])
+        i, j = (np.cumsum(self.estimable_) - 1)[[a, b]].tolist()
+        return difference, float(np.sqrt(self._large_contrast_variance(i, j, self._resolve(kind))))
 
     def quasi_standard_errors(self, kind: str | None = None) -> QuasiStandardErrors:
         """Quasi standard errors, one per item: the sum of two squares is about the variance of a difference.
@@ -134,7 +133,7 @@ class InferenceMixin(ErrorsMixin):
         own = self._variances(kind)
         if self._too_many:
             return QuasiStandardErrors(self._for_all_items(np.sqrt(own)), (np.nan, np.nan))
-        known, kind = self.__dict__.setdefault("_quasi_variances", {}), self._resolve(kind)
+        known, kind = self._quasi_variances, self._resolve(kind)
         if kind not in known:
             known[kind] = fit_quasi_variances(self._covariance(kind).matrix[: len(own), : len(own)])
         return QuasiStandardErrors(self._for_all_items(known[kind].errors), known[kind].worst)
@@ -254,3 +253,4 @@ class InferenceMixin(ErrorsMixin):
     log_worths_: Floats
     tie_parameters_: dict[str, float]
     coefficients_: dict[str, float]
+    _quasi_variances: dict[str, QuasiStandardErrors]

@@ -65,10 +65,10 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
     ----------
     ties : {"auto", "exact", "davidson", "rao-kupper", "half-wins", None}, default "auto"
         What a tie means. "exact": the order inside it is unknown (the partition likelihood, any size), so a ranking
-        that ties all its items says nothing; "davidson": it is an outcome of its own, more likely for similar worths
-        (Davidson-Luce, any size); "rao-kupper": the same for pairs, with a margin; "half-wins": half a win for each of
-        a pair, as in Elo ratings; None: ties are refused. "auto": "davidson" if all rankings are comparisons of two
-        items, else "exact".
+        that ties all its items carries no information; "davidson": it is an outcome of its own, more likely for similar
+        worths (Davidson-Luce, any size); "rao-kupper": the same for pairs, with a margin; "half-wins": half a win for
+        each of a pair, as in Elo ratings; None: ties are refused. "auto": "davidson" if all rankings are comparisons of
+        two items, else "exact".
     prior : NormalPrior, PseudoRankings, "auto" or None, default None
         Prior of the worths. Without one, items that never win or never lose cannot be estimated. "auto": None where
         the rankings determine all worths, else NormalPrior(sd="estimate").
@@ -191,7 +191,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         return self
 
     def _set_up(self, rankings: Rankings, **changes: Any) -> Setup:
-        """What is fitted to the rankings, with the parameters of the estimator but for the changes."""
+        """What is fitted to the rankings, with the parameters of the estimator and these changes."""
         if not (self.tol > 0 and self.max_iter >= 1):
             given = f"{self.tol!r} and {self.max_iter!r}"
             raise OptionError(f"tol must be above 0 and max_iter at least 1. Got {given}.")
@@ -243,10 +243,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         own = parametrization.log_worths(parameters)
         self.rankings_, self._posterior, self._point = given, posterior, point
         self.ties_, self.prior_ = setup.ties, setup.prior
-        self._covariances: dict[str, Any] = {}
-        self._stochastic_variances: dict[str, Any] = {}
-        self._quasi_variances: dict[str, Any] = {}
-        self._warned: set[str] = set()
+        self._covariances, self._stochastic_variances, self._quasi_variances, self._warned = {}, {}, {}, set()
         self.names_: tuple[Hashable, ...] = setup.names if setup.estimable.all() else tuple(given.names)
         self.estimable_: NDArray[np.bool_] = setup.estimable
         self.not_estimable_ = setup.not_estimable
@@ -258,7 +255,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         self.tie_parameters_ = dict(zip(likelihood.tie_names, values.tolist(), strict=True))
         coefficients = parameters[parametrization.n_effects :][: len(setup.feature_names)]
         self.coefficients_ = dict(zip(setup.feature_names, coefficients.tolist(), strict=True))
-        scores = parametrization.scores(parameters)[: likelihood.n_items]
+        scores = posterior.scores_and_ties(point)[0]
         term = adherence_of(likelihood)
         self.adherence_: dict[Hashable, float] | None = None
         if term is None:

@@ -41,7 +41,7 @@ class RankingArrays(NamedTuple):
 
 
 FEW_ITEMS = "rankings of fewer than two items"
-"""What `left_out` calls the rankings that say nothing."""
+"""What `left_out` calls the rankings without information."""
 
 BELOW = (
     " If the items that a ranking does not list are below it, unlisted='below' (--read unlisted=below) makes rankings "
@@ -50,9 +50,9 @@ BELOW = (
 
 
 def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
-    """Checked arrays without the rankings of fewer than two items, which say nothing, and the indices of the others.
+    """Checked arrays without the rankings of fewer than two items, and the indices of the others.
 
-    So does a top of no items, all of its set being the open end.
+    A top of no items, all of its set being the open end, carries no information either.
     """
     sizes = np.diff(arrays.offsets)
     few = (sizes == 0) | ((sizes == 1) & (arrays.pool < 0))
@@ -84,7 +84,7 @@ RANGE, TWICE, PLACES, FEW, ONE_LEVEL, TWO_ENDS, STRANGE = range(1, 8)
 
 
 def check_arrays(arrays: RankingArrays, *, allow_singletons: bool = False, where: Where = nth_ranking) -> RankingArrays:
-    """The arrays, frozen, of the right types and by the rules; `allow_singletons` allows rankings that say nothing."""
+    """The arrays, frozen, of the right types and by the rules; `allow_singletons` allows those without information."""
     items = check_codes("items", arrays.items)
     offsets = read_only(check_offsets(arrays.offsets, len(items)))
     n_rankings = len(offsets) - 1

@@ -205,7 +205,7 @@ def _as_text(value: Any) -> Any:
 def _is_preflib(source: Any, format: str | None) -> bool:
     if not isinstance(source, (str, os.PathLike)):
         if format == "preflib":
-            raise OptionError(f"The format preflib is one of files. Got {type(source)}.")
+            raise OptionError(f"The format preflib is for files only. Got {type(source)}.")
         return False
     suffixes = [suffix.lower() for suffix in Path(source).suffixes if suffix.lower() not in CODECS]
     named = bool(suffixes) and suffixes[-1] in PREFLIB

@@ -1,11 +1,10 @@
-"""First places and pair margins of rankings, and of rankings drawn from a fitted model in their stead.
+"""First places and pair margins of rankings, and of rankings drawn from a fitted model in place of them.
 
 Worths that were estimated from rankings fit these better than others. So each count is taken less its regression on
 the score of the likelihood, which is what an estimate follows to first order: θ̂ − θ ≈ H⁻¹ score (Neyman's C(α)). What
 is left hardly depends on how far the worths are off, also with a prior, and no draw has to be fitted.
 """
 
-from collections.abc import Iterator
 from copy import copy
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from luce.aggregation.likelihood import Likelihood, ranking_scores
 from luce.aggregation.observed import ObservedRankings
 from luce.aggregation.posterior import Posterior
 from luce.aggregation.prediction import simulate_rankings
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.errors import DataError, OptionError
 from luce.optimizers.newton import LARGEST_MATRIX
 
@@ -87,7 +86,7 @@ def rankings_to_draw(
 
 def _costs(observed: ObservedRankings) -> Floats:
     """The rows of each ranking, those of its pool too, and the pairs of rows in a known order, as parts of a row."""
-    rows = np.where(observed.pool >= 0, np.append(np.diff(observed.pool_offsets), 0)[observed.pool], observed.sizes)
+    rows = np.where(observed.pool >= 0, observed.pool_sizes, observed.sizes)
     below = rows - np.where(observed.pool >= 0, observed.sizes, observed.n_chosen)
     return rows + ROWS_PER_PAIR * (rows * (rows - 1) - below * (below - 1)) / 2
 
@@ -103,7 +102,9 @@ def simulated_margins(
     """The margins of rankings and of draws of the same sets, for all items and for the pairs of some `items`."""
     counter = _Counter(posterior, point, items)
     rows = [counter.count(drawn, 1)]
-    for copies in _batches(n_samples, max(1, int(BATCH / float(_costs(drawn).sum())))):
+    size = max(1, int(BATCH / float(_costs(drawn).sum())))
+    for done in range(0, n_samples, size):
+        copies = min(size, n_samples - done)
         tiled = drawn.take(np.tile(np.arange(drawn.n_rankings), copies))
         likelihood = _with_rankings(posterior.likelihood, tiled)
         sample = simulate_rankings(likelihood, counter.scores, counter.ties, random)
@@ -114,13 +115,6 @@ def simulated_margins(
     moved = counter.estimates(score)
     first_fit, margin_fit = counter.first_products @ moved, counter.margin_products @ moved
     return Margins(first, first - first_fit.T, wins - losses, wins - losses - margin_fit.T, wins + losses)
-
-
-def _batches(total: int, size: int) -> Iterator[int]:
-    """The sizes of batches of a total."""
-    yield from [size] * (total // size)
-    if total % size:
-        yield total % size
 
 
 def _with_rankings(likelihood: Likelihood, observed: ObservedRankings) -> Likelihood:
@@ -135,14 +129,11 @@ class _Counter:
 
     def __init__(self, posterior: Posterior, point: Floats, items: Integers):
         self.likelihood, self.items = posterior.likelihood, items
-        parameters, self.ties = posterior.split(point)
-        parametrization = posterior.parametrization
+        self.scores, self.ties = posterior.scores_and_ties(point)
         n = self.likelihood.n_items
-        self.scores = parametrization.scores(parameters)[:n]
         self.jacobian, size = None, n + len(self.ties)
-        if not parametrization.free:
-            units = np.eye(parametrization.n_parameters)
-            own = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
+        if not posterior.parametrization.free:
+            own = posterior.score_jacobian(point)
             self.jacobian = sparse.block_diag([own, sparse.eye_array(len(self.ties))], format="csr")
             size = self.jacobian.shape[1]
         self.number = np.full(n, -1)
@@ -165,8 +156,8 @@ class _Counter:
         score = score if self.jacobian is None else score @ self.jacobian
         top = np.flatnonzero(seen.places == 0)
         sizes = np.bincount(q[top], minlength=seen.n_rankings)
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        first = sparse.csr_array((1 / sizes[q[top]], seen.items[top], ends), shape=(shape[1], seen.n_items))
+        rows = 1 / sizes[q[top]], seen.items[top], offsets_of_sizes(sizes)
+        first = sparse.csr_array(rows, shape=(shape[1], seen.n_items))
         up, low = _pairs_of_rows(seen)
         codes = self.number[seen.items]
         if len(self.items) < seen.n_items:
@@ -189,7 +180,7 @@ class _Counter:
         up: Integers,
         low: Integers,
     ) -> None:
-        ends = np.concatenate([[0], np.cumsum(np.bincount(q, minlength=seen.n_rankings))])
+        ends = offsets_of_sizes(np.bincount(q, minlength=seen.n_rankings))
         signs = np.where(up < low, 1.0, -1.0)
         shape = seen.n_rankings, self.margin_products.shape[0]
         margins = sparse.csr_array((signs, self.pair[up, low], ends), shape=shape)

@@ -195,7 +195,7 @@ def _pair_columns(
     if (winner is not None or loser is not None) and by_side:
         raise OptionError(
             "winner= and loser= name columns of items, left=, right= and outcome= those of two items and of who won. "
-            "Give the ones or the others."
+            "Give one group or the other."
         )
     names = {name.lower(): name for name in table.column_names}
     if not by_side and (winner is not None or loser is not None or {"winner", "loser"} <= names.keys()):

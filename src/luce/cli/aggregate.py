@@ -59,8 +59,6 @@ Anchor = Annotated[
 Top = Annotated[int, typer.Option(min=1, help="Number of items in the plot, the best ones.")]
 Title = Annotated[str | None, typer.Option(help="Title of the report. (default: by the name of the file)")]
 
-TIES = ("auto", "exact", "davidson", "rao-kupper", "half-wins", "none")
-ERRORS = ("auto", "observed", "expected", "sandwich")
 ITEM, NAME = ("item", "id", "code"), ("name", "label")
 """Columns of a file of names."""
 
@@ -104,7 +102,7 @@ def aggregate(
     model = _model(ties, prior, threads)
     kind = _kind(errors)
     rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
-    shown = _shown_names(rankings.names, names)
+    shown = shown_names(rankings.names, names)
     elo_anchor = _anchor(elo, anchor, shown)
     rankings, parts = rankings.with_names(shown), {name: _renamed(part, shown) for name, part in parts.items()}
     model.fit(rankings)
@@ -134,10 +132,12 @@ def aggregate(
 
 def _model(ties: str, prior: str, threads: int | None) -> Any:
     from luce.aggregation import PlackettLuce
+    from luce.aggregation.likelihood import TIES
 
-    if ties not in TIES:
-        raise unknown_name("model of ties", ties, TIES)
-    return PlackettLuce(None if ties == "none" else ties, prior=_prior(prior), n_jobs=threads)
+    models = {model or "none": model for model in TIES}
+    if ties not in models:
+        raise unknown_name("model of ties", ties, models)
+    return PlackettLuce(models[ties], prior=_prior(prior), n_jobs=threads)
 
 
 def _prior(given: str) -> Any:
@@ -156,9 +156,12 @@ def _prior(given: str) -> Any:
 
 
 def _kind(errors: str) -> str | None:
-    if errors not in ERRORS:
-        raise unknown_name("kind of standard errors", errors, ERRORS)
-    return None if errors == "auto" else errors
+    from luce.aggregation.covariance import KINDS
+
+    kinds = {"auto": None} | {kind: kind for kind in KINDS}
+    if errors not in kinds:
+        raise unknown_name("kind of standard errors", errors, kinds)
+    return kinds[errors]
 
 
 def _renamed(part: Any, shown: Mapping[Hashable, Hashable]) -> Any:
@@ -187,7 +190,7 @@ def _anchor(elo: bool, given: str | None, shown: Mapping[Hashable, Hashable]) ->
     return known[name], value
 
 
-def _shown_names(items: Sequence[Hashable], path: Path | None) -> dict[Hashable, Hashable]:
+def shown_names(items: Sequence[Hashable], path: Path | None) -> dict[Hashable, Hashable]:
     """The names of the items to show: those that a CSV file gives them, else their own."""
     if path is None:
         return {item: item for item in items}

@@ -1,4 +1,4 @@
-"""What `luce aggregate` prints and writes: the table with what it rests on, JSON, and the rows of all categories."""
+"""What `luce aggregate` prints and writes: the table and the choices behind it, JSON, and the rows of categories."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

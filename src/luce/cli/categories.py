@@ -28,7 +28,7 @@ def read_categories(
         say(f"{missing:,} rows have no {by}; they are in no category.", "Note")
     named = [table.filter(pc.is_valid(table.column(by))) for table in tables]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LuceWarning)  # what is left out is said of all rankings
+        warnings.simplefilter("ignore", LuceWarning)  # what is left out is reported for all rankings
         parts = read_rankings_by(named, by, format=format, **options)
     found = {str(value): part for value, part in parts.items() if len(part)}
     return rankings, dict(sorted(found.items(), key=lambda part: -part[1].weights.sum()))

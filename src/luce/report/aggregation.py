@@ -118,7 +118,7 @@ def _leaderboard(rows: Rows, model: Any, kind: str | None, n_items: int) -> Sect
 
 def _wins(model: Any, rows: Rows) -> Section:
     best = f" The {MATRIX} best items." if len(rows) > MATRIX else ""
-    rest = "; what two items lack to 100 are ties." if model.tie_parameters_ else "."
+    rest = "; the two percentages of a pair and its ties add up to 100." if model.tie_parameters_ else "."
     return Section("Who beats whom", [win_matrix(model, rows), note(f"{WINS}{rest}{best}")])
 
 
