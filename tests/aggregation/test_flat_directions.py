@@ -98,8 +98,11 @@ def test_items_linked_too_weakly_for_standard_errors():
     pairs = [["a", "b"], ["b", "a"], ["b", "c"], ["c", "b"], ["c", "d"], ["d", "c"]]
     rankings = Rankings.from_orderings(pairs, weights=[1e14, 1e14, 1, 1, 1e14, 1e14])
     model = PlackettLuce(tol=1e-3).fit(rankings)
-    with pytest.raises(DataError, match=r"The weights of the rankings are too far apart to link all items\."):
+    with pytest.raises(DataError, match=r"The weights of the rankings are too far apart to link all items, or"):
         model.standard_errors()
+    ties = PlackettLuce().fit(Rankings.from_orderings([[["a", "b"]], [["b", "c"]]]))
+    with pytest.raises(DataError, match="every ranking is a tie, which says nothing"):
+        ties.standard_errors()
 
 
 def test_an_item_without_a_worth_is_offered_a_prior_that_gives_it_one():

@@ -1,6 +1,7 @@
 """The page of a rank aggregation: it claims what the tests show, has whole names, and says what its numbers rest on."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from luce.aggregation import PlackettLuce, PseudoRankings, Rankings
@@ -133,7 +134,10 @@ def test_what_unlisted_items_are_is_said(model):
     orders = [["a", "b", "c"], ["b", "c", "a"], ["c", "a"]] * 3
     assert choices(fitted(Rankings.from_orderings(orders)))["Unlisted items"] == "not compared in 3 rankings"
     below = fitted(Rankings.from_orderings(orders, unlisted="below"))
-    assert choices(below)["Unlisted items"] == "below the others in 3 rankings"
+    assert choices(below)["Unlisted items"] == "below the others in 3 rankings" and "Last places" not in choices(below)
+    table = pa.table({"ranking": [1] * 4 + [2] * 4, "item": [*"abcd"] * 2, "place": [1, 2, None, None, 3, 1, 2, None]})
+    last = fitted(Rankings.from_table(table, missing="last"))
+    assert choices(last)["Last places"] == "in unknown order in 1 ranking"
 
 
 def test_a_long_table_can_be_searched_and_is_cut(page_of):

@@ -110,7 +110,7 @@ def _singular(posterior: Posterior) -> DataError:
         )
     if posterior.pseudo_item is not None:
         return DataError(f"{what} are too far apart, or npseudo is too small: PseudoRankings(0.5) is the usual prior.")
-    return DataError(f"{what} are too far apart to link all items.")
+    return DataError(f"{what} are too far apart to link all items, or every ranking is a tie, which says nothing.")
 
 
 def _inverted(posterior: Posterior, information: Floats) -> Floats:

@@ -43,7 +43,10 @@ class RankingArrays(NamedTuple):
 FEW_ITEMS = "rankings of fewer than two items"
 """What `left_out` calls the rankings without information."""
 
-BELOW = " If the items that a ranking does not list are below it, unlisted='below' makes rankings of one item count."
+BELOW = (
+    " If the items that a ranking does not list are below it, unlisted='below' (--read unlisted=below) makes rankings "
+    "of one item count."
+)
 
 
 def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
@@ -162,8 +165,8 @@ def _refuse_faults(arrays: RankingArrays, allow_singletons: bool, where: Where) 
     item = repr(arrays.names[code]) if 0 <= code < len(arrays.names) else f"item {code}"
     texts = {
         RANGE: f"Items must be indices of the {len(arrays.names)} names. {who} has {code}.",
-        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice. With "
-        "repeated='best', from_orderings and from_table keep its best place.",
+        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice. If its best "
+        "place counts, give repeated='best' (--read repeated=best).",
         PLACES: f"The places of a ranking must start at 0 and increase by 0 (tied) or 1. "
         f"{who} has {arrays.places[rows][:20].tolist()}, wrong at {item}.",
         FEW: f"A ranking must have two or more items. {who} has {f'{item} alone' if code >= 0 else 'none'}.",

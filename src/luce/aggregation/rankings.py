@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from luce.aggregation.concatenation import concatenated_fields
 from luce.aggregation.connectivity import Connectivity, connectivity_of
 from luce.aggregation.constructors import RankingsConstructors
+from luce.aggregation.conventions import HINTS
 from luce.aggregation.names import SHOWN, Where, check_names, count, encode_values, listed, nth_ranking, python_value
 from luce.aggregation.ranking_arrays import (
     RankingArrays,
@@ -110,7 +111,7 @@ class Rankings(RankingsConstructors):
         if codes is not None and len(codes) != n_rankings:
             raise DataError(f"rankers must have {n_rankings} entries, one per ranking. Got {len(codes)}.")
         for reason, number in arrays.left_out.items():
-            warn(f"{reason.capitalize()} are left out: {number:,}.")
+            warn(f"{reason.capitalize()} are left out: {number:,}.{HINTS.get(reason, '')}")
         arrays, kept = drop_singletons(arrays)
         rankings = object.__new__(cls)
         rankings._complete(arrays, weights[kept], None if codes is None else codes[kept], ranker_names)

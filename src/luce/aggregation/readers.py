@@ -2,6 +2,7 @@
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
@@ -18,7 +19,7 @@ from luce.data.grouping import group_rows
 from luce.data.streams import CODECS
 from luce.data.table_files import TABLE_SUFFIXES, read_table, table_format
 from luce.data.tables import arrow_table
-from luce.errors import DataError, LuceError, OptionError, unknown_name, warn
+from luce.errors import DataError, LuceError, LuceWarning, OptionError, unknown_name, warn
 
 WEIGHTS = ("weight", "weights", "count", "counts", "votes", "freq", "frequency")
 """Columns that may well be weights: a warning says that they are not used."""
@@ -111,11 +112,7 @@ def read_named(
     options = _checked(format, options)
     if not sources:
         raise DataError("At least one file or table of rankings is needed. Got an empty list.")
-    parts = []
-    for name, source in zip(names, sources, strict=True):
-        with _named_errors(name):
-            parts.append(_read(source, format, options))
-    return Rankings.concat(_same_kind_of_names(parts))
+    return Rankings.concat(_same_kind_of_names(_read_each(names, sources, format, options)))
 
 
 def read_rankings_by(source: Any, by: str, *, format: str | None = None, **options: Any) -> dict[Any, Rankings]:
@@ -183,6 +180,31 @@ def _read(source: Any, format: str | None, options: dict[str, Any]) -> Rankings:
             "on the command line --read weight=none, silences this warning.",
         )
     return FORMATS[format](table, **options)
+
+
+def _read_each(
+    names: Sequence[str], sources: Sequence[Any], format: str | None, options: dict[str, Any]
+) -> list[Rankings]:
+    """The rankings of each source; a warning about several is given once, for the first."""
+    paths = [Path(each).resolve() for each in sources if isinstance(each, (str, os.PathLike))]
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is not None:
+        raise DataError(f"{twice.name} is given twice: its rankings would count twice.")
+    parts: list[Rankings] = []
+    said: dict[str, list[str]] = {}
+    for name, each in zip(names, sources, strict=True):
+        with _named_errors(name), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", LuceWarning)
+            parts.append(_read(each, format, options))
+        for one in caught:
+            if not issubclass(one.category, LuceWarning):
+                warnings.warn(one.message, one.category, stacklevel=2)
+                continue
+            text = str(one.message)
+            said.setdefault(text.partition(":")[0], []).append(f"{name}: {text}" if len(sources) > 1 else text)
+    for first, *others in said.values():
+        warn(first + (f" The same kind in {len(others):,} more of the {len(sources):,}." if others else ""))
+    return parts
 
 
 def _as_text(value: Any) -> Any:

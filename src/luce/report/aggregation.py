@@ -198,7 +198,10 @@ def choices(model: Any, table: pa.Table) -> dict[str, str]:
         "Standard errors": errors,
         "Not used": unused_words(model.unused_),
     }
-    unlisted = unlisted_words(model.rankings_)
+    rankings = model.rankings_
+    if rankings.open_end.any():
+        said["Last places"] = f"in unknown order in {weighted_count(rankings.weights[rankings.open_end].sum())}"
+    unlisted = unlisted_words(rankings)
     return said | ({"Unlisted items": unlisted} if unlisted else {})
 
 
