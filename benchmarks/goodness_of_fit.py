@@ -1,6 +1,6 @@
 """Does PlackettLuce.goodness_of_fit raise false alarms at its level, what does it detect, and what does it cost?
 
-python benchmarks/goodness_of_fit.py [--replications 100]
+python benchmarks/goodness_of_fit.py [--replications 100] [--jobs 2]
 
 Rankings are drawn from the model, in the shapes that rankings come in, and then from what the model is not: mixtures of
 two groups of rankers, cycles of pairs, lower places chosen with other worths.
@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from luce.aggregation import NormalPrior, PlackettLuce, Rankings
 from luce.errors import LuceWarning
@@ -149,14 +150,13 @@ NOT_FROM_THE_MODEL: dict[str, Callable[[int], Maker]] = {
 }
 
 
-def rejected(make: Maker, replications: int) -> tuple[np.ndarray, float]:
+def rejected(what: str, make: Maker, replications: int) -> tuple[np.ndarray, float]:
     """The share of replications with p ≤ 0.05, of both checks together and of each, and the CPU seconds of one."""
     found, cpu = [], 0.0
+    warnings.simplefilter("ignore", LuceWarning)
     for seed in range(replications):
-        model, rankings = make(np.random.default_rng(seed))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LuceWarning)
-            model.fit(rankings)
+        model, rankings = make(np.random.default_rng([seed, *what.encode()]))
+        model.fit(rankings)
         start = time.process_time()
         fit = model.goodness_of_fit(n_samples=SAMPLES, random_state=seed)
         cpu += time.process_time() - start
@@ -166,27 +166,29 @@ def rejected(make: Maker, replications: int) -> tuple[np.ndarray, float]:
     return shares, cpu / replications
 
 
-def show(what: str, make: Maker, replications: int) -> float:
-    shares, cpu = rejected(make, replications)
-    written = "".join("       –" if np.isnan(share) else f"{100 * share:7.1f}%" for share in shares)
-    print(f"  {what:44}{written}{cpu:9.2f} s", flush=True)
-    return float(shares[0])
+def show(makers: dict[str, Maker], replications: int, jobs: int) -> list[float]:
+    """Print a line for each; the shares rejected by both checks together."""
+    found = Parallel(n_jobs=jobs)(delayed(rejected)(what, make, replications) for what, make in makers.items())
+    for what, (shares, cpu) in zip(makers, found, strict=True):
+        written = "".join("       –" if np.isnan(share) else f"{100 * share:7.1f}%" for share in shares)
+        print(f"  {what:44}{written}{cpu:9.2f} s", flush=True)
+    return [float(shares[0]) for shares, _ in found]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replications", type=int, default=100)
-    replications = parser.parse_args().replications
+    parser.add_argument("--replications", type=int, default=100, help="of the model; a fifth of it of what is not")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
+    options = parser.parse_args()
     show_machine("luce", "numpy", "scipy")
     print(f"\nRejected at 5 %, n_samples={SAMPLES}: both together, first places, pairs; CPU time of a check")
-    print(f"\nDrawn from the model, {replications} replications")
-    shares = [show(what, make, replications) for what, make in FROM_THE_MODEL.items()]
+    print(f"\nDrawn from the model, {options.replications} replications")
+    shares = show(FROM_THE_MODEL, options.replications, options.jobs)
     print(f"  {'mean':44}{100 * np.mean(shares):7.1f}%")
-    fewer = max(1, replications // 10)
+    fewer = max(1, options.replications // 5)
     for count in (100, 500, 2_000):
         print(f"\nNot from the model, {count:,} rankings, {fewer} replications")
-        for what, of_size in NOT_FROM_THE_MODEL.items():
-            show(what, of_size(count), fewer)
+        show({what: of_size(count) for what, of_size in NOT_FROM_THE_MODEL.items()}, fewer, options.jobs)
 
 
 if __name__ == "__main__":

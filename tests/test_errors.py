@@ -1,10 +1,12 @@
-"""Names that are not known: what is proposed instead."""
+"""Names that are not known: what is proposed instead; and where a warning is."""
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import luce
 from luce.cli.rankers import known_settings
-from luce.errors import OTHER_LIBRARIES, OptionError, nearest_names
+from luce.errors import OTHER_LIBRARIES, LuceWarning, OptionError, nearest_names
 from luce.metrics import METRICS, metric
 from luce.objectives import OBJECTIVES, objective
 from luce.rankers import RANKERS
@@ -99,3 +101,18 @@ def test_keywords_of_other_libraries(call, expected):
     with pytest.raises(TypeError) as raised:
         call()
     assert str(raised.value).endswith(expected)
+
+
+def test_a_warning_is_at_the_line_that_called_luce():
+    table = pa.table({"winner": ["a", "b", "a"], "loser": ["b", "a", "c"], "count": [5, 4, 3]})
+    with pytest.warns(LuceWarning, match="not used as weights") as read:
+        rankings = luce.read_rankings([table])
+    with pytest.warns(LuceWarning, match="cannot be estimated") as fitted:
+        luce.PlackettLuce().fit(rankings)
+    copies = luce.Rankings.from_pairs(
+        ["a"] * 9 + ["b"] * 9, ["b"] * 9 + ["a"] * 9, rankers=np.repeat([0, 1, 2, 3, 4, 5], 3)
+    )
+    model = luce.PlackettLuce().fit(copies)
+    with pytest.warns(LuceWarning, match="Robust standard errors") as robust:
+        model.summary()
+    assert {each.filename for each in (*read, *fitted, *robust)} == {__file__}

@@ -113,9 +113,9 @@ def use_rankings(rankings: luce.Rankings) -> None:
 
 
 def read_names(path: Path) -> None:
-    from luce.cli.aggregate import with_names
+    from luce.cli.aggregate import shown_names
 
-    with_names(luce.Rankings.from_orderings([["a", "b"], ["b", "c"]]), path)
+    luce.Rankings.from_orderings([["a", "b"], ["b", "c"]]).with_names(shown_names(["a", "b", "c"], path))
 
 
 def mapped_files() -> dict[str, bytes]:

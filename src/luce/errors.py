@@ -5,6 +5,8 @@ import functools
 import importlib
 import inspect
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -36,6 +38,14 @@ class MachineError(LuceError):
 
 class LuceWarning(UserWarning):
     """Something that is allowed but probably not intended."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line that called Luce, whatever called whom inside it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("luce."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, LuceWarning, stacklevel=level)
 
 
 _ROUNDS = "n_estimators", "epochs", "max_iter"

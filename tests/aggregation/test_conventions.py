@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from luce.aggregation import PlackettLuce, PseudoRankings, Rankings
+from luce.aggregation import PlackettLuce, PseudoRankings, Rankings, read_rankings
 from luce.errors import DataError, LuceWarning, OptionError
 
 from .test_constructors import written
@@ -16,19 +16,24 @@ RACES = {
     "item": ["a", "b", "b", "c", "a", "e", "d", "ç", "a"],
     "place": [2.0, 1.0, None, 1.0, None, None, None, 2.0, None],
 }
-NO_PLACE = {"rankings without a place": 1}
+RANKINGS, ROWS = "Rankings without a place are left out: 1.", "Rows without a place are left out: 3."
+HINT = " If they belong below those with a place, give missing='last' (--read missing=last)."
 
 
-def races(make=pa.table, **settings):
-    with pytest.warns(LuceWarning, match="Rankings without a place are left out: 1") as caught:
-        rankings = Rankings.from_table(make(RACES), **settings)
-    assert len(caught) == 1 and caught[0].filename == __file__ and rankings.left_out == NO_PLACE
+def races(make=pa.table, read=Rankings.from_table, **settings):
+    with pytest.warns(LuceWarning) as caught:
+        rankings = read(make(RACES), **settings)
+    absent = settings.keys().isdisjoint(["missing", "unlisted"])
+    assert [str(each.message) for each in caught] == [RANKINGS, ROWS + HINT][: 1 + absent]
+    assert {each.filename for each in caught} == {__file__}
+    assert rankings.left_out == {"rankings without a place": 1} | ({"rows without a place": 3} if absent else {})
     return rankings
 
 
 @pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame], ids=["arrow", "pandas", "polars"])
 def test_a_row_without_a_place_is_absent_or_last(make):
     absent = races(make)
+    assert written(races(make, read_rankings)) == written(absent)
     assert written(absent) == ["c>a", "b>ç"] and absent.names == ("a", "b", "c", "ç")
     last = races(make, missing="last")
     assert written(last) == ["c>a>{b,d}", "b>ç>a"]
@@ -100,16 +105,26 @@ def test_the_row_of_a_missing_ranking_is_counted_in_the_table():
         Rankings.from_table(table)
 
 
+def test_a_place_0_beside_rankings_that_start_at_1_may_be_a_missing_one():
+    table = pa.table({"ranking": [1, 1, 1, 2, 2], "item": [*"abcab"], "place": [1, 2, 0, 2, 1]})
+    with pytest.warns(LuceWarning, match=r"Column 'place' is 0 in 1 of 2 rankings.*\(--read nulls=0\)") as caught:
+        assert written(Rankings.from_table(table)) == ["c>a>b", "b>a"]
+    assert caught[0].filename == __file__
+    with pytest.warns(LuceWarning, match="Rows without a place are left out: 1"):
+        assert written(read_rankings(table, nulls=0)) == ["a>b", "b>a"]
+    counted_from_0 = table.set_column(2, "place", pa.array([1, 2, 0, 1, 0]))
+    assert written(Rankings.from_table(counted_from_0)) == ["c>a>b", "b>a"]
+
+
 TWICE = [["a", "b", "a"], ["c", ["a", "c"], "c", "b"], [["b", "b"], "a"], ["a", "b", "c"], ["c", "c"]]
 
 
 def test_an_item_twice_is_an_error_that_says_what_to_do():
-    with pytest.raises(
-        DataError, match=r"Ranking 2 has 'c' twice. With repeated='best', from_orderings and from_table"
-    ):
+    remedy = r"If its best place counts, give repeated='best' \(--read repeated=best\)"
+    with pytest.raises(DataError, match=f"Ranking 2 has 'c' twice. {remedy}"):
         Rankings.from_orderings([["a", "b"], *TWICE[1:]])
     table = pa.table({"ranking": ["r7", "r7", "r7"], "item": ["a", "b", "a"], "place": [1, 2, 3]})
-    with pytest.raises(DataError, match=r"Ranking r7 has 'a' twice. With repeated='best'"):
+    with pytest.raises(DataError, match=f"Ranking r7 has 'a' twice. {remedy}"):
         Rankings.from_table(table)
 
 
@@ -119,7 +134,7 @@ def test_the_best_place_of_an_item_counts():
     assert [str(each.message) for each in caught] == [
         "Repeated items are left out: 5.",
         "Rankings of fewer than two items carry no information and are left out: 1 of 5. If the items that a ranking "
-        "does not list are below it, unlisted='below' makes rankings of one item count.",
+        "does not list are below it, unlisted='below' (--read unlisted=below) makes rankings of one item count.",
     ]
     assert {each.filename for each in caught} == {__file__}
     assert written(best) == ["a>b", "c>a>b", "b>a", "a>b>c"] and best.weights.tolist() == [1, 2, 3, 4]
@@ -138,7 +153,7 @@ def test_the_best_place_in_a_table():
             "place": [3, 1, 2, None, None, 1, 2, 1, None, None, None],
         }
     )
-    with pytest.warns(LuceWarning, match="Repeated items are left out: 1"):
+    with pytest.warns(LuceWarning, match="(Repeated items|Rows without a place) are left out: [12]"):
         assert written(Rankings.from_table(table.slice(0, 7), repeated="best")) == ["b>a", "b>a"]
     with pytest.warns(LuceWarning, match="Repeated items are left out: 3"):
         last = Rankings.from_table(table, repeated="best", missing="last")

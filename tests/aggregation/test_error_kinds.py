@@ -9,7 +9,7 @@ from luce.aggregation import NormalPrior, PlackettLuce, Rankings, clusters, erro
 from luce.aggregation.clusters import count_rankers, shortfall
 from luce.aggregation.comparisons import critical_value, fit_quasi_variances, rank_intervals, tiers
 from luce.aggregation.observed import observe
-from luce.errors import LuceWarning, OptionError
+from luce.errors import DataError, LuceWarning, OptionError
 
 from .ranking_data import pudding, strict
 
@@ -88,7 +88,7 @@ def test_a_ranking_of_weight_two_is_two_rankings_of_its_ranker():
 
 def test_too_few_rankers_keep_model_based_errors_and_say_so_once():
     model = PlackettLuce(n_jobs=1).fit(by_rankers(2, 40))
-    with pytest.warns(LuceWarning, match=r"need 3 rankers or more .* as good as by 2\. .*all rankings as independ"):
+    with pytest.warns(LuceWarning, match=r"need 3 rankers or more .* number is 2\. .*all rankings as independ"):
         errors = model.standard_errors()
     np.testing.assert_array_equal(errors, model.standard_errors("observed"))
     model.summary()  # says nothing more
@@ -189,7 +189,7 @@ def test_a_prior_is_part_of_robust_errors():
 
 def test_robust_contrasts_of_many_items_need_no_matrix(monkeypatch):
     rankings = by_rankers(30, 40, n_items=12)
-    for settings in ({}, {"prior": NormalPrior(0, 1)}):
+    for settings in ({}, {"prior": NormalPrior(0, 0.2)}):
         model = PlackettLuce(n_jobs=1, **settings).fit(rankings)
         exact = quiet(model.contrast, 3, 4), quiet(model.standard_errors), model.error_ratio_
         with monkeypatch.context() as patch:
@@ -264,3 +264,37 @@ def test_equal_worths_are_never_significantly_different():
     of = lambda rows: variances[rows]  # noqa: E731
     assert rank_intervals(log_worths, of, 0.95).tolist() == [[1, 1], [2, 3], [2, 3]]
     assert tiers(log_worths, of, 0.95).tolist() == [1, 2, 2]
+
+
+def test_rankings_that_weigh_less_than_two_do_not_vary():
+    votes = Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"]], weights=[0.4] * 3)
+    model = PlackettLuce().fit(votes)
+    for method in (lambda: model.standard_errors("sandwich"), lambda: model.bootstrap(2)):
+        with pytest.raises(DataError, match=r"These weigh 1\.2"):
+            method()
+
+
+def test_rankers_of_two_rankings_of_half_a_weight_repeat():
+    votes = Rankings.from_orderings([["a", "b"], ["b", "a"]] * 4, rankers=[0, 0, 1, 1, 2, 2, 3, 3], weights=[0.5] * 8)
+    assert count_rankers(observe(votes), votes.rankers).repeated
+
+
+def test_raised_errors_are_those_of_the_covariance_matrix(monkeypatch):
+    orders = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"], ["a", "c", "b"]] * 5
+    rankers = [number // 2 for number in range(20)]
+    rare = Rankings.from_orderings([*orders, ["d", "a"], ["b", "d"]], rankers=[*rankers, 0, 0])
+    model = quiet(PlackettLuce().fit, rare)
+    matrix = quiet(model.covariance)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-12
+    assert matrix[3, 3] >= model.covariance("observed")[3, 3] - 1e-12
+    contrast = matrix[0, 0] + matrix[3, 3] - 2 * matrix[0, 3]
+    assert model.contrast("a", "d", "sandwich")[1] ** 2 == pytest.approx(contrast)
+    np.testing.assert_array_equal(matrix, model.covariance("sandwich"))
+    monkeypatch.setattr(error_kinds, "LARGEST_MATRIX", 3)  # whichever of the two was raised
+    assert model.contrast("a", "d", "sandwich")[1] == pytest.approx(model.contrast("d", "a", "sandwich")[1])
+
+
+def test_tiers_by_few_rankers_are_of_students_t():
+    log_worths, variances = np.array([0.0, 0.25]), lambda rows: np.full((1, 2), 0.01)
+    assert tiers(log_worths, variances, 0.95).tolist() == [2, 1]
+    assert tiers(log_worths, variances, 0.95, degrees_of_freedom=2).tolist() == [1, 1]

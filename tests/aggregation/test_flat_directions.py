@@ -13,7 +13,7 @@ TWO_GROUPS = Rankings.from_orderings([[0, 1], [1, 0], [1, 0], [2, 3], [3, 2], [2
 @pytest.mark.parametrize("scale", [1.0, 1e-5, 1e5])
 def test_a_feature_that_never_differs_where_items_were_compared(scale):
     features = scale * np.array([[1.0, 0.3], [1, 0.1], [2, 0.8], [2, 0.4]])
-    message = r"say nothing about 'feature 1': items that were compared do not differ in it\. Leave it out\."
+    message = r"carry no information about 'feature 1': items that were compared do not differ in it\. Leave it out\."
     for prior in PRIORS[:3]:
         with pytest.raises(DataError, match=message):
             PlackettLuce(features=features, prior=prior).fit(TWO_GROUPS)
@@ -41,7 +41,7 @@ def test_teams_that_were_never_compared():
     games = [["red", "blue"], ["blue", "red"], ["pink", "grey"], ["grey", "pink"]]
     teams = {"red": ["ann"], "blue": ["bob"], "pink": ["cy"], "grey": ["dan"]}
     with pytest.raises(
-        DataError, match=r"say nothing about 'ann', 'bob', 'cy', 'dan', compared .* Use prior=luce\.agg"
+        DataError, match=r"carry no information about 'ann', 'bob', 'cy', 'dan', compared .* Use prior=luce\.agg"
     ):
         PlackettLuce(teams=teams).fit(games)
     for prior in PRIORS[1:]:
@@ -98,8 +98,11 @@ def test_items_linked_too_weakly_for_standard_errors():
     pairs = [["a", "b"], ["b", "a"], ["b", "c"], ["c", "b"], ["c", "d"], ["d", "c"]]
     rankings = Rankings.from_orderings(pairs, weights=[1e14, 1e14, 1, 1, 1e14, 1e14])
     model = PlackettLuce(tol=1e-3).fit(rankings)
-    with pytest.raises(DataError, match=r"The weights of the rankings are too far apart to link all items\."):
+    with pytest.raises(DataError, match=r"The weights of the rankings are too far apart to link all items, or"):
         model.standard_errors()
+    ties = PlackettLuce().fit(Rankings.from_orderings([[["a", "b"]], [["b", "c"]]]))
+    with pytest.raises(DataError, match="every ranking is a tie, which says nothing"):
+        ties.standard_errors()
 
 
 def test_an_item_without_a_worth_is_offered_a_prior_that_gives_it_one():
@@ -114,7 +117,7 @@ def test_an_item_without_a_worth_is_offered_a_prior_that_gives_it_one():
 
 def test_rankings_that_tie_all_items_are_told_to_count_ties():
     tied = [[["a", "b", "c"]], [["a", "c"]]]
-    with pytest.raises(DataError, match=r"say nothing: each ties all its items.* Use ties='davidson'"):
+    with pytest.raises(DataError, match=r"carry no information: each ties all its items.* Use ties='davidson'"):
         PlackettLuce("exact").fit(tied)
     with pytest.warns(LuceWarning, match="All items are tied in 2 of 2 rankings"):
         np.testing.assert_allclose(PlackettLuce("exact", prior="auto").fit(tied).log_worths_, 0, atol=1e-9)

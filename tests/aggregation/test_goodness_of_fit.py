@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from luce.aggregation import NormalPrior, PlackettLuce, PseudoRankings, Rankings
-from luce.aggregation.simulated_margins import rankings_to_draw
+from luce.aggregation.simulated_margins import rankings_to_draw, simulated_margins
 from luce.errors import DataError, LuceWarning, OptionError
 from tests.aggregation.ranking_data import mixed, pudding
 
@@ -168,6 +168,25 @@ def test_what_cannot_be_checked_is_said():
     assert few.describes_data is None
 
 
+def test_nothing_is_drawn_where_nothing_can_be_checked(monkeypatch):
+    def draw(*_):
+        raise AssertionError("drawn")
+
+    monkeypatch.setattr("luce.aggregation.simulated_margins.simulate_rankings", draw)
+    item, rng = np.arange(40), np.random.default_rng(0)
+    others = np.concatenate([(item + step) % 40 for step in range(1, 9)])  # no pair is compared twice
+    left = np.tile(item, 8)
+    swap = rng.random(len(left)) < 0.5
+    pairs = Rankings.from_pairs(np.where(swap, others, left), np.where(swap, left, others))
+    for prior in (None, NormalPrior(0, 1)):
+        fit = check(pairs, prior=prior)
+        assert fit.describes_data is None and fit.first_choices.num_rows == fit.pairs.num_rows == 0
+    monkeypatch.setattr("luce.aggregation.goodness_of_fit.MOST_ITEMS", 3)
+    assert "items in most rankings" not in str(check(pairs))  # of what was not checked, nothing more is said
+    with pytest.raises(AssertionError, match="drawn"):
+        check(rankings_of(orders(TRUTH, 40)))
+
+
 def test_options_are_checked():
     model = PlackettLuce(n_jobs=1).fit(cycle())
     with pytest.raises(OptionError, match="at least 19"):
@@ -196,7 +215,7 @@ def test_the_text_names_the_largest_deviations_and_what_to_do():
     text = str(check(cycle()))
     assert text.startswith("One worth per item does not describe these rankings (p < 0.01): '")
     assert "stands above" in text and "in 75.0 % (expected " in text and "percentage points on average" in text
-    assert "fit groups of rankers separately" in text
+    assert "fit groups separately (command line: --by)" in text and "kind='sandwich', --errors sandwich" in text
     assert "describes these rankings: no significant deviation (p = " in str(check(pudding(), ties="davidson"))
     by_rankers = rankings_of(orders(TRUTH, 60), rankers=[q % 20 for q in range(60)])
     assert "taken as independent" in str(check(by_rankers))
@@ -219,3 +238,12 @@ def test_teams_and_features_are_called_by_name():
     assert set(fit.first_choices["item"].to_pylist()) <= set(range(6))
     curved = {item: [worth**2] for item, worth in enumerate(TRUTH)}
     assert "A linear function of the features does not describe" in str(check(rankings, features=curved))
+
+
+def test_a_tie_for_the_first_place_is_shared():
+    orders = [[["a", "b"], "c"], ["b", "c", "a"], [["c", "a"], "b"], ["a", "c", "b"]]
+    model, random = PlackettLuce("davidson").fit(orders), np.random.default_rng(0)
+    drawn, _ = rankings_to_draw(model._posterior.likelihood.observed, 5, random)
+    first = simulated_margins(model._posterior, model._point, drawn, np.arange(3), 5, random).first
+    np.testing.assert_allclose(first[0], [2.0, 1.5, 0.5])
+    np.testing.assert_allclose(first.sum(axis=1), 4)

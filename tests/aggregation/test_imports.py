@@ -62,7 +62,7 @@ PAIRS = 'luce.Rankings.from_pairs(["a", "b", "a", "c"], ["b", "a", "c", "a"])'
     ("rankings", "expected"),
     [
         (ORDERS, {"sums", "squares"}),
-        (PAIRS, {"bradley_terry_sums", "_differences", "bradley_terry", "_sigmoid", "_add", "_add_both"}),
+        (PAIRS, {"bradley_terry_sums", "_differences", "bradley_terry", "_sigmoid", "_add"}),
     ],
 )
 def test_a_first_fit_compiles_what_it_uses_alone(rankings, expected, tmp_path):

@@ -164,3 +164,17 @@ def test_objectives_without_a_loss_for_free_scores():
             ItemScores(objective).fit([["a", "b"]])
     with pytest.raises(OptionError, match="prior must be None, 'auto' or"):
         ItemScores(prior="wide").fit([["a", "b"]])
+
+
+def test_bic_counts_the_rankings_that_say_something():
+    orders = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
+    with pytest.warns(LuceWarning, match="All items are tied"):
+        tied = PlackettLuce("exact").fit(Rankings.from_orderings([*orders, [["a", "b", "c"]]], weights=[1, 1, 1, 50]))
+    assert tied.bic_ == pytest.approx(PlackettLuce().fit(orders).bic_)
+
+
+@pytest.mark.parametrize("weight", [1e-12, 1e-6, 1e6])
+def test_the_scale_of_the_weights_does_not_change_worths(weight):
+    orders = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"], ["a", "c", "b"]]
+    scaled = PlackettLuce().fit(Rankings.from_orderings(orders, weights=[weight] * 4))
+    np.testing.assert_allclose(scaled.log_worths_, PlackettLuce().fit(orders).log_worths_, atol=1e-6)

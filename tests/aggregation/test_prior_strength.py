@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from sklearn.base import clone
 
 from luce.aggregation import ItemScores, NormalPrior, PlackettLuce, PseudoRankings, Rankings, prior_strength
@@ -122,3 +123,23 @@ def test_what_a_standard_deviation_cannot_be():
     model = PlackettLuce(prior=ESTIMATE)
     assert clone(model).get_params() == model.get_params()
     assert model.fit(fruit()).get_params()["prior"] is ESTIMATE
+
+
+def test_a_very_wide_prior_has_the_errors_of_no_prior():
+    rankings = Rankings.from_orderings([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"], ["a", "c", "b"]])
+    plain = PlackettLuce().fit(rankings)
+    for sd in (1e4, 1e8):
+        wide = PlackettLuce(prior=NormalPrior(sd=sd)).fit(rankings)
+        for kind in ("observed", "sandwich"):
+            np.testing.assert_allclose(wide.standard_errors(kind), plain.standard_errors(kind), rtol=1e-7)
+
+
+def test_the_estimated_standard_deviation_is_that_of_quadrature():
+    wins, losses, gap = 300, 20, np.linspace(-40, 40, 100_001)
+    log_likelihood = -wins * np.logaddexp(0, -gap) - losses * np.logaddexp(0, gap)
+    log_sd = np.linspace(-1, 2, 301)
+    # The difference of two log worths of standard deviation σ has variance 2 σ².
+    logs = [logsumexp(log_likelihood - gap**2 / (4 * np.exp(2 * x))) - x - x**2 / 2 for x in log_sd]
+    rankings = Rankings.from_pairs(["a", "b"], ["b", "a"], weights=[wins, losses])
+    found = PlackettLuce(prior=NormalPrior(sd="estimate")).fit(rankings).prior_.sd
+    assert found == pytest.approx(np.exp(log_sd[np.argmax(logs)]), rel=0.01)

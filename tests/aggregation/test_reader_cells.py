@@ -33,6 +33,15 @@ def test_words_for_a_missing_choice_are_skipped_and_counted():
     assert rankings.left_out == expected
 
 
+def test_ids_beyond_what_a_float_holds_are_an_error(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("rank1,rank2\n12345678901234567890123,7\n7,12345678901234567890124\n")
+    with pytest.raises(DataError, match=r"votes.csv: Numbers beyond 2\^53 are not exact.*Give them as text"):
+        read_rankings([path])
+    path.write_text("rank1,rank2\n9007199254740993,9007199254740992\n9007199254740992,7\n")
+    assert read_rankings(path).names == (9007199254740993, 9007199254740992, 7)
+
+
 def test_given_words_replace_the_usual_ones():
     table = pa.table({"rank1": ["NA", "x"], "rank2": ["x", "-"], "rank3": ["-", "NA"]})
     rankings = read_rankings(table, nulls="-")
@@ -52,16 +61,15 @@ def test_given_words_replace_the_usual_ones():
 def test_words_in_places_and_ranks_are_missing_values(tmp_path, word):
     path = tmp_path / "races.csv"
     path.write_text(f"raceId,driverId,position\n1,44,1\n1,16,2\n1,1,{word}\n2,1,2\n2,44,1\n2,16,{word}\n")
-    rankings = read_rankings(path, ranking="raceId", item="driverId")
-    assert orders(rankings) == [[[44], [16]], [[44], [1]]]
-    name = f"{word.upper()} cells"
-    assert rankings.left_out.get(name, 0) == (2 if word else 0)
+    with pytest.warns(LuceWarning, match=r"Rows without a place are left out: 2\. .* missing='last'"):
+        rankings = read_rankings(path, ranking="raceId", item="driverId")
+    assert orders(rankings) == [[[44], [16]], [[44], [1]]] and rankings.left_out == {"rows without a place": 2}
     last = read_rankings(path, ranking="raceId", item="driverId", missing="last")
-    assert orders(last) == [[[44], [16], [1]], [[44], [1], [16]]] and name not in last.left_out
+    assert orders(last) == [[[44], [16], [1]], [[44], [1], [16]]] and not last.left_out
     path.write_text(f"ann,bob,cy\n1,2,{word}\n2,{word},1\n")
     rankings = read_rankings(path, format="ranks")
     assert orders(rankings) == [[["ann"], ["bob"]], [["cy"], ["ann"]]]
-    assert rankings.left_out.get(name, 0) == (2 if word else 0)
+    assert rankings.left_out == ({f"{word.upper()} cells": 2} if word else {})
 
 
 def test_other_words_in_places_are_an_error_with_the_row_and_the_remedy(tmp_path):
@@ -70,7 +78,8 @@ def test_other_words_in_places_are_an_error_with_the_row_and_the_remedy(tmp_path
     words = r"Column 'place' must be numbers. Row 3 has 'R'.*nulls=\['\\\\N', 'R'\], .*--read 'nulls=\\N,R'"
     with pytest.raises(DataError, match=words):
         read_rankings(path)
-    assert orders(read_rankings(path, nulls=["\\N", "R"])) == [[["a"], ["d"]]]
+    with pytest.warns(LuceWarning, match="Rows without a place are left out: 2"):
+        assert orders(read_rankings(path, nulls=["\\N", "R"])) == [[["a"], ["d"]]]
     with pytest.raises(
         DataError, match=r"Column 'item' must be numbers. Row 1 has 'a'. Name the column of the places by"
     ):

@@ -10,7 +10,7 @@ import pytest
 from luce.aggregation import read_rankings, read_rankings_by
 from luce.aggregation.readers import READ_OPTIONS
 from luce.cli.options import pairs
-from luce.errors import DataError, OptionError
+from luce.errors import DataError, LuceWarning, OptionError
 
 from .ranking_data import orders
 
@@ -37,8 +37,24 @@ def test_tables_in_memory_are_read_as_files_are(kind):
     assert rankings.ranker_names == ("x", "y") and rankings.weights.tolist() == [2, 3]
     with pytest.raises(DataError, match=r"format of the table cannot be inferred from its columns \(x, y\)"):
         read_rankings(kind({"x": [1], "y": [2]}))
-    with pytest.raises(OptionError, match=r"format preflib is one of files"):
+    with pytest.raises(OptionError, match=r"format preflib is for files only"):
         read_rankings(table, format="preflib")
+
+
+def test_what_several_files_leave_out_is_said_once(tmp_path):
+    paths = [tmp_path / f"{year}.csv" for year in (2022, 2023, 2024)]
+    for n_missing, path in enumerate(paths, 1):
+        rows = [f"{q},{who},{place}" for q in range(n_missing) for who, place in (("a", 1), ("b", 2), ("c", ""))]
+        path.write_text("\n".join(["ranking,item,place,votes", *(f"{row},1" for row in rows)]))
+    with pytest.warns(LuceWarning) as caught:
+        rankings = read_rankings(paths)
+    texts = [str(each.message) for each in caught]
+    assert len(texts) == 2 and all(text.startswith(f"{paths[0]}: ") for text in texts)
+    assert "'votes' is not used" in texts[0] and "place are left out: 1. " in texts[1]
+    assert all(text.endswith("The same kind in 2 more of the 3.") for text in texts)
+    assert {each.filename for each in caught} == {__file__} and rankings.left_out == {"rows without a place": 6}
+    with pytest.raises(DataError, match=r"2022.csv is given twice"):
+        read_rankings([paths[0], paths[1], str(paths[0])])
 
 
 def test_rows_numbered_by_pandas_are_no_items():

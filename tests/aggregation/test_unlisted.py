@@ -59,7 +59,7 @@ def test_ranks_of_zero_or_nan_that_a_sparse_matrix_stores():
 
 
 def test_rankings_of_one_item_are_left_out_with_a_hint():
-    hint = r"unlisted='below' makes rankings of one item count"
+    hint = r"unlisted='below' \(--read unlisted=below\) makes rankings of one item count"
     with pytest.warns(LuceWarning, match=rf"left out: 1 of 2\. .*{hint}"):
         Rankings.from_orderings([["a"], ["a", "b"]])
     with pytest.raises(DataError, match=rf"All 2 have fewer\. .*{hint}"):

@@ -43,7 +43,8 @@ def test_table_csv_and_page(votes, tmp_path):
     assert page.startswith("<!") and page.count("<svg") == 2
     assert "</bdi> has the highest estimated worth of 3 items, but is not significantly above any other" in page
     assert "From 4 rankings." in page
-    assert "Ties: no ranking has any\nPrior: none\nStandard errors: observed information\nNot used: nothing\n" in text
+    assert "Ties: no ranking has any\nPrior: none\nStandard errors: observed information, rankings taken as " in text
+    assert "independent: no rankers are given (--read ranker=COLUMN)\nNot used: nothing\n" in text
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import luce
 from luce.aggregation import PlackettLuce, read_rankings
 from luce.cli import app
-from luce.errors import DataError
+from luce.errors import DataError, OptionError
 
 NAMES = "heron", "tern", "plover", "knot"
 
@@ -120,6 +121,35 @@ def test_a_leaderboard_for_each_category(battles):
     assert 'id="categories"' in page and "<bdi>danish</bdi>" in page
     call("battles.csv")
     assert 'id="categories"' not in Path("aggregation.html").read_text()
+
+
+def test_ratings_of_categories_have_the_same_anchor(battles):
+    lines = battles.read_text().splitlines()
+    own = [line for line in lines if "english" not in line or "knot" not in line]  # no English battle has the anchor
+    battles.write_text("\n".join(own) + "\n")
+    result = call("battles.csv", "--elo", "--anchor", "knot=1000", "--by", "language", "--csv", "all.csv")
+    rows = table_rows("all.csv")
+    ratings = {(row["category"], row["item"]): row["rating"] for row in rows}
+    assert float(ratings["danish", "knot"]) == float(ratings["", "knot"]) == 1000
+    assert ratings["danish", "heron"] != ratings["", "heron"] and ratings["english", "heron"] == ""
+    assert "Category 'english' has no ratings: 'knot', the anchor, has no worth in it." in result.stderr
+    assert "danish" in result.stdout and "english" in result.stdout
+
+
+def test_an_error_with_categories_names_the_file(battles):
+    battles.write_text(battles.read_text() + "heron,tern,nobody,danish,1\n")
+    result = CliRunner().invoke(app, ["aggregate", "battles.csv", "--by", "language"])
+    assert isinstance(result.exception, DataError) and str(result.exception).startswith("battles.csv: ")
+
+
+def test_a_model_is_saved(battles):
+    facts = facts_of("battles.csv", "--read", "ranker=judge", "--save", "birds.luce")
+    rows = luce.load("birds.luce").summary().to_pylist()
+    assert [row["log_worth"] for row in rows] == pytest.approx([row["log_worth"] for row in facts["items"]])
+    again = ["battles.csv", "--save", "birds.luce"]
+    result = CliRunner().invoke(app, ["aggregate", *again])
+    assert isinstance(result.exception, OptionError) and "--overwrite" in str(result.exception)
+    assert "Model: birds.luce (replaced)" in call(*again, "--overwrite").stderr
 
 
 def test_rankers_are_kept_in_categories(battles):

@@ -1,6 +1,7 @@
 """The page of a rank aggregation: it claims what the tests show, has whole names, and says what its numbers rest on."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from luce.aggregation import PlackettLuce, PseudoRankings, Rankings
@@ -8,7 +9,6 @@ from luce.report import aggregation, write_aggregation
 from luce.report.leaderboard import LISTED, headline, items_table, leaderboard, win_matrix
 
 LONG = "a-model-with-a-long-name-instruct-preview-2024-05-13-turbo"
-ABOUT = {"title": "T", "summary": "S", "command": "luce aggregate", "settings": {}}
 
 
 def battles(n_items=4, n_pairs=400, seed=0, spread=1.0, ties=0.2):
@@ -37,7 +37,7 @@ def model():
 
 @pytest.fixture
 def page_of(tmp_path, read_page):
-    return lambda model, **more: read_page(write_aggregation(tmp_path / "page.html", model, **{**ABOUT, **more}))
+    return lambda model, **more: read_page(write_aggregation(tmp_path / "page.html", model, **more))
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,14 @@ def test_an_item_without_an_estimate_is_no_part_of_the_claim():
     assert "of 2 items" in headline(rows, rankings) and "1 more item could not be estimated" in headline(rows, rankings)
     cells = items_table(rows).rows[-1]
     assert cells[1].text == "c" and cells[2].small == "never placed above another item"
+
+
+def test_a_page_has_a_title_and_a_headline_of_its_own(model, page_of):
+    page = page_of(model)
+    assert "<h1>Rank aggregation</h1>" in page.source and "has the highest estimated worth of 4 items" in page.source
+    given = page_of(model, title="Birds", summary="A summary.", command="luce aggregate birds.csv").source
+    assert "<h1>Birds</h1>" in given and "A summary." in given and "highest estimated worth" not in given
+    assert "<span>birds.csv</span>" in given and "<pre>" not in page.source
 
 
 def test_names_are_whole_in_table_plot_and_matrix(model, page_of):
@@ -126,7 +134,10 @@ def test_what_unlisted_items_are_is_said(model):
     orders = [["a", "b", "c"], ["b", "c", "a"], ["c", "a"]] * 3
     assert choices(fitted(Rankings.from_orderings(orders)))["Unlisted items"] == "not compared in 3 rankings"
     below = fitted(Rankings.from_orderings(orders, unlisted="below"))
-    assert choices(below)["Unlisted items"] == "below the others in 3 rankings"
+    assert choices(below)["Unlisted items"] == "below the others in 3 rankings" and "Last places" not in choices(below)
+    table = pa.table({"ranking": [1] * 4 + [2] * 4, "item": [*"abcd"] * 2, "place": [1, 2, None, None, 3, 1, 2, None]})
+    last = fitted(Rankings.from_table(table, missing="last"))
+    assert choices(last)["Last places"] == "in unknown order in 1 ranking"
 
 
 def test_a_long_table_can_be_searched_and_is_cut(page_of):

@@ -48,9 +48,9 @@ def ranker_names(rankings: Rankings) -> Sequence[Hashable]:
 
 def add_adherence(likelihood: Likelihood, rankings: Rankings, prior: GammaPrior) -> "AdherenceTerm":
     """Replace the terms of the likelihood of these rankings by one with adherence."""
-    whose = np.arange(len(rankings)) if rankings.rankers is None else rankings.rankers
+    rankers = np.arange(len(rankings)) if rankings.rankers is None else rankings.rankers
     n_rankers = len(ranker_names(rankings))
-    term = AdherenceTerm(likelihood, whose[likelihood.observed.indices], n_rankers, prior)
+    term = AdherenceTerm(likelihood, rankers[likelihood.observed.indices], n_rankers, prior)
     likelihood.terms = [term]
     return term
 
@@ -142,8 +142,8 @@ class AdherenceTerm:
         fixed = sparse.hstack([each[:, :size] @ spread(here.scale, self.own.items, self.n_items), each[:, size:]])
         of_adherence = each[:, :size] @ spread(here.along / information.curvature[rankers], rankers, self.n_rankers)
         cross = spread(information.cross, self.own.items, self.n_items)
-        whose = spread(np.ones(size), rankers, self.n_rankers)
-        border = sparse.hstack([whose.T @ cross, sparse.csr_array(information.tie_cross.T)])
+        by_ranker = spread(np.ones(size), rankers, self.n_rankers)
+        border = sparse.hstack([by_ranker.T @ cross, sparse.csr_array(information.tie_cross.T)])
         return (fixed - of_adherence @ border).tocsr()
 
 
@@ -246,23 +246,20 @@ def maximize_with_adherence(posterior: Posterior, start: Floats, **settings: Any
     """The most likely worths and tie parameters; the likelihood's term with adherence gets the most likely one."""
     term, size = cast(AdherenceTerm, adherence_of(posterior.likelihood)), len(start)
 
-    def at(point: Floats) -> tuple[Floats, Floats]:
-        parameters, ties = posterior.split(point)
-        return posterior.parametrization.scores(parameters)[: term.n_items], ties
-
     def function(both: Floats) -> tuple[float, Floats]:
         if not (both[size:] > 0).all():
             return np.inf, np.zeros(len(both))
         term.adherence = both[size:]
         value, gradient = posterior.value_and_gradient(both[:size])
-        return value, np.concatenate([gradient, -term.own_scores(*at(both[:size])).adherence_gradient])
+        here = term.own_scores(*posterior.scores_and_ties(both[:size]))
+        return value, np.concatenate([gradient, -here.adherence_gradient])
 
     def hessian(both: Floats) -> JointHessian:
         term.adherence = both[size:]
         return JointHessian(posterior, both[:size])
 
     for _ in range(FIRST_STEPS):
-        information = term.information(*at(start))
+        information = term.information(*posterior.scores_and_ties(start))
         term.adherence = term.adherence + information.here.adherence_gradient / information.curvature
     begin = np.concatenate([start, term.adherence])
     both, end = minimize(function, hessian, begin, direct=posterior.is_direct(size), **settings)

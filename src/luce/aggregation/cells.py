@@ -23,6 +23,9 @@ SKIPPED = ("\\N", "skipped", "undervote", "overvote")
 UNPLACED = ("DNF", "DNS", "DSQ", "DNQ")
 """What a race has in the place of those who did not finish, start or qualify, in upper or lower case."""
 
+EXACT = 2.0**53
+"""From here on several integers are one float64."""
+
 INTEGER = re.compile(r"-?(0|[1-9]\d*)(\.0+)?")
 
 
@@ -136,11 +139,23 @@ def encoded_texts(column: pa.ChunkedArray) -> tuple[Integers, list[str]]:
     try:
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()  # a category without rows is no item
+        if pa.types.is_floating(values.type):
+            _refuse_inexact(values)
         encoded = values.dictionary_encode()
     except pa.ArrowException as error:
         raise DataError(f"Cells must be text or numbers. Got {values.type}: {error}") from error
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return codes, [cell_text(value) for value in encoded.dictionary.to_pylist()]
+
+
+def _refuse_inexact(values: pa.Array) -> None:
+    """An error for whole numbers beyond 2^53: as decimal numbers, different ids may be equal."""
+    largest = pc.max(pc.abs(values)).as_py()
+    if largest is not None and EXACT <= largest < np.inf:
+        raise DataError(
+            f"Numbers beyond 2^53 are not exact, so that different ids may be equal. Got {largest:.17g}. Give them as "
+            "text, for example with a letter in front."
+        )
 
 
 def cell_text(value: Any) -> str:

@@ -38,7 +38,7 @@ class Rankers(NamedTuple):
     def obstacle(self) -> str | None:
         """Why errors by ranker are not the default although rankers repeat."""
         if self.number < FEWEST_RANKERS:
-            number = f"these rankings are as good as by {self.number:.2g}"
+            number = f"here their effective number is {self.number:.2g}"
             return f"need {FEWEST_RANKERS} rankers or more with about as many rankings each; {number}"
         if self.rows > MOST_ROWS:
             return f"would take {self.rows:,} rows with the items below the rankings; kind='sandwich' computes them"
@@ -46,13 +46,12 @@ class Rankers(NamedTuple):
 
 
 def count_rankers(observed: ObservedRankings, rankers: Integers) -> Rankers:
-    """How the rankings are spread over the rankers; a ranking of weight w is as good as w of them."""
+    """How the rankings are spread over the rankers; a ranking of weight w counts as w rankings."""
     own, weights = rankers[observed.indices], observed.weights
     total = np.bincount(own, weights)
     several = np.maximum(total, np.bincount(own)) > 1
     share = weights[several[own]].sum() / weights.sum()
-    in_pools = int(np.append(np.diff(observed.pool_offsets), 0)[observed.pool].sum())  # −1 reads the last
-    rows = len(observed.items) + in_pools
+    rows = len(observed.items) + int(observed.pool_sizes.sum())
     return Rankers(bool(share >= REPEATED), float(_effective_number(total)), rows)
 
 
@@ -75,7 +74,7 @@ def cluster_scores(likelihood: Likelihood, scores: Floats, ties: Floats, cluster
     rankers = np.full(likelihood.n_items, np.inf)
     if clusters is None:
         # Weights are repetitions: w equal rankings, each on its own.
-        gathered, count = sparse.diags_array(np.sqrt(weights)) @ each, float(weights.sum())
+        gathered, count = sparse.diags_array(np.sqrt(weights)) @ each, check_total(weights)
     else:
         own = np.unique(clusters[likelihood.observed.indices], return_inverse=True)[1]
         shape = int(own.max()) + 1, len(own)
@@ -83,9 +82,20 @@ def cluster_scores(likelihood: Likelihood, scores: Floats, ties: Floats, cluster
         gathered, count = by_ranker @ each, float(shape[0])
         squares = each.copy().power(2)  # it sorts the indices, which may be the frozen items of the rankings
         rankers = _effective_number((by_ranker @ squares)[:, : likelihood.n_items])
-    if count < 2:
-        raise DataError("Robust standard errors need two rankers or more.")
+        if count < 2:
+            raise DataError("Robust standard errors need two rankers or more.")
     return ClusterScores(gathered.tocsr(), count / (count - 1), rankers)
+
+
+def check_total(weights: Floats) -> float:
+    """The number of rankings, a ranking of weight w being w of them: at least two, for them to vary."""
+    total = float(weights.sum())
+    if total < 2:
+        raise DataError(
+            f"Robust standard errors and the bootstrap need two rankings or more. These weigh {total:.3g}, one of "
+            "weight w counting as w: use weights that add up to the number of rankings."
+        )
+    return total
 
 
 def _effective_number(amounts: Floats | sparse.sparray) -> Floats:

@@ -1,6 +1,5 @@
 """Which items are linked by chains of wins, and so which worths can be estimated without a prior."""
 
-import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from scipy.sparse import csgraph
 from luce.aggregation.names import SHOWN, count, listed
 from luce.aggregation.win_graph import graph, topological_order, win_graph
 from luce.arrays import Integers, read_only
-from luce.errors import DataError, LuceWarning
+from luce.errors import DataError, warn
 
 if TYPE_CHECKING:
     from luce.aggregation.rankings import Rankings
@@ -159,19 +158,17 @@ def estimable_items(rankings: "Rankings", ties: bool) -> tuple[NDArray[np.bool_]
         return np.ones(rankings.n_items, bool), {}
     if links.unseen.size == rankings.n_items:
         raise DataError(
-            "These rankings say nothing: each ties all its items, and with ties='exact' (--ties exact) the order is "
-            "unknown. Use ties='davidson' (--ties davidson), where a tie is an outcome."
+            "These rankings carry no information: each ties all its items, and with ties='exact' (--ties exact) the "
+            "order is unknown. Use ties='davidson' (--ties davidson), where a tie is an outcome."
         )
     sizes = np.bincount(links.component)
     if (sizes > 1).sum() != 1:
         raise _no_component_error(links, sizes)
     keep = links.component == np.argmax(sizes)
     why = {links.names[code]: _why(links, code) for code in np.flatnonzero(~keep).tolist()}
-    warnings.warn(
+    warn(
         f"{count(len(why), 'item')} of {rankings.n_items:,} cannot be estimated and "
         f"{'is' if len(why) == 1 else 'are'} left out: {_by_reason(why)}. {OFFER}",
-        LuceWarning,
-        stacklevel=5,  # the call of fit
     )
     return keep, why
 

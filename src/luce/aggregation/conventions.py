@@ -14,6 +14,12 @@ CONVENTIONS = {"unlisted": ("absent", "below"), "missing": ("absent", "last"), "
 REPEATED_ITEMS = "repeated items"
 """What `left_out` calls the places of an item after its best."""
 
+ROWS_WITHOUT_PLACE = "rows without a place"
+"""What `left_out` calls the rows whose place is missing, in rankings where others have one."""
+
+HINTS = {ROWS_WITHOUT_PLACE: " If they belong below those with a place, give missing='last' (--read missing=last)."}
+"""What a warning of what is left out adds, by reason: how to use it."""
+
 
 def check_conventions(**given: str) -> None:
     """Each option must have one of its values."""

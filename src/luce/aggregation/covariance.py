@@ -1,6 +1,5 @@
 """The covariance of the estimates: observed and expected information, sandwich."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +10,10 @@ from luce.aggregation.adherence import adherence_of
 from luce.aggregation.clusters import ClusterScores, Shortfall, cluster_scores, shortfall
 from luce.aggregation.likelihood import Likelihood
 from luce.aggregation.likelihood_terms import PairTerm
-from luce.aggregation.parameters import LinearParametrization
 from luce.aggregation.posterior import Posterior
 from luce.aggregation.prediction import simulate_rankings
 from luce.arrays import Floats, Integers
-from luce.errors import DataError, LuceWarning, OptionError
+from luce.errors import DataError, OptionError, warn
 from luce.kernels.pair_counts import pair_log_probabilities
 from luce.optimizers.newton import LARGEST_MATRIX
 
@@ -53,7 +51,7 @@ def covariance(posterior: Posterior, point: Floats, kind: str, clusters: Integer
             f"A covariance matrix is computed for up to {LARGEST_MATRIX:,} items. Got {parametrization.n_items:,}: use "
             "standard_errors(), which needs no matrix then, or contrast(a, b)."
         )
-    inverse = _inverse(posterior, point, expected_likelihood(posterior, point) if kind == "expected" else None)
+    inverse = _inverse(expected_posterior(posterior, point) if kind == "expected" else posterior, point)
     matrix = _of_log_worths(posterior, point, inverse)
     if kind != "sandwich":
         return Covariance(matrix, inverse)
@@ -81,26 +79,23 @@ def _of_log_worths(posterior: Posterior, point: Floats, inverse: Floats) -> Floa
     return matrix
 
 
-def _inverse(posterior: Posterior, point: Floats, expected: Likelihood | None) -> Floats:
+def _inverse(posterior: Posterior, point: Floats) -> Floats:
     """The inverse information of all parameters but the hypothetical item's.
 
-    Along a shift of all log worths there is no information; there it is made up, and what is asked of it is free of it.
+    A shift of all log worths has no information; an arbitrary amount is added, which cancels in what is less the mean.
     """
-    counted = posterior if expected is None else posterior.with_likelihood(expected)
-    information = counted.hessian(point, pseudo_item=False).matrix()
+    information = posterior.hessian(point, pseudo_item=False).matrix()
     kept = _without_pseudo_item(posterior)
     try:
         return _inverted(posterior, information[np.ix_(kept, kept)])
     except LinAlgError:
         if posterior.pseudo_item is None:
             raise _singular(posterior) from None
-    warnings.warn(
+    warn(
         "The rankings alone do not link all items, so the pseudo-wins are counted in the standard errors.",
-        LuceWarning,
-        stacklevel=2,
     )
     try:
-        whole = _inverted(posterior, counted.hessian(point).matrix())
+        whole = _inverted(posterior, posterior.hessian(point).matrix())
     except LinAlgError:
         raise _singular(posterior) from None
     return whole[np.ix_(kept, kept)]
@@ -115,7 +110,7 @@ def _singular(posterior: Posterior) -> DataError:
         )
     if posterior.pseudo_item is not None:
         return DataError(f"{what} are too far apart, or npseudo is too small: PseudoRankings(0.5) is the usual prior.")
-    return DataError(f"{what} are too far apart to link all items.")
+    return DataError(f"{what} are too far apart to link all items, or every ranking is a tie, which says nothing.")
 
 
 def _inverted(posterior: Posterior, information: Floats) -> Floats:
@@ -135,13 +130,13 @@ def _inverted(posterior: Posterior, information: Floats) -> Floats:
 
 
 def shift_of_worths(posterior: Posterior, size: int) -> Floats:
-    """The direction, of length 1, in which nothing changes: all log worths shifted; 0 where there is none."""
-    parametrization = posterior.parametrization
-    shift = np.zeros(size)
-    if posterior.precision.any() or (isinstance(parametrization, LinearParametrization) and not parametrization.free):
-        return shift
-    count = size - posterior.likelihood.n_ties
-    shift[:count] = 1 / np.sqrt(count)
+    """The direction, of length 1, of which rankings say nothing: all log worths shifted; 0 where there is none.
+
+    A prior of one standard deviation for all items does not link it with other directions.
+    """
+    n, shift = posterior.parametrization.n_effects, np.zeros(size)
+    if n and np.ptp(posterior.precision[:n]) == 0:
+        shift[:n] = 1 / np.sqrt(n)
     return shift
 
 
@@ -152,24 +147,22 @@ def _without_pseudo_item(posterior: Posterior) -> Integers:
     return np.delete(every, n_parameters - 1) if posterior.parametrization.pseudo_item else every
 
 
-def expected_likelihood(posterior: Posterior, point: Floats) -> Likelihood | None:
-    """A likelihood whose information is the expected one; None where that is the observed one."""
+def expected_posterior(posterior: Posterior, point: Floats) -> Posterior:
+    """The posterior with the expected information in place of the observed one."""
     likelihood = posterior.likelihood
-    parameters, ties = posterior.split(point)
-    scores = posterior.parametrization.scores(parameters)[: likelihood.n_items]
+    scores, ties = posterior.scores_and_ties(point)
     term = adherence_of(likelihood)
     if term is None:
-        return _expected(likelihood, scores, ties)
-    own = term.likelihood
-    return likelihood.with_terms(
-        [term.with_expected(_expected(own, term.own_scores(scores, ties).scores, ties) or own)]
-    )
+        return posterior.with_likelihood(_expected(likelihood, scores, ties))
+    own = _expected(term.likelihood, term.own_scores(scores, ties).scores, ties)
+    return posterior.with_likelihood(likelihood.with_terms([term.with_expected(own)]))
 
 
-def _expected(likelihood: Likelihood, scores: Floats, ties: Floats) -> Likelihood | None:
+def _expected(likelihood: Likelihood, scores: Floats, ties: Floats) -> Likelihood:
+    """The likelihood with the expected information, which is the observed one without ties and for Davidson's."""
     if likelihood.ties == "rao-kupper":
         return likelihood.with_terms([_expected_pairs(term, scores, ties) for term in likelihood.terms])
-    return _mean_of_draws(likelihood, scores) if likelihood.ties == "exact" else None
+    return _mean_of_draws(likelihood, scores) if likelihood.ties == "exact" else likelihood
 
 
 def _expected_pairs(term: PairTerm, scores: Floats, ties: Floats) -> PairTerm:
@@ -192,9 +185,7 @@ def _mean_of_draws(likelihood: Likelihood, scores: Floats) -> Likelihood:
 
 def scores_of_clusters(posterior: Posterior, point: Floats, clusters: Integers | None) -> ClusterScores:
     """The scores of the rankers, or of the rankings, at a point of the posterior."""
-    parameters, ties = posterior.split(point)
-    scores = posterior.parametrization.scores(parameters)[: posterior.likelihood.n_items]
-    return cluster_scores(posterior.likelihood, scores, ties, clusters)
+    return cluster_scores(posterior.likelihood, *posterior.scores_and_ties(point), clusters)
 
 
 def missing_variances(posterior: Posterior, robust: Floats, model_based: Floats, gathered: ClusterScores) -> Shortfall:
@@ -205,13 +196,11 @@ def missing_variances(posterior: Posterior, robust: Floats, model_based: Floats,
 
 def _meat(posterior: Posterior, point: Floats, gathered: ClusterScores) -> Floats:
     """Σ over clusters of the outer product of their scores, in the parameters, times G / (G − 1), and the prior's."""
-    parametrization, n, n_ties = posterior.parametrization, posterior.likelihood.n_items, posterior.likelihood.n_ties
+    n_ties = posterior.likelihood.n_ties
     outer = np.asarray((gathered.scores.T @ gathered.scores).todense()) * gathered.factor
     kept = _without_pseudo_item(posterior)
-    if not parametrization.free:
-        parameters, units = posterior.split(point)[0], np.eye(parametrization.n_parameters)
-        jacobian = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
-        to_all = block_diag(jacobian, np.eye(n_ties))
+    if not posterior.parametrization.free:
+        to_all = block_diag(posterior.score_jacobian(point), np.eye(n_ties))
         outer = (to_all.T @ outer @ to_all)[np.ix_(kept, kept)]
     outer[np.diag_indices(len(outer))] += np.append(posterior.precision, np.zeros(n_ties))[kept]
     return outer

@@ -1,6 +1,5 @@
 """Which standard errors a fitted model has: model-based or robust, by ranker, with a matrix or without."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from luce.aggregation.covariance import (
     KINDS,
     Covariance,
     covariance,
-    expected_likelihood,
+    expected_posterior,
     missing_variances,
     scores_of_clusters,
 )
@@ -24,11 +23,11 @@ from luce.aggregation.large_covariance import (
 )
 from luce.aggregation.posterior import Posterior
 from luce.arrays import Floats
-from luce.errors import LuceWarning, OptionError
+from luce.errors import OptionError, warn
 from luce.optimizers.newton import LARGEST_MATRIX
 
 USUAL = (0.67, 1.5)
-"""Ratios of robust to model-based standard errors; a median outside is told."""
+"""Ratios of robust to model-based standard errors; a median outside gives a warning."""
 
 
 class ErrorsMixin:
@@ -89,7 +88,7 @@ class ErrorsMixin:
     def _warn_once(self, message: str) -> None:
         if message not in self._warned:
             self._warned.add(message)
-            warnings.warn(message, LuceWarning, stacklevel=3)
+            warn(message)
 
     def _check_ratio(self, ratio: float) -> None:
         """Warn if robust errors that were not asked for are far from the model-based ones."""
@@ -105,7 +104,7 @@ class ErrorsMixin:
         return np.inf if rankers is None or self._resolve(kind) != "sandwich" else max(rankers.number - 1, 1.0)
 
     def _covariance(self, kind: str | None) -> Covariance:
-        known, resolved = self.__dict__.setdefault("_covariances", {}), self._resolve(kind)
+        known, resolved = self._covariances, self._resolve(kind)
         if resolved not in known:
             known[resolved] = covariance(self._posterior, self._point, resolved, self.rankings_.rankers)
         if kind is None:
@@ -127,12 +126,12 @@ class ErrorsMixin:
 
     def _solver(self, kind: str) -> InformationSolver:
         posterior = self._posterior
-        expected = expected_likelihood(posterior, self._point) if kind == "expected" else None
-        return InformationSolver(posterior if expected is None else posterior.with_likelihood(expected), self._point)
+        counted = expected_posterior(posterior, self._point) if kind == "expected" else posterior
+        return InformationSolver(counted, self._point)
 
     def _stochastic_variances_of(self, kind: str) -> tuple[Floats, Shortfall]:
         """The same by random probes, and what they hold for items that few rankers compared."""
-        known = self.__dict__.setdefault("_stochastic_variances", {})
+        known = self._stochastic_variances
         if kind not in known:
             solver, missing = self._solver(kind), Shortfall(np.zeros(1), 1.0)
             if kind == "sandwich":
@@ -169,6 +168,8 @@ class ErrorsMixin:
     rankings_: Any
     estimable_: Any
     standard_error_noise_: float
+    _covariances: dict[str, Covariance]
+    _stochastic_variances: dict[str, tuple[Floats, Shortfall]]
     _warned: set[str]
 
 

@@ -54,7 +54,7 @@ def _information(posterior: Posterior, point: Floats) -> Floats:
 
 def _message(posterior: Posterior, which: str, count: int, flat: bool) -> str:
     """What is wrong, and what helps: a normal prior holds members of teams, but no coefficients of features."""
-    nothing = f"These rankings say nothing about {which}"
+    nothing = f"These rankings carry no information about {which}"
     infinite = f"These rankings do not determine a finite value of {which}: the further from 0, the better the fit"
     if not isinstance(posterior.parametrization, LinearParametrization):
         what = f"{nothing}, compared with the others" if flat else infinite

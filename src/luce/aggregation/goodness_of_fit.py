@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from luce.aggregation.names import count
 from luce.aggregation.observed import ObservedRankings, by_item
 from luce.aggregation.posterior import Posterior
-from luce.aggregation.simulated_margins import Margins, fit_to_draw_from, rankings_to_draw, simulated_margins
+from luce.aggregation.simulated_margins import (
+    Margins,
+    determines_first_places,
+    fit_to_draw_from,
+    most_comparisons,
+    no_margins,
+    rankings_to_draw,
+    simulated_margins,
+)
 from luce.aggregation.summary import name_column
 from luce.arrays import Floats
 from luce.errors import OptionError
@@ -98,8 +106,8 @@ class GoodnessOfFit:
             )
         if not self.describes_data:
             lines.append(
-                "The worths are averages, for example over unlike rankers: fit groups of rankers separately, and use "
-                "robust standard errors (kind='sandwich')."
+                "The worths are averages, for example over unlike rankers: fit groups separately (command line: --by), "
+                "and use robust standard errors (kind='sandwich', --errors sandwich)."
             )
         return "\n".join([*lines, *self.notes])
 
@@ -176,8 +184,12 @@ class GoodnessOfFitMixin:
         drawn, is_part = rankings_to_draw(posterior.likelihood.observed, n_samples, random)
         n_seen = by_item(drawn.items, np.repeat(drawn.weights, drawn.sizes), drawn.n_items)
         items = np.sort(np.argsort(-n_seen, kind="stable")[:MOST_ITEMS])
-        margins = simulated_margins(posterior, point, drawn, items, n_samples, random)
-        first, pairs = _checks(margins)
+        determined = determines_first_places(posterior, drawn)
+        if (determined or n_seen.max() < LEAST) and most_comparisons(drawn, items) < LEAST:
+            margins = no_margins(drawn, items, n_samples)
+        else:
+            margins = simulated_margins(posterior, point, drawn, items, n_samples, random)
+        first, pairs = _checks(margins, determined)
         names = self._item_names
         distances = _mean_distances(pairs, margins)
         return GoodnessOfFit(
@@ -208,6 +220,8 @@ class GoodnessOfFitMixin:
             yield f"Pairs are not checked: the fit determines them, or no pair was compared {LEAST:.0f} times."
         if self.ties_ == "half-wins" and self._posterior.likelihood.observed.tied.any():
             yield "Ties are left out of the check: as half wins they are no outcome of the model."
+        if not (first.kept.any() or pairs.kept.any()):
+            return
         if is_part:
             total = self._posterior.likelihood.observed.weights.sum()
             yield f"Checked on a random part, {drawn.n_rankings:,} of {total:,.0f} rankings, because of the cost."
@@ -248,12 +262,14 @@ def _check(counts: Floats, residuals: Floats, enough: NDArray[np.bool_]) -> _Che
     return _Check(kept, deviations, deviations[0] / own[1:].std(axis=0), p_values)
 
 
-def _checks(margins: Margins) -> tuple[_Check, _Check]:
-    """Of first places and of pairs, in which the less likely order must be expected once too."""
+def _checks(margins: Margins, determined: bool) -> tuple[_Check, _Check]:
+    """Of first places, unless determined, and of pairs, in which the less likely order must be expected once too."""
     comparisons, margin = margins.comparisons.mean(axis=0), np.abs(margins.margins.mean(axis=0))
     often = (comparisons >= LEAST) & (comparisons - margin >= 2)
-    first = _check(margins.first, margins.first_residuals, margins.first.mean(axis=0) >= LEAST)
-    return first, _check(margins.margins, margins.margin_residuals, often)
+    firsts = (margins.first.mean(axis=0) >= LEAST) & (not determined)
+    return _check(margins.first, margins.first_residuals, firsts), _check(
+        margins.margins, margins.margin_residuals, often
+    )
 
 
 def _mean_distances(pairs: _Check, margins: Margins) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from luce.aggregation.clusters import check_total
 from luce.aggregation.comparisons import QuasiStandardErrors, fit_quasi_variances, rank_intervals, tiers
 from luce.aggregation.connectivity import OFFER
 from luce.aggregation.error_kinds import ErrorsMixin, check_level
@@ -56,8 +57,9 @@ class InferenceMixin(ErrorsMixin):
         ----------
         kind : {"observed", "expected", "sandwich"}, optional
             The information they are based on: observed, or expected given the sets that were chosen from; "sandwich"
-            is robust to a misspecified model, and clustered by ranker if the rankings have rankers. By default
-            `error_kind_`: "sandwich" where rankers made several rankings, else "observed".
+            is robust to a misspecified model, and clustered by ranker if the rankings have rankers; the variance of an
+            item that few rankers compared is at least the model-based one. By default `error_kind_`: "sandwich" where
+            rankers made several rankings, else "observed".
         reference : hashable, optional
             An item, for the errors of the differences from it; by default from the mean of all items.
 
@@ -112,11 +114,10 @@ class InferenceMixin(ErrorsMixin):
         check_is_fitted(self)
         a, b = self._index(first), self._index(second)
         difference = float(self.log_worths_[a] - self.log_worths_[b])
-        places = np.cumsum(self.estimable_) - 1
-        i, j = int(places[a]), int(places[b])
-        if self._too_many:
-            return difference, float(np.sqrt(self._large_contrast_variance(i, j, self._resolve(kind))))
-        return difference, float(np.sqrt(self._difference_variances(kind)(slice(i, i + 1))[0][j]))
+        if not self._too_many:
+            return difference, float(self.standard_errors(kind, reference=first)[b])
+        i, j = (np.cumsum(self.estimable_) - 1)[[a, b]].tolist()
+        return difference, float(np.sqrt(self._large_contrast_variance(i, j, self._resolve(kind))))
 
     def quasi_standard_errors(self, kind: str | None = None) -> QuasiStandardErrors:
         """Quasi standard errors, one per item: the sum of two squares is about the variance of a difference.
@@ -134,7 +135,7 @@ class InferenceMixin(ErrorsMixin):
         own = self._variances(kind)
         if self._too_many:
             return QuasiStandardErrors(self._for_all_items(np.sqrt(own)), (np.nan, np.nan))
-        known, kind = self.__dict__.setdefault("_quasi_variances", {}), self._resolve(kind)
+        known, kind = self._quasi_variances, self._resolve(kind)
         if kind not in known:
             known[kind] = fit_quasi_variances(self._covariance(kind).matrix[: len(own), : len(own)])
         return QuasiStandardErrors(self._for_all_items(known[kind].errors), known[kind].worst)
@@ -217,6 +218,8 @@ class InferenceMixin(ErrorsMixin):
             warnings.simplefilter("ignore", LuceWarning)  # the fit has named what cannot be estimated
             posterior = self._set_up(rankings, ties=self.ties_, prior=self.prior_).posterior
         observed = posterior.likelihood.observed
+        if rankings.rankers is None:
+            check_total(observed.weights)
         result = np.full((n_samples, len(self.names_)), np.nan)
         for sample in range(n_samples):
             if rankings.rankers is None:
@@ -254,3 +257,4 @@ class InferenceMixin(ErrorsMixin):
     log_worths_: Floats
     tie_parameters_: dict[str, float]
     coefficients_: dict[str, float]
+    _quasi_variances: dict[str, QuasiStandardErrors]

@@ -16,7 +16,7 @@ from luce.kernels.pair_counts import PairCounts
 
 TIES = ("auto", "exact", "davidson", "rao-kupper", "half-wins", None)
 TIE_MODELS = ("davidson", "rao-kupper", "half-wins")
-"""Those in which a tie says that items are alike, and so links the tied items."""
+"""Those in which a tie is evidence of similar worths, and so links the tied items."""
 
 COUNTED = "ties='davidson' (--ties davidson), where a tie is an outcome"
 UNKNOWN = "ties='exact' (--ties exact), where the order is unknown"
@@ -80,8 +80,7 @@ class Likelihood:
         if self.ties == "davidson":
             rest = seen.take(np.flatnonzero(~pairs))
             return [*terms, DavidsonTerm(rest, self.orders, self.n_jobs)] if rest.n_rankings else terms
-        several = (seen.n_levels > 1) | (seen.pool >= 0)  # one level in unknown order says nothing
-        strict, levels = (seen.take(np.flatnonzero(~pairs & several & flag)) for flag in (~tied, tied))
+        strict, levels = (seen.take(np.flatnonzero(~pairs & seen.ordered & flag)) for flag in (~tied, tied))
         if strict.n_rankings:
             terms.append(ChoiceTerm(strict, self.n_ties, self.n_jobs))
         if levels.n_rankings:

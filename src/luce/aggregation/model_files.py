@@ -99,7 +99,7 @@ def names_to_text(names: Iterable[Any]) -> NDArray[np.uint8]:
 
 
 def parameters_to_text(model: BaseEstimator, without: Sequence[str] = ("n_jobs",)) -> NDArray[np.uint8]:
-    """The parameters of the constructor, but for those that are stored elsewhere or belong to a machine."""
+    """The parameters of the constructor, except those that are stored elsewhere or belong to a machine."""
     return to_text({name: value for name, value in model.get_params(deep=False).items() if name not in without})
 
 

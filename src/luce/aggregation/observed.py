@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from luce.aggregation.ranking_arrays import flat_pools
 from luce.aggregation.rankings import Rankings
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, rows_of_lists
 from luce.errors import OptionError
@@ -40,6 +41,11 @@ class ObservedRankings:
     def sizes(self) -> Integers:
         return np.diff(self.offsets)
 
+    @property
+    def pool_sizes(self) -> Integers:
+        """How many items the pool of each ranking has; 0 without one."""
+        return np.append(np.diff(self.pool_offsets), 0)[self.pool]  # −1 reads the last
+
     @cached_property
     def n_levels(self) -> Integers:
         """How many levels each ranking has."""
@@ -61,13 +67,18 @@ class ObservedRankings:
         return self.n_chosen > self.n_levels - self.open_end
 
     @property
+    def ordered(self) -> NDArray[np.bool_]:
+        """Whether each ranking sets an item above another: one level in unknown order does not."""
+        return (self.n_levels > 1) | (self.pool >= 0)
+
+    @property
     def pairs(self) -> NDArray[np.bool_]:
         """Whether each ranking is a comparison of two items."""
         return (self.sizes == 2) & (self.pool < 0)
 
     @cached_property
     def n_choices(self) -> Integers:
-        """How many choices each ranking makes: one a level, but for a last item that was the only one left."""
+        """How many choices each ranking makes: one per level, except for a last item that was the only one left."""
         alone = ~self.open_end & (self.pool < 0) & (self.last_size == 1)
         return self.n_levels - (self.open_end | alone)
 
@@ -129,7 +140,7 @@ class ObservedRankings:
         """The same with what is left of a pool as an open end, row by row."""
         if not (self.pool >= 0).any():
             return self
-        rows = int(np.append(np.diff(self.pool_offsets), 0)[self.pool].sum())  # −1 reads the last
+        rows = int(self.pool_sizes.sum())
         if rows > MOST_ROWS:
             raise OptionError(
                 f"The items below the rankings would fill {rows:,} rows; at most {MOST_ROWS:,} are supported. Use "
@@ -168,7 +179,6 @@ def by_item(items: Integers, values: Floats, n_items: int) -> Floats:
 
 def observe(rankings: Rankings, keep: NDArray[np.bool_] | None = None) -> ObservedRankings:
     """The rankings of positive weight, without the items that are not kept, the others being renumbered."""
-    pools = [np.empty(0, np.int64), *rankings.pools]
     seen = ObservedRankings(
         rankings.items,
         rankings.places,
@@ -176,8 +186,7 @@ def observe(rankings: Rankings, keep: NDArray[np.bool_] | None = None) -> Observ
         rankings.open_end,
         rankings.pool,
         rankings.weights,
-        np.concatenate(pools),
-        offsets_of_sizes([len(pool) for pool in rankings.pools]),
+        *flat_pools(rankings.pools),
         np.arange(len(rankings)),
         rankings.n_items,
     )
@@ -186,7 +195,7 @@ def observe(rankings: Rankings, keep: NDArray[np.bool_] | None = None) -> Observ
 
 
 def _without(seen: ObservedRankings, keep: NDArray[np.bool_]) -> ObservedRankings:
-    """The same without some items, in rankings and pools; comparisons with these say nothing about the others."""
+    """The same without some items, in rankings and pools; comparisons with these carry no information about others."""
     number = np.cumsum(keep) - 1
     rows = keep[seen.items]
     q = list_of_row(seen.offsets)[rows]
@@ -207,7 +216,7 @@ def _without(seen: ObservedRankings, keep: NDArray[np.bool_]) -> ObservedRanking
         pool_offsets=offsets_of_sizes(pool_sizes),
         n_items=int(keep.sum()),
     )
-    # A ranking of which the open end alone is left says nothing, nor does one of a single item.
+    # A ranking of which the open end alone is left carries no information, nor does one of a single item.
     lowest = np.full(seen.n_rankings, -1)
     lowest[q] = seen.places[rows]  # the last row of each ranking is written last
     highest = np.full(seen.n_rankings, -1)

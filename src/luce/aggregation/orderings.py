@@ -82,7 +82,7 @@ def _ties(levels: list[Any]) -> Integers:
 
 
 def _open_ties(levels: list[Any], ties: Integers, places: Integers, offsets: Integers) -> FlatOrderings:
-    """The same with the ties opened up, one row an item."""
+    """The same with the ties opened up, one row per item."""
     items: list[Any] = []
     sizes = np.ones(len(levels), np.int64)
     done = 0

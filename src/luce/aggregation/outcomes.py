@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from luce.aggregation.cells import NullWords, cell_text, encoded_texts
 from luce.aggregation.names import Names
+from luce.aggregation.tables import result_signs
 from luce.arrays import Floats, Integers
-from luce.errors import DataError, OptionError, words_of
+from luce.errors import DataError, words_of
 
 LEFT = ("left", "a", "model_a", "item_a", "1")
 RIGHT = ("right", "b", "model_b", "item_b", "0")
@@ -55,19 +56,13 @@ def outcome_values(
 
 
 def _meanings(columns: tuple[str, str], results: Sequence[Any] | None) -> dict[str, float]:
-    """The value of each word."""
+    """1 for a word that says that the left item won, 0.5 for a tie, 0 for the right one."""
     if results is None:
         left, right = map(_folded, columns)
         swapped = left in map(_folded, RIGHT) or right in map(_folded, LEFT)  # left=model_b: "b" would be unclear
         results = ([left], TIES, [right]) if swapped else ([*LEFT, left], TIES, [*RIGHT, right])
-    elif isinstance(results, str) or len(results) != 3:
-        raise OptionError(f"results must be three outcomes: left wins, a tie, right wins. Got {results!r}.")
-    meanings: dict[str, float] = {}
-    for value, given in zip((1.0, 0.5, 0.0), results, strict=True):
-        for word in given if isinstance(given, (list, tuple, set, frozenset)) else [given]:
-            if meanings.setdefault(_folded(cell_text(word)), value) != value:
-                raise OptionError(f"The words of results (left won, tie, right won) must differ. Got {word!r} twice.")
-    return meanings
+    signs = result_signs(results, key=lambda word: _folded(cell_text(word)))
+    return {word: (1 + sign) / 2 for word, sign in signs.items()}
 
 
 def _folded(word: str) -> str:

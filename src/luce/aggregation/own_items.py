@@ -13,8 +13,8 @@ from luce.threads import sum_over_lists
 class OwnItems(NamedTuple):
     """The items of each ranker, ranker by ranker.
 
-    items (N,): which item each is; rankers (N,): whose; offsets (G+1,): where those of each ranker begin; observed: the
-    rankings in terms of these, without pools.
+    items (N,), rankers (N,): the item and the ranker of each; offsets (G+1,): where those of each ranker begin;
+    observed: the rankings in terms of these, without pools.
     """
 
     items: Integers
@@ -43,7 +43,7 @@ def outer_sums(own: OwnItems, values: Floats, weights: Floats, n_items: int, n_j
 
 @compiled
 def _number(items, offsets, rankers, order, n_items):
-    """The number of each row's item among all rankers' own, ranker by ranker, and what and whose each of these is."""
+    """The number of each row's item among those of all rankers, and the item and the ranker of each number."""
     numbers = np.empty(len(items), np.int64)
     own, owners = np.empty(len(items), np.int64), np.empty(len(items), np.int64)
     number_of, last_ranker = np.empty(n_items, np.int64), np.full(n_items, -1)

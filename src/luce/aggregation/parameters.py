@@ -8,7 +8,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from luce.aggregation.observed import ObservedRankings
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.errors import DataError, OptionError
 
 ITEM = "item"
@@ -69,8 +69,8 @@ class LinearParametrization:
         """The second derivative in the parameters of what has this second derivative and gradient in the scores."""
         if self.free:
             return matrix
-        columns = np.stack([self.jacobian_product(parameters, unit) for unit in np.eye(self.n_parameters)], axis=1)
-        return columns.T @ matrix @ columns
+        jacobian = self.score_jacobian(parameters)
+        return jacobian.T @ matrix @ jacobian
 
     def log_worths(self, parameters: Floats) -> Floats:
         """The log worth of each item."""
@@ -78,8 +78,11 @@ class LinearParametrization:
 
     def jacobian(self, parameters: Floats) -> Floats:
         """∂ log worth of each item / ∂ parameters (n_items, parameters)."""
-        units = np.eye(self.n_parameters)
-        return np.stack([self.jacobian_product(parameters, unit)[: self.n_items] for unit in units], axis=1)
+        return self.score_jacobian(parameters)[: self.n_items]
+
+    def score_jacobian(self, parameters: Floats) -> Floats:
+        """∂ scores / ∂ parameters (n_scores, parameters)."""
+        return np.stack([self.jacobian_product(parameters, unit) for unit in np.eye(self.n_parameters)], axis=1)
 
 
 class TeamParametrization:
@@ -94,7 +97,7 @@ class TeamParametrization:
         sets = [*teams, *alone]
         self.n_members, self.n_teams, self.pseudo_item = n_members, len(teams), pseudo_item
         self.n_parameters, self.n_scores = n_members + pseudo_item, len(sets)
-        offsets = np.concatenate([[0], np.cumsum([len(team) for team in sets])])
+        offsets = offsets_of_sizes([len(team) for team in sets])
         self.team_of_row, self.members = list_of_row(offsets), np.concatenate(sets)
         self.offsets = offsets
         self.free = False
@@ -133,7 +136,7 @@ class TeamParametrization:
 
     def matrix(self, parameters: Floats, matrix: Floats, gradient: Floats) -> Floats:
         """The second derivative in the parameters of what has this second derivative and gradient in the scores."""
-        jacobian = self._jacobian(parameters).toarray()
+        jacobian = self.score_jacobian(parameters)
         own = np.diag(jacobian.T @ gradient) - (jacobian.T * gradient) @ jacobian
         return jacobian.T @ matrix @ jacobian - own
 
@@ -145,12 +148,16 @@ class TeamParametrization:
         """∂ log worth of each member / ∂ parameters."""
         return np.eye(self.n_members, self.n_parameters)
 
+    def score_jacobian(self, parameters: Floats) -> Floats:
+        """∂ scores / ∂ parameters (n_scores, parameters)."""
+        return self._jacobian(parameters).toarray()
+
 
 def features_of_items(given: Any, names: Sequence[Hashable]) -> tuple[Floats, list[str]]:
     """The features (n_items, F) and their names.
 
     Given as a mapping from item to its row of numbers; as a table (pandas, Polars, Arrow) with a column "item", its
-    other columns being features; or as an array with one row an item, in the order of `names`.
+    other columns being features; or as an array with one row per item, in the order of `names`.
 
     >>> features_of_items({"a": [1, 2], "b": [3, 4]}, ["b", "a"])
     (array([[3., 4.],

@@ -43,7 +43,7 @@ from luce.aggregation.prior_strength import estimate_sd
 from luce.aggregation.priors import GammaPrior, NormalPrior, PseudoRankings
 from luce.aggregation.rankings import Rankings
 from luce.arrays import Floats
-from luce.errors import LuceWarning, OptionError
+from luce.errors import LuceWarning, OptionError, warn
 from luce.optimizers.newton import Convergence
 from luce.storage import save_model
 
@@ -65,10 +65,10 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
     ----------
     ties : {"auto", "exact", "davidson", "rao-kupper", "half-wins", None}, default "auto"
         What a tie means. "exact": the order inside it is unknown (the partition likelihood, any size), so a ranking
-        that ties all its items says nothing; "davidson": it is an outcome of its own, more likely for similar worths
-        (Davidson-Luce, any size); "rao-kupper": the same for pairs, with a margin; "half-wins": half a win for each of
-        a pair, as in Elo ratings; None: ties are refused. "auto": "davidson" if all rankings are comparisons of two
-        items, else "exact".
+        that ties all its items carries no information; "davidson": it is an outcome of its own, more likely for similar
+        worths (Davidson-Luce, any size); "rao-kupper": the same for pairs, with a margin; "half-wins": half a win for
+        each of a pair, as in Elo ratings; None: ties are refused. "auto": "davidson" if all rankings are comparisons of
+        two items, else "exact".
     prior : NormalPrior, PseudoRankings, "auto" or None, default None
         Prior of the worths. Without one, items that never win or never lose cannot be estimated. "auto": None where
         the rankings determine all worths, else NormalPrior(sd="estimate").
@@ -82,7 +82,8 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         a ranker are adherence · log worths. Without rankers, each ranking has an adherence of its own. Standard errors
         of the worths include its uncertainty.
     tol : float, default 1e-8
-        The fit ends when no item's observed and expected wins differ by more.
+        The fit ends when no item's observed and expected wins differ by more, as a share of all choices if these weigh
+        less than 1.
     max_iter : int, default 100
         Iterations of Newton's method, at most.
     n_jobs : int, optional
@@ -115,7 +116,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
     log_likelihood_ : float
         Of the rankings, without the prior.
     n_parameters_ : int
-        Number of free parameters, without the adherence.
+        Number of free parameters, without the adherence and the standard deviation of a prior.
     convergence_ : Convergence
         How the search ended; its gradient is the largest difference of observed and expected wins.
     rankings_ : Rankings
@@ -187,11 +188,11 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         self._store(given, setup, point)
         self.convergence_, self.unused_ = end, unused
         if not end.converged:
-            warnings.warn(f"The fit has {end}.", LuceWarning, stacklevel=2)
+            warn(f"The fit has {end}.")
         return self
 
     def _set_up(self, rankings: Rankings, **changes: Any) -> Setup:
-        """What is fitted to the rankings, with the parameters of the estimator but for the changes."""
+        """What is fitted to the rankings, with the parameters of the estimator and these changes."""
         if not (self.tol > 0 and self.max_iter >= 1):
             given = f"{self.tol!r} and {self.max_iter!r}"
             raise OptionError(f"tol must be above 0 and max_iter at least 1. Got {given}.")
@@ -234,7 +235,8 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         wins = float(observed.weights @ observed.sizes.astype(np.float64))
         prior = float(np.max(posterior.precision * (1 + np.abs(posterior.mean)), initial=0.0))
         adherence = adherence_prior(self.adherence)
-        return max(float(self.tol), 1e-15 * (wins + prior + (0.0 if adherence is None else adherence.shape)))
+        rounding = 1e-15 * (wins + prior + (0.0 if adherence is None else adherence.shape))
+        return max(float(self.tol) * min(wins, 1.0), rounding)
 
     def _store(self, given: Rankings, setup: Setup, point: Floats) -> None:
         posterior = setup.posterior
@@ -243,10 +245,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         own = parametrization.log_worths(parameters)
         self.rankings_, self._posterior, self._point = given, posterior, point
         self.ties_, self.prior_ = setup.ties, setup.prior
-        self._covariances: dict[str, Any] = {}
-        self._stochastic_variances: dict[str, Any] = {}
-        self._quasi_variances: dict[str, Any] = {}
-        self._warned: set[str] = set()
+        self._covariances, self._stochastic_variances, self._quasi_variances, self._warned = {}, {}, {}, set()
         self.names_: tuple[Hashable, ...] = setup.names if setup.estimable.all() else tuple(given.names)
         self.estimable_: NDArray[np.bool_] = setup.estimable
         self.not_estimable_ = setup.not_estimable
@@ -258,7 +257,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         self.tie_parameters_ = dict(zip(likelihood.tie_names, values.tolist(), strict=True))
         coefficients = parameters[parametrization.n_effects :][: len(setup.feature_names)]
         self.coefficients_ = dict(zip(setup.feature_names, coefficients.tolist(), strict=True))
-        scores = parametrization.scores(parameters)[: likelihood.n_items]
+        scores = posterior.scores_and_ties(point)[0]
         term = adherence_of(likelihood)
         self.adherence_: dict[Hashable, float] | None = None
         if term is None:
@@ -268,7 +267,8 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
             self.adherence_ = dict(zip(ranker_names(given), term.adherence.tolist(), strict=True))
         effects = max(parametrization.n_effects - 1, 0)
         self.n_parameters_ = effects + len(coefficients) + len(ties)
-        self.n_rankings_ = float(likelihood.observed.weights.sum())
+        seen = likelihood.observed
+        self._n_used = float(seen.weights @ (seen.ordered | (likelihood.ties in TIE_MODELS)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Store the fitted model in one file; `luce.load(path)` restores it, with the same answers to every query.
@@ -327,13 +327,16 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
 
     @property
     def aic_(self) -> float:
-        """Akaike's information criterion: 2 · parameters − 2 · log-likelihood."""
+        """Akaike's information criterion: 2 · parameters − 2 · log-likelihood; for models without a prior."""
         return 2 * self.n_parameters_ - 2 * self.log_likelihood_
 
     @property
     def bic_(self) -> float:
-        """Bayesian information criterion: log(number of rankings) · parameters − 2 · log-likelihood."""
-        return float(np.log(self.n_rankings_)) * self.n_parameters_ - 2 * self.log_likelihood_
+        """Bayesian information criterion: log(number of rankings) · parameters − 2 · log-likelihood.
+
+        Rankings that are not used, such as those with all items tied under ties="exact", are not counted.
+        """
+        return (float(np.log(self._n_used)) if self._n_used else np.nan) * self.n_parameters_ - 2 * self.log_likelihood_
 
     convergence_: Convergence
     unused_: dict[str, int]
@@ -350,18 +353,16 @@ def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
         return dict(given.left_out)
     weighted = given.weights > 0
     all_tied = given.tied & (given.places[given.offsets[1:] - 1] == 0) & (given.pool < 0) & weighted & exact
-    used = ~((observed.n_levels == 1) & (observed.pool < 0) & exact)
+    used = observed.ordered | (not exact)
     counts = dict(given.left_out) | {
         "all items tied (their order is unknown)": int(all_tied.sum()),
         "weight 0": int((~weighted).sum()),
         "fewer than two items that can be estimated": int((weighted & ~all_tied).sum() - used.sum()),
     }
     if all_tied.any():
-        warnings.warn(
+        warn(
             f"All items are tied in {all_tied.sum():,} of {count(len(given), 'ranking')}, not used with ties='exact' "
             "(--ties exact); ties='davidson' (--ties davidson) counts them.",
-            LuceWarning,
-            stacklevel=3,  # the call of fit
         )
     return {reason: number for reason, number in counts.items() if number}
 
@@ -370,9 +371,7 @@ def warn_of_runaway_ties(names: Sequence[str], ties: Floats) -> None:
     """Warn of tie parameters without a finite estimate."""
     lost = [name for name, value in zip(names, ties.tolist(), strict=True) if value > RUNAWAY]
     if lost:
-        warnings.warn(
+        warn(
             f"{listed(lost)} has no finite estimate: every possible tie of this size occurred. "
             "Its value is arbitrary; leave these ties out, or use ties='exact' (--ties exact).",
-            LuceWarning,
-            stacklevel=3,  # the call of fit
         )

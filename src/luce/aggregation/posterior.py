@@ -70,6 +70,15 @@ class Posterior:
         """The worth parameters and the tie parameters."""
         return point[: self.parametrization.n_parameters], point[self.parametrization.n_parameters :]
 
+    def scores_and_ties(self, point: Floats) -> tuple[Floats, Floats]:
+        """The scores of the items of the rankings, and the tie parameters."""
+        parameters, ties = self.split(point)
+        return self.parametrization.scores(parameters)[: self.likelihood.n_items], ties
+
+    def score_jacobian(self, point: Floats) -> Floats:
+        """∂ score of each item of the rankings / ∂ worth parameters (n_items, parameters)."""
+        return self.parametrization.score_jacobian(self.split(point)[0])[: self.likelihood.n_items]
+
     def _scores_for(self, term: Any, scores: Floats) -> Floats:
         """The scores that a term is a function of: the likelihood has no hypothetical item."""
         return scores if term is self.pseudo_item else scores[: self.likelihood.n_items]
@@ -194,7 +203,7 @@ class PosteriorHessian:
 
 
 class Setup(NamedTuple):
-    """The posterior to maximize, and whose worths its parameters are.
+    """The posterior to maximize, and the names of its parameters.
 
     ties, prior: as used, where "auto" was asked for; names: the items whose worths are estimated, or the members of
     teams; estimable: which of all names they are; not_estimable: why the others are not, by name; feature_names: of the

@@ -23,8 +23,8 @@ from luce.kernels.davidson_ties import TiedRankings, davidson_ties, draw_tied_ra
 class PredictionMixin:
     """Methods of a fitted PlackettLuce that apply it to rankings and sets of items.
 
-    With adherence, the rankings of a ranker whom the fit has seen, by name, are those of his adherence; all others, and
-    sets of items, those of an adherence of 1.
+    With adherence, rankings have that of their ranker, by name; it is 1 for rankers that the fit has not seen, and for
+    sets of items.
     """
 
     def log_prob(self, rankings: Any) -> Floats:
@@ -34,7 +34,7 @@ class PredictionMixin:
         ----------
         rankings : Rankings or list of orderings
             Their items must be known to the model. With adherence, rankers are found by name; the adherence of those
-            whom the fit has not seen is 1.
+            that the fit has not seen is 1.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class PredictionMixin:
         Parameters
         ----------
         sets : int, iterable of sequences of items, or Rankings, default 1
-            The number of rankings of all items; or sets, for one ranking each; or rankings whose items are ranked anew.
+            The number of rankings of all items; or sets, for one ranking each; or rankings to draw again.
             Ties are drawn if they are outcomes of the model ("davidson", "rao-kupper"). With "exact" the levels of
             given rankings are unchanged; with "half-wins" one of two tied items wins.
         random_state : int, default 0
@@ -257,7 +257,7 @@ def as_rankings(given: Any) -> Rankings:
 def simulate_rankings(
     likelihood: Likelihood, scores: Floats, ties: Floats, random: np.random.Generator
 ) -> ObservedRankings:
-    """The rankings of a likelihood drawn anew: of the same items, or from the same pools.
+    """The rankings of a likelihood drawn again: of the same items, or from the same pools.
 
     Where ties are outcomes they are drawn too; else the drawn order is cut into levels as the ranking was, and of tied
     pairs that are half wins one item wins.

@@ -68,7 +68,10 @@ def _of_matrix(posterior: Posterior, point: Floats, pull: Floats) -> tuple[float
     inverse = covariance(posterior, point, "observed", None).parameters
     step = STEP * inverse @ pull
     after, before = (posterior.hessian(point + sign * step).matrix() for sign in (1, -1))
-    return float(np.trace(inverse[:n, :n])), float(np.sum(inverse * (after - before))) / (2 * STEP)
+    own = inverse[:n, :n]
+    # Of the mean the prior alone knows.
+    trace = float(np.trace(own) - n * own.mean()) + 1 / float(posterior.precision[0])
+    return trace, float(np.sum(inverse * (after - before))) / (2 * STEP)
 
 
 def _of_probes(posterior: Posterior, point: Floats, pull: Floats) -> tuple[float, float]:
@@ -85,5 +88,4 @@ def _of_probes(posterior: Posterior, point: Floats, pull: Floats) -> tuple[float
         solved = solver.solve(signs[:n])[:n]
         traces.append(float(signs[:n] @ solved))
         drifts.append(float(solved @ (after.product(signs) - before.product(signs))[:n]) / (2 * STEP))
-    # The solver leaves out the mean, of which the prior alone knows.
-    return float(np.mean(traces)) + 1 / float(posterior.precision[0]), float(np.mean(drifts))
+    return float(np.mean(traces)) + 1 / float(posterior.precision[0]), float(np.mean(drifts))  # the mean as above

@@ -29,7 +29,7 @@ class NormalPrior:
         Mean of each log worth.
     sd : float, array-like of shape (n_items,), mapping from item names or "estimate", default 1
         Standard deviation of each log worth. "estimate": one for all items, that makes the rankings most likely
-        (empirical Bayes); `PlackettLuce.prior_` has its value.
+        (empirical Bayes), with a standard normal prior of its logarithm; `PlackettLuce.prior_` has its value.
 
     Examples
     --------

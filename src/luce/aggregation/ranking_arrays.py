@@ -1,6 +1,5 @@
 """The flat arrays of rankings: the rules they keep, checked once, and which of them are equal."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from luce.arrays import (
     rows_of_lists,
 )
 from luce.compiled import compiled
-from luce.errors import DataError, LuceWarning
+from luce.errors import DataError, warn
 from luce.threads import over_lists
 
 if TYPE_CHECKING:
@@ -42,15 +41,18 @@ class RankingArrays(NamedTuple):
 
 
 FEW_ITEMS = "rankings of fewer than two items"
-"""What `left_out` calls the rankings that say nothing."""
+"""What `left_out` calls the rankings without information."""
 
-BELOW = " If the items that a ranking does not list are below it, unlisted='below' makes rankings of one item count."
+BELOW = (
+    " If the items that a ranking does not list are below it, unlisted='below' (--read unlisted=below) makes rankings "
+    "of one item count."
+)
 
 
 def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
-    """Checked arrays without the rankings of fewer than two items, which say nothing, and the indices of the others.
+    """Checked arrays without the rankings of fewer than two items, and the indices of the others.
 
-    So does a top of no items, all of its set being the open end.
+    A top of no items, all of its set being the open end, carries no information either.
     """
     sizes = np.diff(arrays.offsets)
     few = (sizes == 0) | ((sizes == 1) & (arrays.pool < 0))
@@ -63,11 +65,9 @@ def drop_singletons(arrays: RankingArrays) -> tuple[RankingArrays, Integers]:
         raise DataError(f"At least one ranking of two or more items is needed. {what}")
     if len(kept) == len(sizes):
         return arrays, kept
-    warnings.warn(
+    warn(
         f"Rankings of fewer than two items carry no information and are left out: {few.sum():,} of {len(sizes):,}."
         f"{below}",
-        LuceWarning,
-        stacklevel=4,  # the caller of the constructor
     )
     rows = rows_of_lists(arrays.offsets, kept)
     return arrays._replace(
@@ -84,7 +84,7 @@ RANGE, TWICE, PLACES, FEW, ONE_LEVEL, TWO_ENDS, STRANGE = range(1, 8)
 
 
 def check_arrays(arrays: RankingArrays, *, allow_singletons: bool = False, where: Where = nth_ranking) -> RankingArrays:
-    """The arrays, frozen, of the right types and by the rules; `allow_singletons` allows rankings that say nothing."""
+    """The arrays, frozen, of the right types and by the rules; `allow_singletons` allows those without information."""
     items = check_codes("items", arrays.items)
     offsets = read_only(check_offsets(arrays.offsets, len(items)))
     n_rankings = len(offsets) - 1
@@ -165,8 +165,8 @@ def _refuse_faults(arrays: RankingArrays, allow_singletons: bool, where: Where) 
     item = repr(arrays.names[code]) if 0 <= code < len(arrays.names) else f"item {code}"
     texts = {
         RANGE: f"Items must be indices of the {len(arrays.names)} names. {who} has {code}.",
-        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice. With "
-        "repeated='best', from_orderings and from_table keep its best place.",
+        TWICE: f"An item can occur only once in a ranking. {who} has {item} twice. If its best "
+        "place counts, give repeated='best' (--read repeated=best).",
         PLACES: f"The places of a ranking must start at 0 and increase by 0 (tied) or 1. "
         f"{who} has {arrays.places[rows][:20].tolist()}, wrong at {item}.",
         FEW: f"A ranking must have two or more items. {who} has {f'{item} alone' if code >= 0 else 'none'}.",

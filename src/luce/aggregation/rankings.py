@@ -1,6 +1,5 @@
 """Rankings: which items were placed before which, in flat arrays that are checked once and then frozen."""
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from luce.aggregation.concatenation import concatenated_fields
 from luce.aggregation.connectivity import Connectivity, connectivity_of
 from luce.aggregation.constructors import RankingsConstructors
+from luce.aggregation.conventions import HINTS
 from luce.aggregation.names import SHOWN, Where, check_names, count, encode_values, listed, nth_ranking, python_value
 from luce.aggregation.ranking_arrays import (
     RankingArrays,
@@ -22,7 +22,7 @@ from luce.aggregation.ranking_arrays import (
     first_equal,
 )
 from luce.arrays import Integers, offsets_of_sizes, read_only, rows_of_lists
-from luce.errors import DataError, LuceWarning, OptionError
+from luce.errors import DataError, OptionError, warn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +111,7 @@ class Rankings(RankingsConstructors):
         if codes is not None and len(codes) != n_rankings:
             raise DataError(f"rankers must have {n_rankings} entries, one per ranking. Got {len(codes)}.")
         for reason, number in arrays.left_out.items():
-            warnings.warn(f"{reason.capitalize()} are left out: {number:,}.", LuceWarning, stacklevel=3)
+            warn(f"{reason.capitalize()} are left out: {number:,}.{HINTS.get(reason, '')}")
         arrays, kept = drop_singletons(arrays)
         rankings = object.__new__(cls)
         rankings._complete(arrays, weights[kept], None if codes is None else codes[kept], ranker_names)

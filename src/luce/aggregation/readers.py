@@ -3,7 +3,7 @@
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
@@ -19,7 +19,7 @@ from luce.data.grouping import group_rows
 from luce.data.streams import CODECS
 from luce.data.table_files import TABLE_SUFFIXES, read_table, table_format
 from luce.data.tables import arrow_table
-from luce.errors import DataError, LuceError, LuceWarning, OptionError, unknown_name
+from luce.errors import DataError, LuceError, LuceWarning, OptionError, unknown_name, warn
 
 WEIGHTS = ("weight", "weights", "count", "counts", "votes", "freq", "frequency")
 """Columns that may well be weights: a warning says that they are not used."""
@@ -98,17 +98,21 @@ def read_rankings(source: Any, *, format: str | None = None, **options: Any) -> 
       tea > rum
     Left out: overvote cells (1)
     """
-    options = {name: _as_text(value) for name, value in options.items()}
-    _check_options(format, options)
     if not isinstance(source, (list, tuple)):
-        return _read(source, format, options)
-    if not source:
+        return _read(source, format, _checked(format, options))
+    numbered = enumerate(source, 1)
+    names = [str(each) if isinstance(each, (str, os.PathLike)) else f"Table {number}" for number, each in numbered]
+    return read_named(names, source, format, options)
+
+
+def read_named(
+    names: Sequence[str], sources: Sequence[Any], format: str | None, options: Mapping[str, Any]
+) -> Rankings:
+    """The rankings of several files or tables; an error starts with the name of the one it is in."""
+    options = _checked(format, options)
+    if not sources:
         raise DataError("At least one file or table of rankings is needed. Got an empty list.")
-    parts = []
-    for number, each in enumerate(source, 1):
-        with _named_errors(str(each) if isinstance(each, (str, os.PathLike)) else f"Table {number}"):
-            parts.append(_read(each, format, options))
-    return Rankings.concat(_same_kind_of_names(parts))
+    return Rankings.concat(_same_kind_of_names(_read_each(names, sources, format, options)))
 
 
 def read_rankings_by(source: Any, by: str, *, format: str | None = None, **options: Any) -> dict[Any, Rankings]:
@@ -133,8 +137,7 @@ def read_rankings_by(source: Any, by: str, *, format: str | None = None, **optio
     >>> read_rankings_by(votes, "year")
     {2023: Rankings(1 ranking of 2 items, 2 each), 2024: Rankings(2 rankings of 3 items, 2 each)}
     """
-    by, options = _as_text(by), {name: _as_text(value) for name, value in options.items()}
-    _check_options(format, options)
+    by, options = _as_text(by), _checked(format, options)
     parts: dict[Any, list[pa.Table]] = {}
     for each in source if isinstance(source, (list, tuple)) else [source]:
         if _is_preflib(each, format):
@@ -171,14 +174,37 @@ def _read(source: Any, format: str | None, options: dict[str, Any]) -> Rankings:
         _check_options(format, options)
     weights = next((name for name in table.column_names if name.lower() in WEIGHTS), None)
     if weights is not None and "weight" not in options and weights not in options.values():
-        warnings.warn(
+        warn(
             f"Column {weights!r} is not used as weights. If it says how often a ranking occurred, give "
             f"weight={weights!r}, on the command line --read weight={weights}. Otherwise weight=None, "
             "on the command line --read weight=none, silences this warning.",
-            LuceWarning,
-            stacklevel=3,
         )
     return FORMATS[format](table, **options)
+
+
+def _read_each(
+    names: Sequence[str], sources: Sequence[Any], format: str | None, options: dict[str, Any]
+) -> list[Rankings]:
+    """The rankings of each source; a warning about several is given once, for the first."""
+    paths = [Path(each).resolve() for each in sources if isinstance(each, (str, os.PathLike))]
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is not None:
+        raise DataError(f"{twice.name} is given twice: its rankings would count twice.")
+    parts: list[Rankings] = []
+    said: dict[str, list[str]] = {}
+    for name, each in zip(names, sources, strict=True):
+        with _named_errors(name), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", LuceWarning)
+            parts.append(_read(each, format, options))
+        for one in caught:
+            if not issubclass(one.category, LuceWarning):
+                warnings.warn(one.message, one.category, stacklevel=2)
+                continue
+            text = str(one.message)
+            said.setdefault(text.partition(":")[0], []).append(f"{name}: {text}" if len(sources) > 1 else text)
+    for first, *others in said.values():
+        warn(first + (f" The same kind in {len(others):,} more of the {len(sources):,}." if others else ""))
+    return parts
 
 
 def _as_text(value: Any) -> Any:
@@ -191,7 +217,7 @@ def _as_text(value: Any) -> Any:
 def _is_preflib(source: Any, format: str | None) -> bool:
     if not isinstance(source, (str, os.PathLike)):
         if format == "preflib":
-            raise OptionError(f"The format preflib is one of files. Got {type(source)}.")
+            raise OptionError(f"The format preflib is for files only. Got {type(source)}.")
         return False
     suffixes = [suffix.lower() for suffix in Path(source).suffixes if suffix.lower() not in CODECS]
     named = bool(suffixes) and suffixes[-1] in PREFLIB
@@ -222,6 +248,13 @@ def _table(source: Any) -> pa.Table:
     if twice is not None:
         raise DataError(f"{name} has more than one column named {twice!r}; names must differ.")
     return table.select([each for each in table.column_names if not re.fullmatch(r"(Unnamed: \d+)?", each)])
+
+
+def _checked(format: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with numbers as the names of columns or words that they are."""
+    given = {name: _as_text(value) for name, value in options.items()}
+    _check_options(format, given)
+    return given
 
 
 def _check_options(format: str | None, options: dict[str, Any]) -> None:

@@ -1,11 +1,10 @@
-"""First places and pair margins of rankings, and of rankings drawn from a fitted model in their stead.
+"""First places and pair margins of rankings, and of rankings drawn from a fitted model in place of them.
 
 Worths that were estimated from rankings fit these better than others. So each count is taken less its regression on
 the score of the likelihood, which is what an estimate follows to first order: θ̂ − θ ≈ H⁻¹ score (Neyman's C(α)). What
 is left hardly depends on how far the worths are off, also with a prior, and no draw has to be fitted.
 """
 
-from collections.abc import Iterator
 from copy import copy
 from typing import NamedTuple
 
@@ -18,14 +17,14 @@ from luce.aggregation.likelihood import Likelihood, ranking_scores
 from luce.aggregation.observed import ObservedRankings
 from luce.aggregation.posterior import Posterior
 from luce.aggregation.prediction import simulate_rankings
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes
 from luce.errors import DataError, OptionError
 from luce.optimizers.newton import LARGEST_MATRIX
 
 BATCH = 200_000
 """Rows in a batch of draws, about, with pairs of rows counted as parts of a row by their cost."""
 
-MOST_ROWS = 30_000_000
+MOST_ROWS = 15_000_000
 """The same in all draws, a matter of seconds: of more rankings than that, a random part is drawn."""
 
 ROWS_PER_PAIR = 1 / 8
@@ -87,9 +86,37 @@ def rankings_to_draw(
 
 def _costs(observed: ObservedRankings) -> Floats:
     """The rows of each ranking, those of its pool too, and the pairs of rows in a known order, as parts of a row."""
-    rows = np.where(observed.pool >= 0, np.append(np.diff(observed.pool_offsets), 0)[observed.pool], observed.sizes)
+    rows = np.where(observed.pool >= 0, observed.pool_sizes, observed.sizes)
     below = rows - np.where(observed.pool >= 0, observed.sizes, observed.n_chosen)
     return rows + ROWS_PER_PAIR * (rows * (rows - 1) - below * (below - 1)) / 2
+
+
+def determines_first_places(posterior: Posterior, drawn: ObservedRankings) -> bool:
+    """Whether the score consists of the first places of the items: in comparisons of two, with a worth for each item.
+
+    A tie shares the first place as it shares the score, except in the model of Rao and Kupper.
+    """
+    whole = posterior.parametrization.free and posterior.likelihood.ties != "rao-kupper"
+    return whole and bool((drawn.sizes == 2).all() and (drawn.pool < 0).all())
+
+
+def most_comparisons(drawn: ObservedRankings, items: Integers) -> float:
+    """The largest number of rankings, by weight, that name both of two of the items."""
+    rankings = sparse.csr_array(
+        (np.ones(len(drawn.items)), drawn.items, drawn.offsets), shape=(drawn.n_rankings, drawn.n_items)
+    )
+    named = rankings[:, items]
+    together = (named.T @ sparse.diags_array(drawn.weights) @ named).toarray()
+    return float(np.max(together[np.triu_indices(len(items), 1)], initial=0.0))
+
+
+def no_margins(drawn: ObservedRankings, items: Integers, n_samples: int) -> Margins:
+    """What `simulated_margins` returns, without a count, where none can be checked."""
+    first, pairs = (
+        np.zeros((1 + n_samples, drawn.n_items)),
+        np.zeros((1 + n_samples, len(items) * (len(items) - 1) // 2)),
+    )
+    return Margins(first, first, pairs, pairs, pairs)
 
 
 def simulated_margins(
@@ -103,7 +130,9 @@ def simulated_margins(
     """The margins of rankings and of draws of the same sets, for all items and for the pairs of some `items`."""
     counter = _Counter(posterior, point, items)
     rows = [counter.count(drawn, 1)]
-    for copies in _batches(n_samples, max(1, int(BATCH / float(_costs(drawn).sum())))):
+    size = max(1, int(BATCH / float(_costs(drawn).sum())))
+    for done in range(0, n_samples, size):
+        copies = min(size, n_samples - done)
         tiled = drawn.take(np.tile(np.arange(drawn.n_rankings), copies))
         likelihood = _with_rankings(posterior.likelihood, tiled)
         sample = simulate_rankings(likelihood, counter.scores, counter.ties, random)
@@ -114,13 +143,6 @@ def simulated_margins(
     moved = counter.estimates(score)
     first_fit, margin_fit = counter.first_products @ moved, counter.margin_products @ moved
     return Margins(first, first - first_fit.T, wins - losses, wins - losses - margin_fit.T, wins + losses)
-
-
-def _batches(total: int, size: int) -> Iterator[int]:
-    """The sizes of batches of a total."""
-    yield from [size] * (total // size)
-    if total % size:
-        yield total % size
 
 
 def _with_rankings(likelihood: Likelihood, observed: ObservedRankings) -> Likelihood:
@@ -135,14 +157,11 @@ class _Counter:
 
     def __init__(self, posterior: Posterior, point: Floats, items: Integers):
         self.likelihood, self.items = posterior.likelihood, items
-        parameters, self.ties = posterior.split(point)
-        parametrization = posterior.parametrization
+        self.scores, self.ties = posterior.scores_and_ties(point)
         n = self.likelihood.n_items
-        self.scores = parametrization.scores(parameters)[:n]
         self.jacobian, size = None, n + len(self.ties)
-        if not parametrization.free:
-            units = np.eye(parametrization.n_parameters)
-            own = np.stack([parametrization.jacobian_product(parameters, unit)[:n] for unit in units], axis=1)
+        if not posterior.parametrization.free:
+            own = posterior.score_jacobian(point)
             self.jacobian = sparse.block_diag([own, sparse.eye_array(len(self.ties))], format="csr")
             size = self.jacobian.shape[1]
         self.number = np.full(n, -1)
@@ -165,8 +184,8 @@ class _Counter:
         score = score if self.jacobian is None else score @ self.jacobian
         top = np.flatnonzero(seen.places == 0)
         sizes = np.bincount(q[top], minlength=seen.n_rankings)
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        first = sparse.csr_array((1 / sizes[q[top]], seen.items[top], ends), shape=(shape[1], seen.n_items))
+        rows = 1 / sizes[q[top]], seen.items[top], offsets_of_sizes(sizes)
+        first = sparse.csr_array(rows, shape=(shape[1], seen.n_items))
         up, low = _pairs_of_rows(seen)
         codes = self.number[seen.items]
         if len(self.items) < seen.n_items:
@@ -189,7 +208,7 @@ class _Counter:
         up: Integers,
         low: Integers,
     ) -> None:
-        ends = np.concatenate([[0], np.cumsum(np.bincount(q, minlength=seen.n_rankings))])
+        ends = offsets_of_sizes(np.bincount(q, minlength=seen.n_rankings))
         signs = np.where(up < low, 1.0, -1.0)
         shape = seen.n_rankings, self.margin_products.shape[0]
         margins = sparse.csr_array((signs, self.pair[up, low], ends), shape=shape)

@@ -46,10 +46,10 @@ def from_long(
     words = null_words(nulls)
     cells = {name: id_cells(_column(table, name), words) for name in (ranking, item, ranker) if name is not None}
     hint = " Name the column of the places by place=."
-    cells[place], unplaced = number_cells(place, table.column(place), null_words(nulls, places=True), hint)
+    cells[place], _ = number_cells(place, table.column(place), null_words(nulls, places=True), hint)
     if weight is not None:
         cells[weight] = _weights(table, weight, words)
-    rankings = Rankings.from_table(
+    return Rankings.from_table(
         pa.table({name: pa.array(values) for name, values in cells.items()}),
         ranking=ranking,
         item=item,
@@ -60,7 +60,6 @@ def from_long(
         unlisted=unlisted,
         repeated=repeated,
     )
-    return _with_missing(rankings, unplaced if missing == unlisted == "absent" else Counter())
 
 
 def from_pairs(
@@ -196,7 +195,7 @@ def _pair_columns(
     if (winner is not None or loser is not None) and by_side:
         raise OptionError(
             "winner= and loser= name columns of items, left=, right= and outcome= those of two items and of who won. "
-            "Give the ones or the others."
+            "Give one group or the other."
         )
     names = {name.lower(): name for name in table.column_names}
     if not by_side and (winner is not None or loser is not None or {"winner", "loser"} <= names.keys()):

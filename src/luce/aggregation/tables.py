@@ -1,6 +1,6 @@
 """Rankings from a matrix of ranks, or from columns of paired comparisons."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ RESULTS = (1, 0.5, 0)
 
 
 def arrays_from_ranks(ranks: Any, names: Iterable[Hashable] | None, unlisted: str = "absent") -> RankingArrays:
-    """The rankings of a matrix, one row a ranking, one column an item; 0 or NaN = not ranked.
+    """The rankings of a matrix, one row per ranking, one column per item; 0 or NaN = not ranked.
 
     >>> arrays_from_ranks([[2, 1, 0], [1, 1, 2]], None)[:3]
     (array([1, 0, 0, 1, 2]), array([0, 1, 0, 0, 1]), array([0, 2, 5]))
@@ -145,7 +145,7 @@ def arrays_from_pairs(
 
 def _signs(outcome: Any, results: Sequence[Any], pairs: Integers, items: Sequence[Any]) -> NDArray[np.int8]:
     """1 where the first item won, 0 where they tied, −1 where it lost."""
-    n_pairs, meaning = len(pairs), _meanings(results)
+    n_pairs, meaning = len(pairs), result_signs(results)
     given = arrow_values("outcome", outcome)
     if len(given) != n_pairs:
         raise DataError(f"outcome must have one entry per pair, {n_pairs}. Got {len(given)}.")
@@ -162,7 +162,7 @@ def _signs(outcome: Any, results: Sequence[Any], pairs: Integers, items: Sequenc
     first, second = winner == pairs[:, 0], winner == pairs[:, 1]
     strange = ~(first | second | tied)
     if strange.any():
-        pair = int(np.argmax(2 * strange - known[codes]))  # rather one that is no result either
+        pair = int(np.argmax(2 * strange - known[codes]))  # preferably one that is no result either
         one, other = (items[code] for code in pairs[pair])
         values, value = ", ".join(map(repr, meaning)), found[codes[pair]]
         raise DataError(
@@ -173,15 +173,16 @@ def _signs(outcome: Any, results: Sequence[Any], pairs: Integers, items: Sequenc
     return first.astype(np.int8) - second
 
 
-def _meanings(results: Sequence[Any]) -> dict[Any, int]:
-    """The sign of each value that an outcome can have."""
+def result_signs(results: Sequence[Any], key: Callable[[Any], Any] = python_value) -> dict[Any, int]:
+    """The sign of each value that an outcome can have, by its key: 1 if the first item won, 0 for a tie, −1."""
     if isinstance(results, str) or len(results) != 3:
         raise OptionError(
-            f"results must have three entries (won, tied, lost), each one value or several. Got {results!r}."
+            "results must have three entries, each one value or several: the first item won, a tie, the second won. "
+            f"Got {results!r}."
         )
-    meanings: dict[Any, int] = {}
+    signs: dict[Any, int] = {}
     for sign, given in zip((1, 0, -1), results, strict=True):
         for value in given if isinstance(given, (list, tuple, set, frozenset)) else (given,):
-            if meanings.setdefault(value, sign) != sign:
-                raise OptionError(f"The values of results (won, tied, lost) must be different. Got {value!r} twice.")
-    return meanings
+            if signs.setdefault(key(value), sign) != sign:
+                raise OptionError(f"The values of results (won, tied, lost) must differ. Got {value!r} twice.")
+    return signs

@@ -8,8 +8,8 @@ import typer
 
 from luce.cli.aggregate_output import check_fit, print_leaderboard, show_facts, with_categories
 from luce.cli.categories import fit_categories, read_categories
-from luce.cli.options import Csv, Json, Page, Threads, pairs
-from luce.cli.output import check_written, write_csv, write_optional_page
+from luce.cli.options import Csv, Json, Overwrite, Page, Threads, pairs
+from luce.cli.output import check_new, check_written, replacing, say, write_csv, write_optional_page
 from luce.errors import DataError, OptionError, did_you_mean, nearest_names, unknown_name
 
 Files = Annotated[
@@ -58,9 +58,11 @@ Anchor = Annotated[
 ]
 Top = Annotated[int, typer.Option(min=1, help="Number of items in the plot, the best ones.")]
 Title = Annotated[str | None, typer.Option(help="Title of the report. (default: by the name of the file)")]
+Save = Annotated[
+    Path | None,
+    typer.Option(metavar="MODEL", help="Model file to write, for luce.load; --overwrite replaces an existing one."),
+]
 
-TIES = ("auto", "exact", "davidson", "rao-kupper", "half-wins", "none")
-ERRORS = ("auto", "observed", "expected", "sandwich")
 ITEM, NAME = ("item", "id", "code"), ("name", "label")
 """Columns of a file of names."""
 
@@ -79,7 +81,9 @@ def aggregate(
     top: Top = 30,
     title: Title = None,
     csv: Csv = None,
+    save: Save = None,
     report: Page = Path("aggregation.html"),
+    overwrite: Overwrite = False,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -98,25 +102,30 @@ def aggregate(
     """
     from luce.aggregation.readers import READ_OPTIONS
     from luce.report.aggregation import write_aggregation
-    from luce.report.leaderboard import headline, leaderboard
+    from luce.report.leaderboard import leaderboard
 
-    check_written([report, csv], [*files, names])
+    check_written([report, csv, save], [*files, names])
+    check_new(save, overwrite)
     model = _model(ties, prior, threads)
     kind = _kind(errors)
     rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
-    shown = _shown_names(rankings.names, names)
+    shown = shown_names(rankings.names, names)
     elo_anchor = _anchor(elo, anchor, shown)
     rankings, parts = rankings.with_names(shown), {name: _renamed(part, shown) for name, part in parts.items()}
     model.fit(rankings)
     table = leaderboard(model, kind=kind, anchor=elo_anchor)
     fit = check_fit(model)
-    categories, boards = fit_categories(model, parts, kind)
+    categories, boards = fit_categories(model, parts, kind, elo_anchor)
     write_csv(with_categories(table, boards), csv)
+    if save:
+        name = replacing(save)
+        model.save(save)
+        say(name, "Model")
     title = title or f"Rank aggregation: {', '.join(file.name for file in files)}"
     if json:
         show_facts(model, kind, fit, table, categories, boards)
     else:
-        print_leaderboard(model, fit, table, title)
+        print_leaderboard(model, fit, table, title, categories, boards)
     write_optional_page(
         write_aggregation,
         report,
@@ -127,17 +136,18 @@ def aggregate(
         goodness_of_fit=fit,
         n_items=top,
         title=title,
-        summary=headline(table.to_pylist(), rankings, fit),
         settings={"ties": ties, "prior": prior, "errors": errors},
     )
 
 
 def _model(ties: str, prior: str, threads: int | None) -> Any:
     from luce.aggregation import PlackettLuce
+    from luce.aggregation.likelihood import TIES
 
-    if ties not in TIES:
-        raise unknown_name("model of ties", ties, TIES)
-    return PlackettLuce(None if ties == "none" else ties, prior=_prior(prior), n_jobs=threads)
+    models = {model or "none": model for model in TIES}
+    if ties not in models:
+        raise unknown_name("model of ties", ties, models)
+    return PlackettLuce(models[ties], prior=_prior(prior), n_jobs=threads)
 
 
 def _prior(given: str) -> Any:
@@ -156,9 +166,12 @@ def _prior(given: str) -> Any:
 
 
 def _kind(errors: str) -> str | None:
-    if errors not in ERRORS:
-        raise unknown_name("kind of standard errors", errors, ERRORS)
-    return None if errors == "auto" else errors
+    from luce.aggregation.covariance import KINDS
+
+    kinds = {"auto": None} | {kind: kind for kind in KINDS}
+    if errors not in kinds:
+        raise unknown_name("kind of standard errors", errors, kinds)
+    return kinds[errors]
 
 
 def _renamed(part: Any, shown: Mapping[Hashable, Hashable]) -> Any:
@@ -187,7 +200,7 @@ def _anchor(elo: bool, given: str | None, shown: Mapping[Hashable, Hashable]) ->
     return known[name], value
 
 
-def _shown_names(items: Sequence[Hashable], path: Path | None) -> dict[Hashable, Hashable]:
+def shown_names(items: Sequence[Hashable], path: Path | None) -> dict[Hashable, Hashable]:
     """The names of the items to show: those that a CSV file gives them, else their own."""
     if path is None:
         return {item: item for item in items}

@@ -1,4 +1,4 @@
-"""What `luce aggregate` prints and writes: the table with what it rests on, JSON, and the rows of all categories."""
+"""What `luce aggregate` prints and writes: the table and the choices behind it, JSON, and the rows of categories."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -17,13 +17,15 @@ DEVIATIONS = 20
 def check_fit(model: Any) -> Any:
     """Whether the model describes the rankings; it takes a while for many of them."""
     if model.rankings_.n_rows > MANY:
-        say("Testing the fit with rankings drawn from it …", style="dim")
+        say("Testing the fit …", style="dim")
     return model.goodness_of_fit()
 
 
-def print_leaderboard(model: Any, fit: Any, table: Any, title: str) -> None:
-    """The table, what changes its numbers, and how well the model describes the rankings."""
-    from luce.report.aggregation import choices
+def print_leaderboard(
+    model: Any, fit: Any, table: Any, title: str, categories: Mapping[str, Any], boards: Mapping[str, Any]
+) -> None:
+    """The table, what changes its numbers, how well the model describes the rankings, and the categories."""
+    from luce.report.aggregation import categories_table, choices
     from luce.report.formatting import count
     from luce.report.leaderboard import items_table, weighted_count
 
@@ -35,6 +37,8 @@ def print_leaderboard(model: Any, fit: Any, table: Any, title: str) -> None:
     for name, words in choices(model, table).items():
         show(f"{name}: {plain_text(words)}")
     show(fit)
+    if categories:
+        show_page_table(categories_table(boards, categories), "Categories (ranks in each: --csv, --json, report)")
     ties = "".join(f", {name} {value:.4f}" for name, value in model.tie_parameters_.items())
     say(f"log-likelihood {model.log_likelihood_:.4f}, AIC {model.aic_:.2f}, BIC {model.bic_:.2f}{ties}", style="dim")
 

@@ -16,19 +16,19 @@ def read_categories(
     import pyarrow.compute as pc
 
     from luce.aggregation import read_rankings
-    from luce.aggregation.readers import read_rankings_by
+    from luce.aggregation.readers import read_named, read_rankings_by
 
     if by is None:
         return read_rankings(list(files), format=format, **options), {}
     tables = [_table(file, by, format, options) for file in files]
     all_rows = [table if by in options.values() else table.drop_columns([by]) for table in tables]
-    rankings = read_rankings(all_rows, format=format, **options)
+    rankings = read_named([str(file) for file in files], all_rows, format, options)
     missing = sum(table.column(by).null_count for table in tables)
     if missing:
         say(f"{missing:,} rows have no {by}; they are in no category.", "Note")
     named = [table.filter(pc.is_valid(table.column(by))) for table in tables]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LuceWarning)  # what is left out is said of all rankings
+        warnings.simplefilter("ignore", LuceWarning)  # what is left out is reported for all rankings
         parts = read_rankings_by(named, by, format=format, **options)
     found = {str(value): part for value, part in parts.items() if len(part)}
     return rankings, dict(sorted(found.items(), key=lambda part: -part[1].weights.sum()))
@@ -57,7 +57,9 @@ def _table(file: Path, by: str, format: str | None, options: Mapping[str, Any]) 
     return table
 
 
-def fit_categories(model: Any, parts: Mapping[str, Any], kind: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def fit_categories(
+    model: Any, parts: Mapping[str, Any], kind: str | None, anchor: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """A model for each category with the settings of the one given, and its table; messages name the category."""
     from sklearn.base import clone
 
@@ -71,9 +73,19 @@ def fit_categories(model: Any, parts: Mapping[str, Any], kind: str | None) -> tu
                 warnings.simplefilter("always", LuceWarning)
                 try:
                     fitted[name] = clone(model).fit(rankings)
-                    tables[name] = leaderboard(fitted[name], kind=kind)
+                    own = _anchor_in(fitted[name], anchor)
+                    tables[name] = leaderboard(fitted[name], kind=kind, anchor=own)
                 except DataError as error:
                     raise DataError(f"Category {name!r}: {error}") from error
             for each in caught:
                 say(f"Category {name!r}: {each.message}", "Note")
+            if anchor is not None and own is None:
+                say(f"Category {name!r} has no ratings: {anchor[0]!r}, the anchor, has no worth in it.", "Note")
     return fitted, tables
+
+
+def _anchor_in(model: Any, anchor: Any) -> Any:
+    """The anchor; None where it is an item without a worth in this model."""
+    if isinstance(anchor, tuple) and (anchor[0] not in model.names_ or anchor[0] in model.not_estimable_):
+        return None
+    return anchor

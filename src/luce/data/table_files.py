@@ -165,8 +165,11 @@ def read_table(path: FilePath, *, format: str | None = None, nulls: Sequence[str
     with clear_errors(path, format or ""):
         match format:
             case "csv":
+                from pyarrow import csv
+
                 check_utf8(path)  # else Arrow would take text that is not UTF-8 for a column of bytes
-                return _parse_csv(path, _detect_delimiter(path), convert_options=_convert_options(nulls))
+                options = csv.ConvertOptions(null_values=None if nulls is None else list(nulls))
+                return _parse_csv(path, _detect_delimiter(path), convert_options=options)
             case "parquet":
                 from pyarrow import parquet
 
@@ -177,12 +180,6 @@ def read_table(path: FilePath, *, format: str | None = None, nulls: Sequence[str
                     file.seek(0)
                     return validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
     raise DataError(f"Tables are read from files that end in {', '.join(TABLE_SUFFIXES)}. Got {Path(path).name}.")
-
-
-def _convert_options(nulls: Sequence[str] | None) -> Any:
-    from pyarrow import csv
-
-    return csv.ConvertOptions(null_values=None if nulls is None else list(nulls))
 
 
 def column_names(path: FilePath, format: str, *, delimiter: str | None = None) -> list[str]:

@@ -14,6 +14,7 @@ from luce.report.leaderboard import (
     LISTED,
     MATRIX,
     Rows,
+    headline,
     items_picture,
     items_table,
     leaderboard,
@@ -67,7 +68,10 @@ def write_aggregation(
     categories: Mapping[str, Any] | None = None,
     goodness_of_fit: Any = None,
     n_items: int = 30,
-    **about: Any,
+    title: str = "Rank aggregation",
+    summary: str | None = None,
+    command: str = "",
+    settings: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a page about a fitted `PlackettLuce`.
 
@@ -87,8 +91,14 @@ def write_aggregation(
         Of the model, as `PlackettLuce.goodness_of_fit` returns it.
     n_items : int, default 30
         Items of the plot, the best ones.
-    **about
-        The `title`, `summary`, `command` and `settings` of the page.
+    title : str, default "Rank aggregation"
+        Title of the page.
+    summary : str, optional
+        The sentence below the title; by default, which item is first, and above how many others that is significant.
+    command : str, default ""
+        The command that writes the page again, as its last section shows it.
+    settings : mapping of str to object, optional
+        Shown there as well.
 
     Returns
     -------
@@ -105,36 +115,43 @@ def write_aggregation(
     if goodness_of_fit is not None:
         sections["fit"] = _fit(goodness_of_fit)
     contents = {name: section.heading for name, section in sections.items()} | {"repeat": "Reproduce"}
-    return write_page(path, sections, contents=contents, **about)
+    summary = summary or headline(rows, model.rankings_, goodness_of_fit)
+    return write_page(
+        path, sections, title=title, summary=summary, command=command, settings=settings or {}, contents=contents
+    )
 
 
 def _leaderboard(rows: Rows, model: Any, kind: str | None, n_items: int) -> Section:
     notes = COLUMNS + (RATINGS if "rating" in rows[0] else "")
     if len(rows) > LISTED:
-        notes += f" The first {LISTED:,} of {len(rows):,} items; `luce aggregate --csv` writes all of them."
+        notes += f" The first {LISTED:,} of {len(rows):,} items; luce aggregate --csv writes all of them."
     plot = items_picture(rows, model, kind, n_items)
     return Section("Leaderboard", [plot, note(INTERVALS), items_table(rows), note(notes)])
 
 
 def _wins(model: Any, rows: Rows) -> Section:
     best = f" The {MATRIX} best items." if len(rows) > MATRIX else ""
-    rest = "; what two items lack to 100 are ties." if model.tie_parameters_ else "."
+    rest = "; the two percentages of a pair and its ties add up to 100." if model.tie_parameters_ else "."
     return Section("Who beats whom", [win_matrix(model, rows), note(f"{WINS}{rest}{best}")])
 
 
 def _categories(rows: Rows, tables: Mapping[str, pa.Table], models: Mapping[str, Any]) -> Section:
     own = {name: table.to_pylist() for name, table in tables.items()}
+    return Section("Categories", [ranks_by_category(rows, own), note(CATEGORIES), categories_table(tables, models)])
+
+
+def categories_table(tables: Mapping[str, pa.Table], models: Mapping[str, Any]) -> PageTable:
+    """The rankings, the best items and the model of each category."""
     cells = []
     for name, model in models.items():
-        leaders = [str(row["item"]) for row in own[name] if row["tier"] == 1]
+        leaders = [str(row["item"]) for row in tables[name].to_pylist() if row["tier"] == 1]
         first = isolated(leaders[0]) + (f" and {count(len(leaders) - 1, 'other')}" if leaders[1:] else "")
         counts = sortable(float(model.rankings_.weights.sum()), number), sortable(model.rankings_.n_items, number)
         said = choices(model, tables[name])
         kind = said["Standard errors"].partition(",")[0]
         cells.append([name, *counts, first, model.ties_ or "none", said["Prior"], kind, said["Not used"]])
     columns = ["Category", "Rankings", "Items", "Best tier", "Ties", "Prior", "Standard errors", "Not used"]
-    used_table = PageTable("Categories", columns, cells, "Rankings and models of the categories", sortable=True)
-    return Section("Categories", [ranks_by_category(rows, own), note(CATEGORIES), used_table])
+    return PageTable("Categories", columns, cells, "Rankings and models of the categories", sortable=True)
 
 
 def _data(model: Any, table: pa.Table) -> Section:
@@ -172,13 +189,19 @@ def _deviation(column: str, value: Any) -> Any:
 def choices(model: Any, table: pa.Table) -> dict[str, str]:
     """What was chosen, or left out, that changes the estimates or the errors of a leaderboard, in words."""
     errors = table.schema.metadata[b"errors"].decode()
+    if errors in ("observed", "expected"):
+        alone = ", rankings taken as independent: no rankers are given (--read ranker=COLUMN)"
+        errors += " information" + (alone if model.rankings_.rankers is None else "")
     said = {
         "Ties": tie_words(model),
         "Prior": prior_words(model.prior_),
-        "Standard errors": f"{errors} information" if errors in ("observed", "expected") else errors,
+        "Standard errors": errors,
         "Not used": unused_words(model.unused_),
     }
-    unlisted = unlisted_words(model.rankings_)
+    rankings = model.rankings_
+    if rankings.open_end.any():
+        said["Last places"] = f"in unknown order in {weighted_count(rankings.weights[rankings.open_end].sum())}"
+    unlisted = unlisted_words(rankings)
     return said | ({"Unlisted items": unlisted} if unlisted else {})
 
 

@@ -176,8 +176,9 @@ def page_of(title: str, summary: str, sections: Mapping[str, Section], contents:
 
 def repeat_section(command: str, settings: Mapping[str, Any]) -> Section:
     """What is needed to reproduce a page: the command, the settings, the versions and the machine."""
+    code = [Code(command)] if command else []
     given = [Facts(settings, "Settings")] if settings else []
-    return Section("Reproduce", [Code(command), *given, Facts(_versions(), "Versions")])
+    return Section("Reproduce", [*code, *given, Facts(_versions(), "Versions")])
 
 
 def _versions() -> dict[str, str]:

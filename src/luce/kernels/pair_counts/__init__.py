@@ -98,13 +98,14 @@ def pair_sums(
     """
     n, curvature = len(scores), np.empty(len(counts.second))
     number = OUTCOMES.index(outcome)
-    inputs = counts.second, counts.wins, counts.losses, counts.ties, scores, float(parameter)
     workspace = cpu.N_BUFFERS, int(np.diff(counts.starts).max(initial=0))
     _, gradient, degree, totals, *borders = sum_over_lists(
         SUMS[number],
         counts.starts,
         [workspace, n, n, 3, *([n] if number else [])],
-        *inputs,
+        counts,
+        scores,
+        float(parameter),
         results=[curvature],
         n_jobs=n_jobs,
     )

@@ -6,7 +6,7 @@ border, and to `totals` the value, the derivative in the parameter and its curva
 
 import numpy as np
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 from luce.kernels.pair_counts.outcomes import bradley_terry, davidson, rao_kupper
 
 BRADLEY_TERRY, DAVIDSON, RAO_KUPPER = range(3)
@@ -23,79 +23,50 @@ def add_to_table(items, places, weights, table):
 
 
 @compiled
-def bradley_terry_sums(
-    first, last, starts, second, wins, losses, ties, scores, parameter, curvature, workspace, gradient, degree, totals
-):
+def bradley_terry_sums(first, last, starts, counts, scores, parameter, curvature, workspace, gradient, degree, totals):
     for i in range(first, last):
         if starts[i] == starts[i + 1]:
             continue
         own = slice(starts[i], starts[i + 1])
-        delta, by_delta = _differences(i, second[own], scores, workspace), workspace[GRADIENT]
-        totals[0] += bradley_terry(delta, wins[own], losses[own], by_delta, curvature[own], workspace)
-        _add(i, second[own], by_delta, gradient)
-        _add_both(i, second[own], curvature[own], degree)
+        others, by_delta = counts.second[own], workspace[GRADIENT]
+        delta = _differences(i, others, scores, workspace)
+        totals[0] += bradley_terry(delta, counts.wins[own], counts.losses[own], by_delta, curvature[own], workspace)
+        _add(i, others, by_delta, -1.0, gradient)
+        _add(i, others, curvature[own], 1.0, degree)
 
 
 @compiled
 def davidson_sums(
-    first,
-    last,
-    starts,
-    second,
-    wins,
-    losses,
-    ties,
-    scores,
-    parameter,
-    curvature,
-    workspace,
-    gradient,
-    degree,
-    totals,
-    border,
+    first, last, starts, counts, scores, parameter, curvature, workspace, gradient, degree, totals, border
 ):
-    for i in range(first, last):
-        if starts[i] == starts[i + 1]:
-            continue
-        own = slice(starts[i], starts[i + 1])
-        delta, by_delta, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
-        given = wins[own], losses[own], ties[own], parameter
-        value, derivative, hessian = davidson(delta, *given, by_delta, curvature[own], mixed, workspace)
-        totals[0], totals[1], totals[2] = totals[0] + value, totals[1] + derivative, totals[2] + hessian
-        _add(i, second[own], by_delta, gradient)
-        _add_both(i, second[own], curvature[own], degree)
-        _add(i, second[own], mixed, border)
+    inputs = starts, counts, scores, parameter
+    _sums(davidson, first, last, inputs, curvature, workspace, gradient, degree, totals, border)
 
 
 @compiled
 def rao_kupper_sums(
-    first,
-    last,
-    starts,
-    second,
-    wins,
-    losses,
-    ties,
-    scores,
-    parameter,
-    curvature,
-    workspace,
-    gradient,
-    degree,
-    totals,
-    border,
+    first, last, starts, counts, scores, parameter, curvature, workspace, gradient, degree, totals, border
 ):
+    inputs = starts, counts, scores, parameter
+    _sums(rao_kupper, first, last, inputs, curvature, workspace, gradient, degree, totals, border)
+
+
+@inlined
+def _sums(model, first, last, inputs, curvature, workspace, gradient, degree, totals, border):
+    """The sums of a model with a tie parameter."""
+    starts, counts, scores, parameter = inputs
     for i in range(first, last):
         if starts[i] == starts[i + 1]:
             continue
         own = slice(starts[i], starts[i + 1])
-        delta, by_delta, mixed = _differences(i, second[own], scores, workspace), workspace[GRADIENT], workspace[MIXED]
-        given = wins[own], losses[own], ties[own], parameter
-        value, derivative, hessian = rao_kupper(delta, *given, by_delta, curvature[own], mixed, workspace)
+        others, by_delta, mixed = counts.second[own], workspace[GRADIENT], workspace[MIXED]
+        delta = _differences(i, others, scores, workspace)
+        given = counts.wins[own], counts.losses[own], counts.ties[own], parameter
+        value, derivative, hessian = model(delta, *given, by_delta, curvature[own], mixed, workspace)
         totals[0], totals[1], totals[2] = totals[0] + value, totals[1] + derivative, totals[2] + hessian
-        _add(i, second[own], by_delta, gradient)
-        _add_both(i, second[own], curvature[own], degree)
-        _add(i, second[own], mixed, border)
+        _add(i, others, by_delta, -1.0, gradient)
+        _add(i, others, curvature[own], 1.0, degree)
+        _add(i, others, mixed, -1.0, border)
 
 
 @compiled
@@ -107,22 +78,12 @@ def _differences(i, others, scores, workspace):
 
 
 @compiled
-def _add(i, others, values, result):
-    """Add the values of pairs to their first item, and take them from the other."""
+def _add(i, others, values, sign, result):
+    """Add the values of pairs to their first item, and times the sign to the other."""
     own = 0.0
     for k in range(len(others)):
         own += values[k]
-        result[others[k]] -= values[k]
-    result[i] += own
-
-
-@compiled
-def _add_both(i, others, values, result):
-    """Add the values of pairs to both items."""
-    own = 0.0
-    for k in range(len(others)):
-        own += values[k]
-        result[others[k]] += values[k]
+        result[others[k]] += sign * values[k]
     result[i] += own
 
 

@@ -31,9 +31,7 @@ def partition_likelihood(first, last, offsets, scores, labels, tol, loss, gradie
 @compiled
 def level_likelihood(first, last, offsets, scores, places, tol, loss, gradient):
     """The same for rows that are sorted, with places 0, 0, 1, 2 …: no sort is compiled for them, and no hessian."""
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(first, last, offsets)
     order, ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
     ordered, share, below = np.empty(longest), np.empty(longest), np.empty(longest + 1)
     rate, scratch, second = np.empty((3, longest)), np.empty((ROWS, longest + VECTOR)), np.empty(0)
