@@ -161,15 +161,15 @@ def _choices(seen: ObservedRankings) -> tuple[Integers, Integers, Floats]:
 def _tie_orders(seen: ObservedRankings) -> Integers:
     """The sizes of chosen sets that occur, rising. What is left of a pool was there to choose from too."""
     q = list_of_row(seen.offsets)[seen.level_starts]
-    return np.unique(seen.level_sizes[seen.places[seen.level_starts] < seen.n_choices[q]])
+    return np.flatnonzero(np.bincount(seen.level_sizes[seen.places[seen.level_starts] < seen.n_choices[q]]))
 
 
 def _log_ways(left: Integers, order: int, weight: Floats) -> float:
     """log Σ w C(left, order)."""
-    possible = left >= order
-    n = left[possible].astype(np.float64)
+    weights = np.bincount(left, weight)[order:]
+    n = np.arange(order, order + len(weights), dtype=np.float64)
     logs = gammaln(n + 1) - gammaln(order + 1) - gammaln(n - order + 1)
-    return float(logsumexp(logs, b=weight[possible]))
+    return float(logsumexp(logs, b=weights))
 
 
 def ranking_log_probabilities(likelihood: Likelihood, scores: Floats, ties: Floats) -> Floats:

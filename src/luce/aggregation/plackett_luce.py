@@ -348,8 +348,10 @@ def _watch(iteration: int, value: float, gradient: float) -> None:
 
 def unused_rankings(given: Rankings, setup: Setup) -> dict[str, int]:
     """How many rankings the fit does not use, by reason; with a warning of those that another model of ties would."""
-    observed, weighted = setup.posterior.likelihood.observed, given.weights > 0
-    exact = setup.ties == "exact"
+    observed, exact = setup.posterior.likelihood.observed, setup.ties == "exact"
+    if observed.n_rankings == len(given) and not (exact and observed.tied.any()):
+        return dict(given.left_out)
+    weighted = given.weights > 0
     all_tied = given.tied & (given.places[given.offsets[1:] - 1] == 0) & (given.pool < 0) & weighted & exact
     used = observed.ordered | (not exact)
     counts = dict(given.left_out) | {

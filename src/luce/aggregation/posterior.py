@@ -234,7 +234,7 @@ def set_up(rankings: Rankings, *, ties: str | None, prior: Any, features: Any, t
     reasons: dict[Hashable, str] = {}
     if prior is None and features is None and teams is None:
         keep, reasons = estimable_items(rankings, ties in TIE_MODELS)
-        observed = observe(rankings, keep)
+        observed = observed if keep.all() else observe(rankings, keep)
     likelihood = Likelihood(observed, ties, n_jobs)
     names = tuple(rankings.names) if all(keep) else tuple(np.array(rankings.names, dtype=object)[keep])
     if teams is not None:

@@ -190,23 +190,23 @@ def _first_fault(
 ) -> tuple[int, int, int]:
     """The first fault, its ranking and its row; 0 where there is none. Of a ranking, rows come before its ends."""
     sizes = np.diff(offsets)
-    starts = offsets[:-1][sizes > 0]
-    wrong_places = np.empty(len(places), bool)
-    wrong_places[1:] = np.diff(places).view(np.uint64) > 1  # a step down is a large number
-    wrong_places[starts] = places[starts] != 0
-    outside = (items < 0) | (items >= n_items)
-    of_rows = [(RANGE, _first(outside)), (TWICE, _first_repeated(items, offsets)), (PLACES, _first(wrong_places))]
+    found: list[tuple[int, int, int, int]] = []
+    wrong = _first_wrong_row(items, places, offsets, np.full(n_items, -1))
+    if wrong >= 0:
+        q = _ranking_of(offsets, wrong)
+        item, outside = items[wrong], not 0 <= items[wrong] < n_items
+        fault = RANGE if outside else TWICE if item in items[offsets[q] : wrong] else PLACES
+        found.append((q, 0, wrong, fault))
     strange = -1
     if len(pool_items):
         in_pool = np.repeat(pool, sizes)
         members = list_of_row(pool_offsets) * n_items + pool_items
-        strange = _first((in_pool >= 0) & ~outside & ~np.isin(in_pool * n_items + items, members))
+        strange = _first((in_pool >= 0) & ~np.isin(in_pool * n_items + items, members))
     of_rankings = [(TWO_ENDS, _first(open_end & (pool >= 0)))]
     if not allow_singletons:
         on_top = np.zeros(len(sizes), bool)
         on_top[sizes > 0] = places[offsets[1:][sizes > 0] - 1] == 0
         of_rankings += [(FEW, _first(sizes < np.where(pool >= 0, 1, 2))), (ONE_LEVEL, _first(open_end & on_top))]
-    found = [(_ranking_of(offsets, row), 0, row, fault) for fault, row in of_rows if row >= 0]
     found += [(_ranking_of(offsets, row), 1, row, STRANGE) for row in [strange] if row >= 0]
     found += [(q, stage, int(offsets[q]), fault) for stage, (fault, q) in enumerate(of_rankings, 2) if q >= 0]
     ranking, _, row, fault = min(found, default=(0, 0, 0, 0))
@@ -217,20 +217,20 @@ def _ranking_of(offsets: Integers, row: int) -> int:
     return int(np.searchsorted(offsets, row, side="right")) - 1
 
 
-def _first_repeated(items: Integers, offsets: Integers) -> int:
-    """The first row with an item that its ranking has already; −1 if there is none."""
-    sizes, found = np.diff(offsets), []
-    for size in (np.flatnonzero(np.bincount(sizes)[2:]) + 2).tolist():
-        starts = offsets[:-1][sizes == size]
-        whole = len(starts) * size == len(items)
-        own = items.reshape(-1, size) if whole else items[starts[:, None] + np.arange(size)]
-        ordered = np.sort(own, axis=1) if size > 2 else own
-        twice = _first((ordered[:, 1:] == ordered[:, :-1]).ravel())
-        if twice >= 0:
-            q = twice // (size - 1)
-            new = np.isin(np.arange(size), np.unique(own[q], return_index=True)[1])
-            found.append(int(starts[q]) + _first(~new))
-    return min(found, default=-1)
+@compiled
+def _first_wrong_row(items, places, offsets, seen):
+    """The first row with no item, with one that its ranking has already, or with a wrong place; −1 if there is none.
+
+    seen (n_items,): −1; the last ranking that has each item is written to it.
+    """
+    for q in range(len(offsets) - 1):
+        place = -1
+        for row in range(offsets[q], offsets[q + 1]):
+            item, step = items[row], places[row] - place
+            if item < 0 or item >= len(seen) or seen[item] == q or step < 0 or step > 1 or place + step < 0:
+                return row
+            seen[item], place = q, places[row]
+    return -1
 
 
 def _first(wrong: NDArray[np.bool_]) -> int:

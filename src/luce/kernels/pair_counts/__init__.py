@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from luce.arrays import Floats, Integers, offsets_of_sizes
+from luce.arrays import Floats, Integers, read_only
 from luce.kernels.pair_counts import cpu
 from luce.threads import over_lists, sum_over_lists
 
@@ -43,26 +43,32 @@ def count_pairs(items: Integers, places: Integers, weights: Floats, n_items: int
     >>> counts.starts, counts.second, counts.wins, counts.losses, counts.ties
     (array([0, 1, 2, 2]), array([1, 2]), array([1., 0.]), array([1., 0.]), array([0., 1.]))
     """
-    one, other, tied = items[::2], items[1::2], places[1::2] == 0
-    if n_items**2 <= CROWDED * len(weights):
-        wins = _table(one, other, weights * ~tied if tied.any() else weights, n_items)
-        ties = _table(one[tied], other[tied], weights[tied], n_items)
-        ties = ties + ties.T
-        first, second = np.nonzero(np.triu(wins + wins.T + ties))
-        starts = offsets_of_sizes(np.bincount(first, minlength=n_items))
-        return PairCounts(starts, second, wins[first, second], wins[second, first], ties[first, second])
-    # SciPy adds up the pairs that occur several times; wins and losses are summed together as complex numbers.
-    ends, shape = (np.minimum(one, other), np.maximum(one, other)), (n_items, n_items)
-    decided = sparse.csr_array((weights * np.where(one < other, ~tied, 1j * ~tied), ends), shape=shape)
-    even = sparse.csr_array((weights * tied, ends), shape=shape).data
-    starts, second = decided.indptr.astype(np.int64), decided.indices.astype(np.int64)
-    return PairCounts(starts, second, decided.data.real.copy(), decided.data.imag.copy(), even)
+    count = _count_in_table if n_items**2 <= CROWDED * len(weights) else _count_sparse
+    return count(items, places, weights, n_items)
 
 
-def _table(rows: Integers, columns: Integers, weights: Floats, n_items: int) -> Floats:
-    """The sum of the weights of each row and column (n_items, n_items)."""
-    total = np.bincount(rows * n_items + columns, weights, n_items**2)
-    return total.astype(np.float64, copy=False).reshape(n_items, n_items)
+def _count_in_table(items: Integers, places: Integers, weights: Floats, n_items: int) -> PairCounts:
+    ties, wins = table = np.zeros((2, n_items, n_items))
+    cpu.add_to_table(*map(read_only, (items, places, weights)), table)
+    seen = (wins > 0) | (ties > 0)
+    first, second = np.nonzero(np.triu(seen | seen.T))
+    starts = np.searchsorted(first, np.arange(n_items + 1))
+    up, down = (first, second), (second, first)
+    return PairCounts(starts, second, wins[up], wins[down], ties[up] + ties[down])
+
+
+def _count_sparse(items: Integers, places: Integers, weights: Floats, n_items: int) -> PairCounts:
+    """SciPy sorts and adds up the outcomes of each first item: 4 times the second, plus 0, 1, 2 for won, lost, tied."""
+    one, other = items[::2], items[1::2]
+    columns = 4 * np.maximum(one, other) + np.where(places[1::2] == 0, 2, one > other)
+    found = sparse.csr_array((weights, (np.minimum(one, other), columns)), shape=(n_items, 4 * n_items))
+    second = found.indices >> 2
+    new = np.append(True, second[1:] != second[:-1])
+    new[found.indptr[:-1][np.diff(found.indptr) > 0]] = True
+    before = np.append(0, np.cumsum(new))  # pairs before each outcome
+    counts = np.zeros((3, before[-1]))
+    counts[found.indices & 3, before[1:] - 1] = found.data
+    return PairCounts(before[found.indptr], second[new].astype(np.int64), *counts)
 
 
 class PairSums(NamedTuple):

@@ -16,6 +16,13 @@ DELTA, GRADIENT, MIXED = 7, 8, 9
 
 
 @compiled
+def add_to_table(items, places, weights, table):
+    """Add the weight of each comparison at its place, 0 for a tie and 1 for a win, its first and its second item."""
+    for q in range(len(weights)):
+        table[places[2 * q + 1], items[2 * q], items[2 * q + 1]] += weights[q]
+
+
+@compiled
 def bradley_terry_sums(first, last, starts, counts, scores, parameter, curvature, workspace, gradient, degree, totals):
     for i in range(first, last):
         if starts[i] == starts[i + 1]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 from luce.kernels.label_order import longest_list
 from luce.kernels.partition_curvature.moments import set_matrix, set_product
 
@@ -37,7 +37,7 @@ def product(first, last, offsets, places, weights, scores, direction, tol, resul
             begin = end
 
 
-@compiled
+@inlined
 def _set_ends(places, ends):
     sets = 0
     for j in range(len(places)):
@@ -76,7 +76,7 @@ def hessian(first, last, offsets, places, weights, scores, coordinates, rest, wo
                 row[own[k]] += weights[q] * block[j, k]
 
 
-@compiled
+@inlined
 def _block(s, ends, tol, block):
     """The matrix of one ranking. Rows below a set get v v' c/z² from it and, each for itself, v f/z; z: their worth."""
     n, highest = len(s), -np.inf
@@ -107,7 +107,7 @@ def _block(s, ends, tol, block):
         begin = end
 
 
-@compiled
+@inlined
 def _to_pool(worths, rest, block):
     """Turn the last row, the log of the rest's worth, into the pool's worth less that of the other rows."""
     n = len(block) - 1

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from luce.compiled import compiled
+from luce.compiled import compiled, inlined
 from luce.kernels.partition_likelihood.integral import grid
 
 TINY, HUGE = -37.0, 4.0
 """log x below TINY: q = 1 to rounding; above HUGE: q = 0."""
 
 
-@compiled
+@inlined
 def set_product(log_a, direction, tol, result):
     """∂²F times a direction to `result`; returns Σ f and the sum of the result."""
     n = len(log_a)
@@ -36,7 +36,7 @@ def set_product(log_a, direction, tol, result):
     return force, total
 
 
-@compiled
+@inlined
 def set_matrix(log_a, tol, block):
     """∂²F to `block`; returns Σ f and the sum of the block."""
     n = len(log_a)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from luce.compiled import compiled, summing
+from luce.compiled import compiled, inlined, summing
 from luce.kernels.elementary import exp, span
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.partition_likelihood.integral import ROWS, VECTOR, integrate
@@ -49,7 +49,7 @@ def level_likelihood(first, last, offsets, scores, places, tol, loss, gradient):
             _spread(order, ends, sets, share, below, rate, gradient, second)
 
 
-@compiled
+@inlined
 def sums_from_below(scores, order, ends, sets, ordered, share, below):
     """lse(R_m) of every set, from the last to the first, and each item's share of its own R_m.
 
@@ -80,7 +80,7 @@ def _sum(scores, order, zero, rest, ordered, share):
     return highest + np.log(total)
 
 
-@compiled
+@inlined
 def _integrals(ends, sets, ordered, below, tol, rate, scratch, hessian):
     """The integral of every set but the last; `rate` gets E[q], ∂²log P/∂s² and, first of its set, Σ_ij H_ij."""
     loss, begin = 0.0, 0
@@ -101,7 +101,7 @@ def _integrals(ends, sets, ordered, below, tol, rate, scratch, hessian):
     return loss
 
 
-@compiled
+@inlined
 def _spread(order, ends, sets, share, below, rate, gradient, second):
     """Gradient and second derivative of every item, from the rate of its set and the hazard: Σ of the rates above it.
 
