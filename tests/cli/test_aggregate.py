@@ -61,7 +61,8 @@ def facts_of(*words):
 
 
 def test_a_prior_where_the_data_need_one(never_wins):
-    assert "Prior: normal, standard deviation " in call("pairs.csv").stdout
+    text = call("pairs.csv").stdout
+    assert re.search(r"Prior: normal, standard deviation [0-9.]+, estimated: without a prior the rankings do not", text)
     facts = facts_of("pairs.csv")
     model = PlackettLuce(prior="auto", n_jobs=1).fit(never_wins)
     assert facts["prior"] == {"type": "NormalPrior", "mean": 0.0, "sd": pytest.approx(model.prior_.sd)}
@@ -94,6 +95,8 @@ def test_the_given_number_of_pseudo_wins(never_wins):
         (["--ties", "davdson"], "Did you mean 'davidson'? Known: auto, davidson, exact, half-wins, none, rao-kupper."),
         (["--errors", "robust"], "There is no kind of standard errors 'robust'"),
         (["--anchor", "1000"], "Add --elo, or leave out --anchor"),
+        (["--scale", "400"], "Add --elo, or leave out --scale"),
+        (["--elo", "--scale", "0"], "--scale must be above 0"),
         (["--elo", "--anchor", "tee=1000"], "There is no item 'tee' for --anchor. Did you mean 'tea'?"),
         (["--elo", "--anchor", "tea"], "--anchor must be RATING or ITEM=RATING"),
         (["--read", "unlistd=below"], "Did you mean 'unlisted'"),

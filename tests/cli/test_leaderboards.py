@@ -84,6 +84,11 @@ def test_ratings_with_an_anchor(battles):
         facts = facts_of("battles.csv", "--elo", "--anchor", f"{item}=1000", "--names", "names.csv", "--by", "language")
         assert {row["item"]: row["rating"] for row in facts["items"]}["Red knot"] == 1000
         assert "Red knot" in [row["item"] for row in facts["categories"]["danish"]["items"]]
+    narrow = [
+        row["rating"] for row in facts_of("battles.csv", "--elo", "--anchor", "knot=1000", "--scale", "200")["items"]
+    ]
+    assert np.subtract(narrow, 1000) == pytest.approx(np.subtract([row["rating"] for row in rows], 1000) / 2, abs=1e-9)
+    assert "Ratings: 200 points are odds of ten to one" in Path("aggregation.html").read_text()
     mean = [row["rating"] for row in facts_of("battles.csv", "--elo")["items"]]
     assert np.mean(mean) == pytest.approx(1500)
     assert "rating" not in facts_of("battles.csv")["items"][0]

@@ -96,7 +96,7 @@ def test_the_matrix_has_the_probabilities(model):
 
 
 def test_ratings_take_the_place_of_log_worths_in_the_plot(model, page_of):
-    page = page_of(model, anchor=("model 0", 1000))
+    page = page_of(model, elo={"anchor": ("model 0", 1000)})
     assert page.pictures[0].startswith("The rating of 4 items, best first: model 0 1000; ")
     assert page.rows[0][:4] == ["Rank", "Item", "Rating", "Log worth"]
     assert next(row for row in page.rows if row[1] == "model 0")[2].startswith("1,000 ")

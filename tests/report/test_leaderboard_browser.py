@@ -19,7 +19,7 @@ def page_file(tmp_path_factory):
     rankings = Rankings.from_orderings([[names[i] for i in rng.permutation(40)] for _ in range(30)])
     model = PlackettLuce(prior=PseudoRankings(0.5), n_jobs=1).fit(rankings)
     path = tmp_path_factory.mktemp("browser") / "page.html"
-    return write_aggregation(path, model, anchor=1500.0, categories={"coding": model})
+    return write_aggregation(path, model, elo={"anchor": 1500.0}, categories={"coding": model})
 
 
 @pytest.fixture(params=["light-1280", "dark-390"])

@@ -52,7 +52,11 @@ Names = Annotated[
         help="CSV file with the names to show: columns item (or id, code) and name (or label), else the first two."
     ),
 ]
-Elo = Annotated[bool, typer.Option("--elo", help="Elo ratings as well: 400 points are odds of ten to one.")]
+Elo = Annotated[bool, typer.Option("--elo", help="Elo ratings as well.")]
+Scale = Annotated[
+    float | None,
+    typer.Option(help="Points of Elo ratings that are odds of ten to one. (default: 400)", show_default=False),
+]
 Anchor = Annotated[
     str | None, typer.Option(metavar="RATING|ITEM=RATING", help="Mean rating, or that of an item. (default: 1500)")
 ]
@@ -77,6 +81,7 @@ def aggregate(
     by: By = None,
     names: Names = None,
     elo: Elo = False,
+    scale: Scale = None,
     anchor: Anchor = None,
     top: Top = 30,
     title: Title = None,
@@ -110,12 +115,12 @@ def aggregate(
     kind = _kind(errors)
     rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
     shown = shown_names(rankings.names, names)
-    elo_anchor = _anchor(elo, anchor, shown)
+    ratings = _ratings(elo, scale, anchor, shown)
     rankings, parts = rankings.with_names(shown), {name: _renamed(part, shown) for name, part in parts.items()}
     model.fit(rankings)
-    table = leaderboard(model, kind=kind, anchor=elo_anchor)
+    table = leaderboard(model, kind=kind, elo=ratings)
     fit = check_fit(model)
-    categories, boards = fit_categories(model, parts, kind, elo_anchor)
+    categories, boards = fit_categories(model, parts, kind, ratings)
     write_csv(with_categories(table, boards), csv)
     if save:
         name = replacing(save)
@@ -131,7 +136,7 @@ def aggregate(
         report,
         model,
         kind=kind,
-        anchor=elo_anchor,
+        elo=ratings,
         categories=categories,
         goodness_of_fit=fit,
         n_items=top,
@@ -180,12 +185,22 @@ def _renamed(part: Any, shown: Mapping[Hashable, Hashable]) -> Any:
     return part.with_names({item: by_text[str(item)] for item in part.names})
 
 
-def _anchor(elo: bool, given: str | None, shown: Mapping[Hashable, Hashable]) -> Any:
-    """The anchor of `to_elo`, a rating or an item and its rating, by its name in the files or the one to show."""
+def _ratings(
+    elo: bool, scale: float | None, anchor: str | None, shown: Mapping[Hashable, Hashable]
+) -> dict[str, Any] | None:
+    """The parameters of `to_elo`; None without --elo."""
     if not elo:
-        if given is not None:
-            raise OptionError("--anchor is the anchor of Elo ratings. Add --elo, or leave out --anchor.")
+        for option, given in {"--scale": scale, "--anchor": anchor}.items():
+            if given is not None:
+                raise OptionError(f"{option} is for Elo ratings. Add --elo, or leave out {option}.")
         return None
+    if scale is not None and not 0 < scale < float("inf"):
+        raise OptionError(f"--scale must be above 0 and finite. Got {scale:g}.")
+    return {"anchor": _anchor(anchor, shown), "scale": scale or 400.0}
+
+
+def _anchor(given: str | None, shown: Mapping[Hashable, Hashable]) -> Any:
+    """The anchor of `to_elo`, a rating or an item and its rating, by its name in the files or the one to show."""
     name, _, rating = (given or "1500").rpartition("=")
     try:
         value = float(rating)

@@ -58,7 +58,7 @@ def _table(file: Path, by: str, format: str | None, options: Mapping[str, Any]) 
 
 
 def fit_categories(
-    model: Any, parts: Mapping[str, Any], kind: str | None, anchor: Any
+    model: Any, parts: Mapping[str, Any], kind: str | None, elo: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A model for each category with the settings of the one given, and its table; messages name the category."""
     from sklearn.base import clone
@@ -73,19 +73,17 @@ def fit_categories(
                 warnings.simplefilter("always", LuceWarning)
                 try:
                     fitted[name] = clone(model).fit(rankings)
-                    own = _anchor_in(fitted[name], anchor)
-                    tables[name] = leaderboard(fitted[name], kind=kind, anchor=own)
+                    rated = elo is not None and _has_worth(fitted[name], elo["anchor"])
+                    tables[name] = leaderboard(fitted[name], kind=kind, elo=elo if rated else None)
                 except DataError as error:
                     raise DataError(f"Category {name!r}: {error}") from error
             for each in caught:
                 say(f"Category {name!r}: {each.message}", "Note")
-            if anchor is not None and own is None:
-                say(f"Category {name!r} has no ratings: {anchor[0]!r}, the anchor, has no worth in it.", "Note")
+            if elo is not None and not rated:
+                say(f"Category {name!r} has no ratings: {elo['anchor'][0]!r}, the anchor, has no worth in it.", "Note")
     return fitted, tables
 
 
-def _anchor_in(model: Any, anchor: Any) -> Any:
-    """The anchor; None where it is an item without a worth in this model."""
-    if isinstance(anchor, tuple) and (anchor[0] not in model.names_ or anchor[0] in model.not_estimable_):
-        return None
-    return anchor
+def _has_worth(model: Any, anchor: Any) -> bool:
+    """Whether the anchor is a mean rating, or an item with a worth in this model."""
+    return not isinstance(anchor, tuple) or (anchor[0] in model.names_ and anchor[0] not in model.not_estimable_)

@@ -1,7 +1,7 @@
 """The page of a rank aggregation: a leaderboard, who beats whom, categories, and what the data are and the fit did."""
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ COLUMNS = (
     "Rank range: from simultaneous tests of the differences from all other items. Tier: 1 if no item is significantly "
     "above, else one below those that are."
 )
-RATINGS = " Ratings: 400 points are odds of ten to one; below them 95 % comparison intervals."
+NEEDED = ", estimated: without a prior the rankings do not determine the worths of all items"
+RATINGS = " Ratings: {:g} points are odds of ten to one; below them 95 % comparison intervals."
 WINS = "Percent of comparisons in which the item of the row is expected to be ranked above the item of the column"
 CATEGORIES = (
     "Each category is estimated from its rankings alone. Below a rank: the rank range (95 %), and n, the number of "
@@ -64,7 +65,7 @@ def write_aggregation(
     model: Any,
     *,
     kind: str | None = None,
-    anchor: tuple[Hashable, float] | float | None = None,
+    elo: Mapping[str, Any] | None = None,
     categories: Mapping[str, Any] | None = None,
     goodness_of_fit: Any = None,
     n_items: int = 30,
@@ -83,8 +84,8 @@ def write_aggregation(
         A fitted model.
     kind : {"observed", "expected", "sandwich"}, optional
         What the standard errors are based on, see `PlackettLuce.standard_errors`.
-    anchor : float or tuple (item, float), optional
-        Shows Elo ratings: their mean, or an item and its rating.
+    elo : mapping, optional
+        Shows Elo ratings: parameters of `PlackettLuce.to_elo`, such as {"anchor": 1500, "scale": 400}.
     categories : mapping of str to PlackettLuce, optional
         Models fitted to parts of the rankings, by name.
     goodness_of_fit : GoodnessOfFit, optional
@@ -105,9 +106,9 @@ def write_aggregation(
     Path
         Of the page.
     """
-    table = leaderboard(model, kind=kind, anchor=anchor)
+    table = leaderboard(model, kind=kind, elo=elo)
     rows = table.to_pylist()
-    sections = {"leaderboard": _leaderboard(rows, model, kind, n_items), "wins": _wins(model, rows)}
+    sections = {"leaderboard": _leaderboard(rows, model, kind, n_items, elo), "wins": _wins(model, rows)}
     if categories:
         tables = {name: leaderboard(each, kind=kind) for name, each in categories.items()}
         sections["categories"] = _categories(rows, tables, categories)
@@ -121,8 +122,8 @@ def write_aggregation(
     )
 
 
-def _leaderboard(rows: Rows, model: Any, kind: str | None, n_items: int) -> Section:
-    notes = COLUMNS + (RATINGS if "rating" in rows[0] else "")
+def _leaderboard(rows: Rows, model: Any, kind: str | None, n_items: int, elo: Mapping[str, Any] | None) -> Section:
+    notes = COLUMNS + (RATINGS.format(elo.get("scale", 400)) if elo is not None else "")
     if len(rows) > LISTED:
         notes += f" The first {LISTED:,} of {len(rows):,} items; luce aggregate --csv writes all of them."
     plot = items_picture(rows, model, kind, n_items)
@@ -194,7 +195,7 @@ def choices(model: Any, table: pa.Table) -> dict[str, str]:
         errors += " information" + (alone if model.rankings_.rankers is None else "")
     said = {
         "Ties": tie_words(model),
-        "Prior": prior_words(model.prior_),
+        "Prior": prior_words(model.prior_) + (NEEDED if model.prior == "auto" and model.prior_ is not None else ""),
         "Standard errors": errors,
         "Not used": unused_words(model.unused_),
     }

@@ -1,7 +1,7 @@
 """A fitted `PlackettLuce` as a leaderboard: its table, a plot of the best items, who beats whom, and categories."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -24,14 +24,12 @@ COLORS = {"point": INK, "best": ACCENT, "other": MUTED}
 Rows = Sequence[Mapping[str, Any]]
 
 
-def leaderboard(
-    model: Any, *, kind: str | None = None, anchor: tuple[Hashable, float] | float | None = None
-) -> pa.Table:
-    """The `summary` of a model, with an `anchor` also Elo ratings and their comparison intervals."""
+def leaderboard(model: Any, *, kind: str | None = None, elo: Mapping[str, Any] | None = None) -> pa.Table:
+    """The `summary` of a model, with `elo`, parameters of `to_elo`, also ratings and their comparison intervals."""
     table: pa.Table = model.summary(level=LEVEL, kind=kind)
-    if anchor is None:
+    if elo is None:
         return table
-    ratings = model.to_elo(anchor, level=LEVEL, kind=kind)
+    ratings = model.to_elo(**elo, level=LEVEL, kind=kind)
     missing = [None] * (table.num_rows - ratings.num_rows)  # items that cannot be estimated, the last ones
     for at, name in enumerate(("rating", "lower", "upper"), 1):
         column = pa.array([*ratings.column(name).to_pylist(), *missing], pa.float64())
