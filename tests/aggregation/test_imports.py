@@ -61,8 +61,19 @@ PAIRS = 'luce.Rankings.from_pairs(["a", "b", "a", "c"], ["b", "a", "c", "a"])'
 @pytest.mark.parametrize(
     ("rankings", "expected"),
     [
-        (ORDERS, {"sums", "squares"}),
-        (PAIRS, {"bradley_terry_sums", "_differences", "bradley_terry", "_sigmoid", "_add"}),
+        (ORDERS, {"_first_wrong_row", "sums", "squares"}),
+        (
+            PAIRS,
+            {
+                "_first_wrong_row",
+                "add_to_table",
+                "bradley_terry_sums",
+                "_differences",
+                "bradley_terry",
+                "_sigmoid",
+                "_add",
+            },
+        ),
     ],
 )
 def test_a_first_fit_compiles_what_it_uses_alone(rankings, expected, tmp_path):
