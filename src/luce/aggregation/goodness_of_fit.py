@@ -54,12 +54,12 @@ class GoodnessOfFit:
         The same for each of the two alone; NaN if it cannot be checked.
     first_choices : pyarrow.Table
         Columns item, observed (share of first places in the rankings of the item, a tie for the first place being
-        shared), expected, z and n_rankings; largest |z| first.
+        shared), expected, z and n_rankings; the largest deviations first.
     pairs : pyarrow.Table
         Columns item, other, observed (share of comparisons in which the item stands above the other, without ties),
-        expected, z and n_comparisons; largest |z| first.
+        expected, z and n_comparisons; the largest deviations first.
     mean_deviation : float
-        Mean |observed − expected| of the pairs.
+        Mean absolute difference of observed and expected shares of the pairs.
     chance_deviation : float
         The mean of `mean_deviation` in rankings drawn from the model: what chance alone gives.
     n_samples : int
