@@ -48,13 +48,11 @@ def count_pairs(items: Integers, places: Integers, weights: Floats, n_items: int
 
 
 def _count_in_table(items: Integers, places: Integers, weights: Floats, n_items: int) -> PairCounts:
-    ties, wins = table = np.zeros((2, n_items, n_items))
+    ties, wins, losses = table = np.zeros((3, n_items, n_items))
     cpu.add_to_table(*map(read_only, (items, places, weights)), table)
-    seen = (wins > 0) | (ties > 0)
-    first, second = np.nonzero(np.triu(seen | seen.T))
-    starts = np.searchsorted(first, np.arange(n_items + 1))
-    up, down = (first, second), (second, first)
-    return PairCounts(starts, second, wins[up], wins[down], ties[up] + ties[down])
+    found = np.flatnonzero(ties + wins + losses)
+    starts = np.searchsorted(found, n_items * np.arange(n_items + 1))
+    return PairCounts(starts, found % n_items, *(each.ravel()[found] for each in (wins, losses, ties)))
 
 
 def _count_sparse(items: Integers, places: Integers, weights: Floats, n_items: int) -> PairCounts:

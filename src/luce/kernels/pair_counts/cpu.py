@@ -17,9 +17,13 @@ DELTA, GRADIENT, MIXED = 7, 8, 9
 
 @compiled
 def add_to_table(items, places, weights, table):
-    """Add the weight of each comparison at its place, 0 for a tie and 1 for a win, its first and its second item."""
+    """Add the weight of each comparison to ties 0, wins 1 or losses 2 of its lower item against the higher one."""
     for q in range(len(weights)):
-        table[places[2 * q + 1], items[2 * q], items[2 * q + 1]] += weights[q]
+        one, other = items[2 * q], items[2 * q + 1]
+        if one < other:
+            table[places[2 * q + 1], one, other] += weights[q]
+        else:
+            table[2 * places[2 * q + 1], other, one] += weights[q]
 
 
 @compiled
