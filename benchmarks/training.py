@@ -48,7 +48,7 @@ def network() -> Network:
 class TrivialLearner(NetworkLearner):
     """The same network, batches and optimizer; the loss is the mean of the scores."""
 
-    def step(self, lists: np.ndarray, pass_number: int, step: int) -> float:
+    def step(self, lists: np.ndarray, epoch: float, step: int) -> float:
         self.network.train()
         scores = self.network(self._rows(lists), torch.from_numpy(offsets_of_sizes(self.dataset.sizes[lists])))
         self.optimizer.zero_grad()
@@ -61,7 +61,7 @@ class TrivialLearner(NetworkLearner):
 class PaddedLearner(NetworkLearner):
     """The usual loop: a batch padded to its longest list, ties shuffled, logcumsumexp under a mask."""
 
-    def step(self, lists: np.ndarray, pass_number: int, step: int) -> float:
+    def step(self, lists: np.ndarray, epoch: float, step: int) -> float:
         data = self.dataset
         sizes = torch.from_numpy(data.sizes[lists])
         longest = int(sizes.max())

@@ -12,17 +12,25 @@ from rich.markup import escape
 
 from luce.cli.output import check_written, progress, say, show_json, show_table
 from luce.errors import LuceError, load_package
+from luce.files import atomic_write
 from papers import REPRODUCTIONS, Reproduction
-from papers.datasets import DATASETS
+from papers.datasets import DATASETS, REAL_DATA
+from papers.environment import Environment, commit_of
 from papers.outcome import VERDICTS, Outcome
+from papers.papers_page import PAGE, papers_page
 from papers.runner import Run
+from papers.stored_output import store
 
-COLORS = dict(zip(VERDICTS, ("green", "yellow", "red", "dim"), strict=True))
+COLORS = dict(zip(VERDICTS, ("green", "yellow", "red", "cyan", "cyan", "dim"), strict=True))
 EXAMPLES = """examples:
   python -m papers --list
   python -m papers partition-simulation --quick --report simulation.html
+  python -m papers listmle-trees --data DIR --cache trees.json --store
+  python -m papers --page
 
-If the public data are not available, synthetic data of the same shape are used, and a note is printed.
+If the public data are not available, synthetic data of the same shape are used, and a note is printed. A run with
+--cache may be interrupted and continued, also on another machine: bring the file along. Add --store in the end, in a
+clone with all code committed, and --page to write docs/papers.md again.
 """
 
 
@@ -39,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--cache", type=Path, metavar="FILE", help="JSON file of finished points; an interrupted run resumes from it"
     )
     parser.add_argument("--report", type=Path, metavar="HTML", help="write the tables and figures to an HTML page")
+    parser.add_argument("--store", action="store_true", help="write the output to papers/results, for docs/papers.md")
+    parser.add_argument("--page", action="store_true", help="write docs/papers.md from the outputs in papers/results")
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument("--threads", type=int, help="number of threads (default: all cores)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -47,15 +57,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.list:
         _list(options.json)
         return
+    if options.page:
+        with atomic_write(PAGE) as partial:
+            partial.write_text(papers_page(), encoding="utf-8")
+        say(PAGE, "Page")
+        return
     if options.name is None:
         parser.error(f"give a NAME: {', '.join(REPRODUCTIONS)}")
     chosen = REPRODUCTIONS[options.name]
     check_written([options.report, options.cache], [])
-    for package in ("jinja2", "matplotlib") if options.report is not None else ():
-        load_package(package, "report")  # a missing package is reported before hours of work
+    # What would end the run after hours of work is reported before it.
+    for package in ("jinja2", "matplotlib") if options.report is not None or options.store else ():
+        load_package(package, "report")
+    if options.store:
+        commit_of(Environment.here().sources)
     with progress(f"Reproducing {options.name}") as on_progress:
         run = Run(options.name, options.data, options.quick, options.seed, options.threads, options.cache, on_progress)
         outcome: Outcome = import_module(f"papers.{chosen.module}").run(run)
+    if options.store:
+        say(store(run, outcome), "Output")
     if options.json:
         metadata = {"name": options.name, "paper": chosen.paper, "quick": options.quick, "seed": options.seed}
         show_json(metadata | outcome.to_dict())
@@ -72,7 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _list(json: bool) -> None:
-    needed = {name: data for name, data in DATASETS.items() if any(name in r.datasets for r in REPRODUCTIONS.values())}
+    used = {*REAL_DATA, *(name for each in REPRODUCTIONS.values() for name in each.datasets)}
+    needed = {name: data for name, data in DATASETS.items() if name in used}
     if json:
         files = {name: {"source": data.source, "files": data.files()} for name, data in needed.items()}
         reproductions = [{"name": name, **each._asdict()} for name, each in REPRODUCTIONS.items()]
@@ -96,6 +117,7 @@ def _duration(minutes: float) -> str:
 def _print(chosen: Reproduction, outcome: Outcome) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{escape(chosen.paper)}[/]: {escape(chosen.shows)}\n{escape(outcome.data)}\n", soft_wrap=True)
+    console.print(f"{escape(outcome.notes)}\n" if outcome.notes else "", soft_wrap=True)
     for table in outcome.tables:
         if console.is_terminal and len(str(table).splitlines()[1]) > console.width:
             print(f"{table}\n")  # a terminal wraps the lines; show_table would truncate them

@@ -1,17 +1,22 @@
-"""DATASETS, the public datasets of the papers: where to get them, where their files go, and how large they are."""
+"""DATASETS, public datasets, the papers' and a few small ones: where to get them, where their files go, their sizes."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from luce.data import Dataset, read
+from luce.data import Dataset, concatenate, read, split
 from luce.data.extreme import TaggedData, read_tagged
 from luce.errors import DataError
 
 
 class Layout(NamedTuple):
-    """Files as distributed, by part, relative to a subfolder of the data folder; {fold} is the number of the fold."""
+    """Files as distributed, by part, relative to a subfolder of the data folder.
+
+    {fold} is the number of the fold, {fold+1} that of the next one, where the first follows the last. Several files
+    of a part are separated by spaces.
+    """
 
     folder: str
     files: Mapping[str, str]
@@ -44,6 +49,8 @@ class PublicDataset:
         The sizes of the parts by name; with folds, those of fold 1.
     folds
         The number of folds, each with its own parts.
+    validation
+        The share of the training lists that is the validation part, where none is distributed.
     """
 
     name: str
@@ -53,17 +60,20 @@ class PublicDataset:
     labels: int | None = None
     sizes: Mapping[str, PartSize] = field(default_factory=dict)
     folds: int = 1
+    validation: float = 0.0
 
     def files(self) -> list[str]:
         """The files of its first layout, relative to the data folder."""
         first = self.layouts[0]
-        names = [*dict.fromkeys(first.files.values()), *first.splits.values()]
+        names = [*" ".join(first.files.values()).split(), *first.splits.values()]
         folds = f"{{1…{self.folds}}}"
-        return [f"{first.folder}/{name.replace('{fold}', folds)}" for name in names]
+        return [f"{first.folder}/{name}" for name in dict.fromkeys(_FOLD.sub(folds, name) for name in names)]
 
 
+_FOLD = re.compile(r"\{fold(?:\+(\d))?\}")
 _PARTS = {"train": "train.txt", "validation": "vali.txt", "test": "test.txt"}
 _FOLDS = {part: f"Fold{{fold}}/{file}" for part, file in _PARTS.items()}
+_ROTATED = {"train": "S{fold}.txt S{fold+1}.txt S{fold+2}.txt", "validation": "S{fold+3}.txt", "test": "S{fold+4}.txt"}
 _YAHOO = {"train": "set1.train.txt", "validation": "set1.valid.txt", "test": "set1.test.txt"}
 _LETOR = "LETOR 4.0 of Microsoft Research, on request from its page"
 _EXTREME = "the Extreme Classification Repository, bag-of-words files"
@@ -128,8 +138,35 @@ DATASETS = {
         _extreme("eurlex-4k", "Eurlex", "eurlex", 5_000, 3_993, 15_539, 3_809),
         _extreme("wiki10-31k", "Wiki10", "wiki10", 101_938, 30_938, 14_146, 6_616),
         _extreme("delicious-200k", "DeliciousLarge", "deliciousLarge", 782_585, 205_443, 196_606, 100_095),
+        PublicDataset(
+            "mq2008",
+            _LETOR,
+            (Layout("mq2008", _ROTATED),),
+            46,
+            sizes={"train": PartSize(471, 9_630), "validation": PartSize(157, 2_707), "test": PartSize(156, 2_874)},
+            folds=5,
+        ),
+        PublicDataset(
+            "mslr-sample",
+            "the first 5,000 rows of train.txt and of test.txt of Fold1 of MSLR-WEB30K",
+            (Layout("mslr-sample", {"train": "train.txt", "test": "test.txt"}),),
+            136,
+            sizes={"train": PartSize(43, 5_000), "test": PartSize(43, 5_000)},
+            validation=0.2,
+        ),
+        PublicDataset(
+            "lightgbm-rank",
+            "the example lambdarank in the repository of LightGBM, with the .query files",
+            (Layout("lightgbm-rank", {"train": "rank.train", "test": "rank.test"}),),
+            300,
+            sizes={"train": PartSize(201, 3_005), "test": PartSize(50, 768)},
+            validation=0.2,
+        ),
     )
 }
+
+REAL_DATA = ("mq2008", "mslr-sample", "lightgbm-rank")
+"""Small sets of judged lists, of no paper: they show whether what holds on synthetic data holds on real ones."""
 
 
 @dataclass(frozen=True)
@@ -141,23 +178,35 @@ class DatasetFiles:
     folder: Path
     fold: int = 1
 
-    def path(self, part: str) -> Path:
-        """The file of a part: "train", "test" and, where there is one, "validation"."""
-        return self.folder / self.layout.files[part].replace("{fold}", str(self.fold))
+    def paths(self, part: str) -> list[Path]:
+        """The files of a part: "train", "test" and, where it is distributed, "validation"."""
+
+        def number(found: re.Match[str]) -> str:
+            return str((self.fold - 1 + int(found[1] or 0)) % self.dataset.folds + 1)
+
+        return [self.folder / _FOLD.sub(number, name) for name in self.layout.files[part].split()]
 
     def read(self, part: str, **options: Any) -> Any:
         """Read a part, a `Dataset` or `TaggedData`, and check its counts against the published ones."""
-        path = self.path(part)
         if self.dataset.labels is None:
-            lists: Dataset = read(path, format="letor", n_features=self.dataset.features, **options)
-            self._check(part, path, lists=lists.n_lists, rows=lists.n_rows)
-            return lists
-        split = self.layout.splits.get(part)
-        tagged: TaggedData = read_tagged(path, split=None if split is None else self.folder / split, **options)
-        self._check(part, path, rows=tagged.n_rows, features=tagged.n_features, labels=tagged.n_labels)
+            share = self.dataset.validation if part != "test" else 0.0
+            if not share:
+                return self._read_lists(part, **options)
+            train, validation = split(self._read_lists("train", **options), (1 - share, share))
+            return validation if part == "validation" else train
+        (path,), rows = self.paths(part), self.layout.splits.get(part)
+        tagged: TaggedData = read_tagged(path, split=None if rows is None else self.folder / rows, **options)
+        self._check(part, rows=tagged.n_rows, features=tagged.n_features, labels=tagged.n_labels)
         return tagged
 
-    def _check(self, part: str, path: Path, **counts: int) -> None:
+    def _read_lists(self, part: str, **options: Any) -> Dataset:
+        features = self.dataset.features
+        files = [read(path, format="letor", n_features=features, **options) for path in self.paths(part)]
+        lists = files[0] if len(files) == 1 else concatenate(files)  # which copies
+        self._check(part, lists=lists.n_lists, rows=lists.n_rows)
+        return lists
+
+    def _check(self, part: str, **counts: int) -> None:
         expected: dict[str, int | None] = {"features": self.dataset.features, "labels": self.dataset.labels}
         if self.fold == 1 and part in self.dataset.sizes:
             expected |= self.dataset.sizes[part]._asdict()
@@ -167,8 +216,9 @@ class DatasetFiles:
             if expected.get(name, count) != count
         ]
         if wrong:
+            files = ", ".join(map(str, self.paths(part)))
             raise DataError(
-                f"{path} is not the {part} part of {self.dataset.name} as published: it has {'; '.join(wrong)}. "
+                f"{files} is not the {part} part of {self.dataset.name} as published: it has {'; '.join(wrong)}. "
                 f"Get it again from {self.dataset.source}, or omit --data to run on synthetic data."
             )
 
@@ -186,7 +236,8 @@ def find(folder: Path | None, name: str, fold: int = 1) -> DatasetFiles | None:
         raise DataError(f"There is no folder {folder}; --data must be the folder of the public data.")
     for layout in dataset.layouts:
         files = DatasetFiles(dataset, layout, folder / layout.folder, fold)
-        paths = [files.path(part) for part in layout.files] + [files.folder / each for each in layout.splits.values()]
+        paths = [path for part in layout.files for path in files.paths(part)]
+        paths += [files.folder / each for each in layout.splits.values()]
         missing = [str(path) for path in paths if not path.exists()]
         if not missing:
             return files
@@ -248,3 +299,13 @@ class DatasetSpec(NamedTuple):
 
     def __str__(self) -> str:
         return self.name if self.shape is None else f"synthetic data in the shape of {self.name}"
+
+
+def real_data(folder: Path | None) -> list[DatasetSpec]:
+    """The small real sets, see REAL_DATA, that are in the folder.
+
+    >>> real_data(None)
+    []
+    """
+    found = (name for name in REAL_DATA if find_folds(folder, name) is not None)
+    return [DatasetSpec(name, str(folder), None) for name in found]

@@ -28,12 +28,13 @@ def write_report(
     """Write one self-contained HTML page."""
     columns = ["Verdict", "Claim, and the evidence for the verdict"]
     rows = [(claim.verdict, Cell(claim.text, claim.evidence, wrap=True)) for claim in outcome.claims]
+    notes = [Text(outcome.notes)] if outcome.notes else []
     results: list[Any] = [Pictures(outcome.pictures())]
     for table in outcome.tables:
         results.append(PageTable(table.title, table.columns, table.texts(), table.title))
         results += [note(table.note)] if table.note else []
     sections = {
-        "claims": Section("Claims", [Text(paper), PageTable("Claims", columns, rows)]),
+        "claims": Section("Claims", [Text(paper), *notes, PageTable("Claims", columns, rows)]),
         "tables": Section("Our results beside the published ones", results),
     }
     write_page(path, sections, title=title, summary=summary(outcome), command=command, settings=settings)

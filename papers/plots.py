@@ -1,14 +1,22 @@
 """Line plots of several methods over a logarithmic axis, as in the papers."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from luce.report import layout
 from luce.report.formatting import decimal, number, plain
-from luce.report.svg import INK, MUTED, SERIES, Picture, picture
+from luce.report.svg import INK, MUTED, SERIES, WIDTH, Picture, picture
 
 STYLES = tuple(zip((*SERIES, INK, MUTED), "os^Dvx", ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1))), strict=True))
 """Color, marker and line style of the first, second, … method; they differ in grayscale too."""
+
+GAP = 20
+"""Units between the pictures of a file."""
+
+STYLE_SHEET = Path(layout.__file__).parent / "templates" / "page.css"
 
 
 class Line(NamedTuple):
@@ -50,3 +58,21 @@ def tick_label(value: float) -> str:
     if -3 < exponent < 5:
         return number(value)
     return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def panels(pictures: Sequence[Picture]) -> str:
+    """Pictures in two columns as one SVG file, in the colors of a light page on white."""
+    placed, top = [], 0.0
+    for left, one in enumerate(pictures):
+        _, _, width, height = one.svg.partition('viewBox="')[2].partition('"')[0].split()
+        box = f'<svg x="{left % 2 * (WIDTH + GAP)}" y="{top:g}" width="{width}" height="{height}" '
+        placed.append(one.svg.replace("<svg ", box, 1))
+        top += float(height) + GAP if left % 2 or one is pictures[-1] else 0.0
+    colors = dict(re.findall(r"(--\w+): (#\w+)", STYLE_SHEET.read_text(encoding="utf-8").partition("@media")[0]))
+    drawn = re.sub(r"var\((--\w+)\)", lambda found: colors[found[1]], "\n".join(placed))
+    width = str(WIDTH if len(pictures) == 1 else 2 * WIDTH + GAP)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top:g}" width="{width}" height="{top:g}">\n'
+        "<style>* { stroke-linejoin: round; stroke-linecap: butt }</style>\n"
+        f'<rect width="100%" height="100%" fill="white"/>\n{drawn}\n</svg>'
+    )

@@ -1,9 +1,10 @@
-"""Luce in virtual environments of their own: `python tests/environments.py lowest wheel 3.12 3.13 triton`.
+"""Luce in virtual environments of their own: `python tests/environments.py lowest wheel 3.12 3.13 triton serve`.
 
 lowest: Python 3.11 and the lowest declared version of every dependency except PyTorch.
 wheel: the sdist, and the wheel built from it, installed without extras and tried from an empty folder.
 3.12, 3.13: that Python with the newest version of every dependency except PyTorch.
 triton: Triton beside the packages of the calling environment; its kernels run in its interpreter, without a GPU.
+serve: the steps of the Dockerfile, and its server as a user without rights on a read-only file system; needs root.
 """
 
 import os
@@ -109,6 +110,10 @@ def triton() -> None:
     run(sys.executable, "-m", "pytest", *WORKERS, "--all", *warn, *tests, **variables)
 
 
+def serve() -> None:
+    run(sys.executable, ROOT / "tests" / "container.py", PYTHONPATH=str(ROOT / "src"), **ONE_THREAD)
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        {"lowest": lowest, "wheel": wheel, "triton": triton}.get(name, lambda name=name: newest(name))()
+        {"lowest": lowest, "wheel": wheel, "triton": triton, "serve": serve}.get(name, lambda name=name: newest(name))()

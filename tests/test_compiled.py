@@ -89,3 +89,22 @@ def test_a_folder_in_a_directory_of_another_user_is_not_private(tmp_path, monkey
     assert module._private_folder(tmp_path) is not None
     monkeypatch.setattr(Path, "stat", foreign)
     assert module._private_folder(tmp_path) is None
+
+
+@posix
+def test_a_cache_that_cannot_be_written_to_is_copied(read_only, tmp_path_factory, monkeypatch):
+    image = tmp_path_factory.mktemp("image")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(image))
+    assert module.compiled(double)(2) == 4
+
+    def refuse(locator):
+        if locator.get_cache_path().startswith(str(image)):
+            raise OSError("Read-only file system")
+
+    monkeypatch.setattr(UserProvidedCacheLocator, "ensure_cache_path", refuse)
+    again = module.compiled(double)
+    assert again(2) == 4
+    assert sum(again.stats.cache_hits.values()) == 1
+    (folder,) = read_only.iterdir()
+    names = {file.name for file in image.rglob("*") if file.is_file()}
+    assert {file.name for file in folder.rglob("*") if file.is_file()} == names

@@ -24,6 +24,8 @@ BLOCKS = {
     page.name: re.findall(r"```(python|console)\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for page in sorted(DOCS.glob("*.md"))
 }
+MARKS = {"tuning.md": pytest.mark.slow, "mlflow.md": pytest.mark.filterwarnings("ignore")}
+"""MLflow and what it is built on warn of each other."""
 EXAMPLES = [
     line
     for function in COMMANDS.values()
@@ -33,7 +35,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "tuning.md")) for name, blocks in BLOCKS.items() if blocks],
+    [pytest.param(name, marks=MARKS.get(name, ())) for name, blocks in BLOCKS.items() if blocks],
 )
 def test_code_runs_with_the_results_it_shows(name, tmp_path, monkeypatch):
     """In one folder and in its order: a command may read what the Python before it has written."""

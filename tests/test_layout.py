@@ -25,10 +25,14 @@ LAYERS = [
     {"objectives"},
     {"torch"},
     {"optimizers"},
+    {"scoring"},
     {"rankers", "aggregation", "policy"},
     {"models"},
+    {"exports"},
+    {"mlflow"},
     {"experiments"},
     {"report"},
+    {"serve"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -53,7 +53,7 @@ def test_without_validation_the_last_is_best():
 class Averaging:
     """A learner whose loss is the mean of the list numbers."""
 
-    def step(self, lists, pass_number, step):
+    def step(self, lists, epoch, step):
         return float(lists.mean())
 
     def validation_score(self):
@@ -75,9 +75,9 @@ class Recording(Averaging):
     def __init__(self):
         self.seen = []
 
-    def step(self, lists, pass_number, step):
-        self.seen.append((lists.tolist(), pass_number, step))
-        return super().step(lists, pass_number, step)
+    def step(self, lists, epoch, step):
+        self.seen.append((lists.tolist(), epoch, step))
+        return super().step(lists, epoch, step)
 
 
 @pytest.mark.parametrize("steps_per_epoch", [1, 2, 4, 7])
@@ -91,4 +91,6 @@ def test_the_batches_do_not_depend_on_the_length_of_an_epoch(steps_per_epoch):
         epoch = ours.seen[number * steps_per_epoch : (number + 1) * steps_per_epoch]
         assert record["loss"] == pytest.approx(np.mean(np.concatenate([given[0] for given in epoch])))
     for number in range(3):
-        assert sorted(np.concatenate([given[0] for given in passes.seen if given[1] == number])) == lists.tolist()
+        assert [given[1] for given in passes.seen[3 * number : 3 * number + 3]] == [number, number + 0.4, number + 0.8]
+        one_pass = [given[0] for given in passes.seen if int(given[1]) == number]
+        assert sorted(np.concatenate(one_pass)) == lists.tolist()

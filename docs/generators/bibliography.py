@@ -9,6 +9,8 @@ WORKS = {
     "for learning-to-rank with binary relevance. ICTIR 2019.",
     "Bruch et al. 2020": "S. Bruch, S. Han, M. Bendersky and M. Najork. A stochastic treatment of learning to rank "
     "scoring functions. WSDM 2020.",
+    "Bruch, Zoghi, Bendersky and Najork 2019": "S. Bruch, M. Zoghi, M. Bendersky and M. Najork. Revisiting approximate "
+    "metric optimization in the age of deep neural networks. SIGIR 2019.",
     "Burges 2010": "C. J. C. Burges. From RankNet to LambdaRank to LambdaMART: an overview. Microsoft Research, "
     "MSR-TR-2010-82.",
     "Burges et al. 2005": "C. Burges, T. Shaked, E. Renshaw, A. Lazier, M. Deeds, N. Hamilton and G. Hullender. "
@@ -34,6 +36,8 @@ WORKS = {
     "KDD 2019.",
     "Qin et al. 2008": "T. Qin, X.-D. Zhang, M.-F. Tsai, D.-S. Wang, T.-Y. Liu and H. Li. Query-level loss functions "
     "for information retrieval. Information Processing & Management 44, 2008.",
+    "Qin, Liu and Li 2010": "T. Qin, T.-Y. Liu and H. Li. A general approximation framework for direct optimization of "
+    "information retrieval measures. Information Retrieval 13, 2010.",
     "Rao and Kupper 1967": "P. V. Rao and L. L. Kupper. Ties in paired-comparison experiments: a generalization of the "
     "Bradley-Terry model. Journal of the American Statistical Association 62, 1967.",
     "Ravikumar et al. 2011": "P. Ravikumar, A. Tewari and E. Yang. On NDCG consistency of listwise ranking methods. "

@@ -44,6 +44,10 @@ FAMILIES = {
         "Expected metrics",
         "The expectation of a metric over rankings drawn from the policy, estimated from samples.",
     ),
+    "smooth metric": (
+        "Smooth metrics",
+        "A metric whose ranks are sums of sigmoids over the pairs, and so have a derivative.",
+    ),
 }
 """The heading and the description of each family."""
 SYMBOLS = (

@@ -1,4 +1,4 @@
-"""The API reference: the public names of `luce`, `luce.aggregation`, `luce.torch` and `luce.report`."""
+"""The API reference: the public names of `luce`, `luce.aggregation`, `luce.torch`, `luce.mlflow` and `luce.report`."""
 
 import inspect
 import re
@@ -18,16 +18,18 @@ SECTIONS = {
         "luce.options",
         "luce.rankers.trees.machines",
     ),
-    "Objectives": ("luce.objectives", "luce.objectives.log_prob", "luce.objectives.gbdt_bridge"),
+    "Objectives": ("luce.objectives", "luce.randomness", "luce.objectives.log_prob", "luce.objectives.gbdt_bridge"),
     "Metrics": ("luce.metrics",),
     "Policies": ("luce.policy",),
     "Rankings without features": ("luce.aggregation",),
     "Comparison and tuning": (
         "luce.experiments.comparison",
+        "luce.experiments.feature_study",
         "luce.experiments.peers",
         "luce.experiments.auto",
         "luce.experiments.tuning",
     ),
+    "Exports": ("luce.exports",),
     "Report pages": (),
     "Errors": ("luce.errors",),
 }
@@ -35,12 +37,14 @@ SECTIONS = {
 
 BESIDE = {
     "Data": (
+        "luce.data.rank_breaking",
         "luce.data.leakage.suspicious_features",
         "luce.data.synthetic.web_search",
         "luce.data.synthetic.tagged_documents",
     ),
-    "Objectives": ("luce.objectives.Objective", "luce.objectives.Evaluation", "luce.objectives.Draw"),
+    "Objectives": ("luce.objectives.Objective", "luce.objectives.Evaluation"),
     "Metrics": tuple(f"luce.metrics.{name}" for name in ("Comparison", "Comparisons", "compare_results")),
+    "Exports": ("luce.exports.Check",),
     "Report pages": tuple(
         f"luce.report.{name}"
         for name in ("write_report", "Report", "exposure_shares", "write_exposure", "write_aggregation")
@@ -48,7 +52,7 @@ BESIDE = {
 }
 """Public names that are not in `luce` itself, by heading."""
 
-FOREIGN = ("BaseEstimator", "Exception", "Warning", "Distribution", "tuple")
+FOREIGN = ("BaseEstimator", "Exception", "Warning", "Distribution", "Module", "tuple")
 """Classes of other packages, whose members are not documented."""
 
 UNLISTED = {
@@ -57,6 +61,7 @@ UNLISTED = {
     "unchecked",
     "of_finite_features",
     "ends",
+    "extra_repr",
     "expand",
     "support",
     "get_metadata_routing",
@@ -76,8 +81,9 @@ def reference_sections() -> str:
             names += [f"luce.aggregation.{name}" for name in own if name not in luce.__all__]
         names += BESIDE.get(title, ())
         parts += [f"## {title}", *(entry(name) for name in names)] if names else []
-    torch = [f"luce.torch.{name}" for name in import_module("luce.torch").__all__]
-    return "\n\n".join([*parts, "## PyTorch", *(entry(name) for name in torch)])
+    for title, home in (("PyTorch", "luce.torch"), ("MLflow", "luce.mlflow")):
+        parts += [f"## {title}", *(entry(f"{home}.{name}") for name in import_module(home).__all__)]
+    return "\n\n".join(parts)
 
 
 def entry(name: str) -> str:

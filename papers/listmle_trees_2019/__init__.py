@@ -8,29 +8,42 @@ import numpy as np
 
 from luce.arrays import Floats
 from luce.report.curves import lines
+from luce.report.formatting import count
 from luce.report.svg import Picture
-from papers.datasets import DATASETS, DatasetSpec, SyntheticShape
+from papers.datasets import DATASETS, DatasetSpec, SyntheticShape, real_data
 from papers.listmle_trees_2019.claims import claims
 from papers.listmle_trees_2019.contexts import context_compression
 from papers.listmle_trees_2019.published import TABLE_1, TABLE_3, TABLE_4
-from papers.listmle_trees_2019.results import (
-    MSLR,
-    SHORT,
-    YAHOO,
-    SystemScores,
-    TreeResults,
-    TunedSystem,
-    pool_folds,
-    tables,
+from papers.listmle_trees_2019.results import MSLR, YAHOO, Cell, SystemScores, TreeResults
+from papers.listmle_trees_2019.systems import (
+    LIGHTGBM,
+    LINEAR,
+    by_features,
+    choose,
+    load_fold,
+    round_seconds,
+    synthetic_lists,
+    train,
 )
-from papers.listmle_trees_2019.systems import fit, load_fold, round_seconds, synthetic_lists, tune
+from papers.listmle_trees_2019.tables import BY_ROUNDS, tables
 from papers.outcome import Outcome
 from papers.plots import Line, log_lines
 from papers.runner import Run
 
-LINEAR = ("l-ListMLE", "CA")
 IN_FIGURE_3 = ("PLRank(obj=1)", "LambdaMART", "McRank", "MART-2")
 SEARCHED = ("PLRank(obj=1)", "LambdaMART")
+"""The systems of Table 5, which the paper tunes."""
+
+NOTES = """\
+On data other than the paper's, every system is tuned with the same effort: trees with each pair of leaves and learning
+rate of one grid, l-ListMLE with as many values of λ, each training with validation lists and at most 1,000 rounds
+(McRank, as in the paper, 2.5 times as many, of one tree per grade), ended after 50 without improvement. The settings
+and the round that are best on the validation lists are tested, within 40, 200 and 1,000 rounds. Each seed has lists of
+its own, for training, validation and test, so that the spread over seeds is that of all three. With the paper's data in
+--data the paper's protocol is followed instead: 30 leaves, rate 0.1, 1,000 trees, and the grid of section 4.5 for
+Table 5. Coordinate ascent is an exact line search, as in DirectRank, not the heuristic of Metzler and Croft that the
+paper uses. l-ListMLE has at most 100 iterations on Yahoo and 1,000 on Microsoft, as in the paper. "LightGBM lambdarank"
+is LightGBM's own objective, with gradients and leaf values of its own, in the same trees and grid."""
 
 
 class TreeExperiment(NamedTuple):
@@ -39,15 +52,21 @@ class TreeExperiment(NamedTuple):
     Attributes
     ----------
     shapes
-        Of the synthetic data.
-    trees
-        The trees of each system; McRank has 2.5 times as many rounds.
-    sweeps
-        The maximum number of sweeps of coordinate ascent, from one start; 0 for the settings of the preset.
+        Of the synthetic data; their numbers of training lists are `sizes`.
+    sizes
+        The numbers of training lists of all systems, and then of those that are compared by rounds.
+    seeds
+        The number of seeds.
+    limits
+        The limits of rounds at which systems are tested; McRank has 2.5 times as many.
+    judged
+        Those of the limits that claims are judged at.
+    early_stopping_rounds
+        The rounds without improvement after which a training ends.
+    leaves, rates, penalties
+        The grid of trees, and that of the linear l-ListMLE.
     counts
         The numbers of features in Figure 2.
-    leaves, rates
-        The grid of Table 5.
     rounds, repeats
         The rounds of a measurement for Table 4, and the number of measurements.
     context_lists
@@ -55,139 +74,231 @@ class TreeExperiment(NamedTuple):
     """
 
     shapes: Mapping[str, SyntheticShape]
-    trees: int
-    sweeps: int
-    counts: tuple[int, ...]
+    sizes: Mapping[str, tuple[int, ...]]
+    seeds: int
+    limits: tuple[int, ...]
+    judged: tuple[int, ...]
+    early_stopping_rounds: int
     leaves: tuple[int, ...]
     rates: tuple[float, ...]
+    penalties: tuple[float, ...]
+    counts: tuple[int, ...]
     rounds: int
     repeats: int
     context_lists: int
 
 
 FULL = TreeExperiment(
-    {YAHOO: SyntheticShape(2_000, 519, 500, 2_000, 23), MSLR: SyntheticShape(600, 136, 60, 600, 120)},
-    trees=1_000,
-    sweeps=0,
-    counts=(10, 25, 50, 100, 200, 350, 519),
-    leaves=tuple(range(100, 1_001, 100)),
-    rates=(0.01, 0.04, 0.07, 0.1),
-    rounds=50,
+    {YAHOO: SyntheticShape(0, 100, 150, 300, 23), MSLR: SyntheticShape(0, 68, 60, 200, 120)},
+    {YAHOO: (60, 240, 720), MSLR: (24, 72, 216)},
+    seeds=2,
+    limits=(10, 20, 40, 100, 200, 400, 1_000),
+    judged=(40, 200, 1_000),
+    early_stopping_rounds=50,
+    leaves=(10, 30),
+    rates=(0.1,),
+    penalties=(0.1, 1.0, 10.0, 100.0),
+    counts=(5, 10, 20, 50, 100),
+    rounds=30,
     repeats=5,
     context_lists=20_000,
 )
-QUICK = TreeExperiment(
-    {YAHOO: SyntheticShape(250, 200, 100, 500, 23), MSLR: SyntheticShape(120, 136, 20, 200, 120)},
-    trees=40,
-    sweeps=4,
-    counts=(5, 10, 20, 50, 100, 200),
-    leaves=(10, 30, 100),
-    rates=(0.04, 0.1),
+QUICK = FULL._replace(
+    shapes={YAHOO: SyntheticShape(0, 60, 60, 120, 23), MSLR: SyntheticShape(0, 40, 30, 80, 120)},
+    sizes={YAHOO: (50, 100, 200), MSLR: (20, 40, 80)},
+    seeds=2,
+    limits=(10, 20, 40, 100, 200),
+    judged=(40, 200),
+    early_stopping_rounds=30,
+    penalties=(1.0, 100.0),
+    counts=(5, 20, 60),
     rounds=8,
     repeats=4,
     context_lists=4_000,
 )
+PAPER_LEAVES, PAPER_RATES = tuple(range(100, 1_001, 100)), (0.01, 0.04, 0.07, 0.1)
+
+
+class Unit(NamedTuple):
+    """Lists to train on: their cell in the results, where they come from, the fold, and the systems."""
+
+    cell: Cell
+    dataset: DatasetSpec
+    fold: int
+    systems: Sequence[str]
 
 
 def run(run: Run) -> Outcome:
     """Reproduce every table and figure, on the public data where available and otherwise on synthetic data."""
     experiment = QUICK if run.quick else FULL
+    shapes = experiment.shapes
     datasets = {
-        name: DatasetSpec.locate(run.data, name, shape, seed=run.seed, all_folds=True)
-        for name, shape in experiment.shapes.items()
+        name: DatasetSpec.locate(run.data, name, shape, seed=run.seed, all_folds=True) for name, shape in shapes.items()
     }
+    is_public = all(dataset.shape is None for dataset in datasets.values())
+    units = [unit for name, dataset in datasets.items() for unit in _units(name, dataset, experiment)]
+    real = [] if is_public else real_data(run.data)
+    units += [unit for dataset in real for unit in _real_units(dataset)]
+    scores = _scores(units, experiment, run)
+    judged = experiment.judged[-1:] if is_public else experiment.judged
     results = TreeResults(
-        _main(datasets, experiment, run),
-        _thirds(datasets[YAHOO], experiment, run),
+        scores,
+        judged,
+        _thirds(datasets[YAHOO], scores, experiment, run),
         _features(datasets[YAHOO], experiment, run),
-        _tuned(datasets[YAHOO], experiment, run),
+        _tuned(datasets[YAHOO], scores, experiment, run),
         {name: _ratios(dataset, experiment) for name, dataset in datasets.items()},
         _seconds(datasets[MSLR], experiment, run),
-        {name: dataset.shape is not None for name, dataset in datasets.items()},
+        {name: label(dataset) for name, dataset in datasets.items()},
     )
-    data = f"Run on {'; and on '.join(map(_describe_data, datasets.values()))}. {experiment.trees:,} trees per system."
-    return Outcome(data, tables(results), claims(results), lambda: _pictures(results))
+    return Outcome(_describe(results), tables(results), claims(results), lambda: _pictures(results), NOTES)
 
 
-def _describe_data(dataset: DatasetSpec) -> str:
-    if (shape := dataset.shape) is None:
-        return dataset.name
-    return (
-        f"{dataset}, scaled down: {shape.train:,} training lists of about {shape.documents} documents with "
-        f"{shape.features} features, instead of {DATASETS[dataset.name].sizes['train'].lists:,}"
+def label(dataset: DatasetSpec) -> str:
+    """What the data are called in trials."""
+    return dataset.name if dataset.shape is None else f"synthetic {dataset.name}"
+
+
+def _describe(results: TreeResults) -> str:
+    sizes = {data: sorted({cell.size for cell in results.scores if cell.data == data}) for data in results.datasets()}
+    seeds = {data: len({cell.seed for cell in results.scores if cell.data == data}) for data in results.datasets()}
+    each = (
+        f"{data} ({', '.join(f'{size:,}' for size in sizes[data])} training lists, "
+        f"{count(seeds[data], 'seed' if data.startswith('synthetic') else 'fold')})"
+        for data in sizes
     )
+    return f"Run on {'; '.join(each)}; at most {results.limits[-1]:,} rounds."
 
 
-def _points(run: Run, settings: Sequence[dict[str, Any]], span: tuple[float, float]) -> list[Any]:
-    """Train in parallel processes on small synthetic data, else one after the other on all cores."""
-    small = settings[0]["dataset"].shape is not None
+def _units(name: str, dataset: DatasetSpec, experiment: TreeExperiment) -> list[Unit]:
+    """The folds of public data; synthetic lists of each size and seed, the largest for a few systems."""
+    every, shape = [*TABLE_1[name], LIGHTGBM], dataset.shape
+    if shape is None:
+        size = DATASETS[name].sizes["train"].lists
+        return [Unit(Cell(name, size, fold), dataset, fold, every) for fold in range(DATASETS[name].folds)]
+    *sizes, largest = experiment.sizes[name]
+    systems = {**dict.fromkeys(sizes, every), largest: [*BY_ROUNDS]}
+    return [
+        Unit(Cell(label(dataset), size, seed), DatasetSpec(name, None, shape._replace(train=size), seed), 0, own)
+        for seed in range(dataset.seed, dataset.seed + experiment.seeds)
+        for size, own in systems.items()
+    ]
+
+
+def _real_units(dataset: DatasetSpec) -> list[Unit]:
+    folds = DATASETS[dataset.name].folds
+    sizes = [dataset.read("train", fold + 1, sparse=False).n_lists for fold in range(folds)]
+    systems = [*TABLE_1[MSLR], LIGHTGBM]
+    return [Unit(Cell(dataset.name, min(sizes), fold), dataset, fold, systems) for fold in range(folds)]
+
+
+def _grid(system: str, experiment: TreeExperiment) -> list[dict[str, Any]]:
+    """Leaves and rates of trees, penalties of l-ListMLE; coordinate ascent has neither."""
+    if system == "CA":
+        return [{}]
+    if system in LINEAR:
+        return [{"reg_lambda": penalty} for penalty in experiment.penalties]
+    return [{"num_leaves": n, "learning_rate": rate} for n, rate in product(experiment.leaves, experiment.rates)]
+
+
+def _setting(system: str, dataset: DatasetSpec, fold: int, experiment: TreeExperiment, paper: bool) -> dict[str, Any]:
+    """One point: on the paper's data with the paper's settings, else the whole grid."""
+    return {
+        "system_name": system,
+        "dataset": dataset,
+        "fold": fold,
+        "grid": [{}] if paper else _grid(system, experiment),
+        "limits": experiment.limits[-1:] if paper else experiment.limits,
+        "early_stopping_rounds": 0 if paper else experiment.early_stopping_rounds,
+    }
+
+
+def _points(run: Run, compute: Any, settings: Sequence[dict[str, Any]], span: tuple[float, float]) -> list[Any]:
+    """Train in parallel processes on small data, else one after the other on all cores."""
+    small = all(each["dataset"].name not in TABLE_1 or each["dataset"].shape is not None for each in settings)
     threads: dict[str, Any] = {"processes": None, "n_jobs": 1} if small else {"processes": 1, "n_jobs": run.n_jobs}
-    compute = tune if "leaves" in settings[0] else fit
     return run.points(compute, settings, effort=_effort, span=span, **threads)
 
 
 def _effort(point: Mapping[str, Any]) -> float:
-    """Relative to trees of one output; McRank has more rounds, with five trees each."""
-    return {"McRank": 12.0, "CA": 6.0, "l-ListMLE": 0.5}.get(point["system_name"], 1.0)
+    """Relative to trees of one output on one list; McRank has more rounds, with five trees each."""
+    shape = point["dataset"].shape
+    own = {"McRank": 5.0, "CA": 0.6, "l-ListMLE": 0.1}.get(point.get("system_name", "CA"), 1.0)
+    return own * (100 if shape is None else shape.train * shape.documents * shape.features / 3_000)
 
 
-def _setting(system: str, fold: int, count: int, dataset: DatasetSpec, experiment: TreeExperiment) -> dict[str, Any]:
-    size = {"trees": experiment.trees, "sweeps": experiment.sweeps, "count": count}
-    return {"system_name": system, "fold": fold, "dataset": dataset, **size}
-
-
-def _main(
-    datasets: Mapping[str, DatasetSpec], experiment: TreeExperiment, run: Run
-) -> dict[str, dict[str, SystemScores]]:
-    """Table 1: all systems; the five folds of Microsoft's data."""
-    found = {}
-    for number, (name, dataset) in enumerate(datasets.items()):
-        folds = DATASETS[name].folds if dataset.shape is None else 1
-        settings = [_setting(system, fold, 0, dataset, experiment) for system in TABLE_1[name] for fold in range(folds)]
-        results = _points(run, settings, (0.3 * number, 0.3 + 0.2 * number))
-        each = [results[first : first + folds] for first in range(0, len(results), folds)]
-        found[name] = {system: pool_folds(some) for system, some in zip(TABLE_1[name], each, strict=True)}
+def _scores(
+    units: Sequence[Unit], experiment: TreeExperiment, run: Run
+) -> dict[Cell, dict[str, dict[int, SystemScores]]]:
+    """Every system on all lists."""
+    cells = [(unit, system) for unit in units for system in unit.systems]
+    settings = [
+        _setting(system, unit.dataset, unit.fold, experiment, paper=unit.cell.data in TABLE_1) for unit, system in cells
+    ]
+    found: dict[Cell, dict[str, dict[int, SystemScores]]] = {unit.cell: {} for unit in units}
+    for (unit, system), result in zip(cells, _points(run, train, settings, (0, 0.85)), strict=True):
+        found[unit.cell][system] = {int(limit): SystemScores.of(each) for limit, each in result.items()}
     return found
 
 
-def _thirds(dataset: DatasetSpec, experiment: TreeExperiment, run: Run) -> dict[str, SystemScores]:
-    """Figure 3: three random folds."""
-    settings = [
-        {**_setting(system, fold, 0, dataset, experiment), "thirds": True}
-        for system in IN_FIGURE_3
-        for fold in range(3)
-    ]
-    results = _points(run, settings, (0.5, 0.7))
-    return {system: pool_folds(results[3 * i : 3 * i + 3]) for i, system in enumerate(IN_FIGURE_3)}
+def _thirds(
+    dataset: DatasetSpec, scores: Mapping[Cell, Mapping[str, Any]], experiment: TreeExperiment, run: Run
+) -> dict[str, list[SystemScores]]:
+    """Figure 3: three random folds of the public lists; of synthetic data, the seeds."""
+    last = experiment.limits[-1]
+    if dataset.shape is not None:
+        own = {cell: each for cell, each in scores.items() if cell.data == label(dataset) and "MART-2" in each}
+        largest = max(cell.size for cell in own)
+        return {name: [each[name][last] for cell, each in own.items() if cell.size == largest] for name in IN_FIGURE_3}
+    cells = list(product(IN_FIGURE_3, range(3)))
+    settings = [{**_setting(name, dataset, fold, experiment, paper=True), "thirds": True} for name, fold in cells]
+    found: dict[str, list[SystemScores]] = {name: [] for name in IN_FIGURE_3}
+    for (name, _), result in zip(cells, _points(run, train, settings, (0.85, 0.9)), strict=True):
+        found[name].append(SystemScores.of(result[str(last)]))
+    return found
 
 
-def _features(dataset: DatasetSpec, experiment: TreeExperiment, run: Run) -> dict[tuple[int, str], SystemScores]:
+def _features(
+    dataset: DatasetSpec, experiment: TreeExperiment, run: Run
+) -> dict[Cell, dict[int, dict[str, dict[str, Floats]]]]:
     """Figure 2: linear systems with fewer features."""
-    cells = list(product(experiment.counts, LINEAR))
-    settings = [_setting(system, 0, count, dataset, experiment) for count, system in cells]
-    results = _points(run, settings, (0.7, 0.8))
-    return {cell: pool_folds([result]) for cell, result in zip(cells, results, strict=True)}
-
-
-def _tuned(dataset: DatasetSpec, experiment: TreeExperiment, run: Run) -> dict[str, TunedSystem]:
-    """Table 5: the leaves and rate with the best validation score."""
-    grid = list(product(experiment.leaves, experiment.rates))
-    settings = [
-        {"system_name": system, "leaves": leaves, "rate": rate, "trees": experiment.trees, "dataset": dataset}
-        for system in SEARCHED
-        for leaves, rate in grid
-    ]
-    results = _points(run, settings, (0.8, 0.95))
-    found = {}
-    for i, system in enumerate(SEARCHED):
-        found[system] = best_of_grid(grid, results[i * len(grid) : (i + 1) * len(grid)])
+    units = [unit for unit in _units(YAHOO, dataset, experiment) if "CA" in unit.systems]
+    cells = list(product(units, experiment.counts))
+    settings = [{"count": n, "dataset": unit.dataset, "validated": dataset.shape is not None} for unit, n in cells]
+    found: dict[Cell, dict[int, dict[str, dict[str, Floats]]]] = {unit.cell: {} for unit in units}
+    for (unit, n), result in zip(cells, _points(run, by_features, settings, (0.85, 0.9)), strict=True):
+        found[unit.cell][n] = {
+            name: {metric: np.array(values, dtype=np.float64) for metric, values in each.items()}
+            for name, each in result.items()
+        }
     return found
 
 
-def best_of_grid(grid: Sequence[tuple[int, float]], results: Sequence[Mapping[str, Any]]) -> TunedSystem:
-    """The point of a grid of leaves and rates with the best validation score."""
-    best = int(np.argmax([one["validation"] for one in results]))
-    return TunedSystem(*grid[best], pool_folds([results[best]]))
+def _tuned(
+    dataset: DatasetSpec, scores: Mapping[Cell, Mapping[str, Any]], experiment: TreeExperiment, run: Run
+) -> dict[Cell, dict[str, SystemScores]]:
+    """Table 5: of synthetic data the largest size; of the public lists every point of the paper's grid by itself."""
+    last = experiment.limits[-1]
+    own = {cell: each for cell, each in scores.items() if cell.data == label(dataset)}
+    if dataset.shape is not None:
+        largest = max(cell.size for cell in own)
+        return {
+            cell: {name: each[name][last] for name in BY_ROUNDS} for cell, each in own.items() if cell.size == largest
+        }
+    grid = [{"num_leaves": n, "learning_rate": rate} for n, rate in product(PAPER_LEAVES, PAPER_RATES)]
+    shared = {
+        "dataset": dataset,
+        "fold": 0,
+        "limits": (last,),
+        "early_stopping_rounds": experiment.early_stopping_rounds,
+    }
+    settings = [{"system_name": name, "grid": [point], **shared} for name in SEARCHED for point in grid]
+    results = _points(run, train, settings, (0.9, 0.95))
+    found = {}
+    for i, name in enumerate(SEARCHED):
+        best = choose(results[i * len(grid) : (i + 1) * len(grid)])
+        found[name] = SystemScores.of(best[str(last)])
+    return {next(iter(own)): found}
 
 
 def _ratios(dataset: DatasetSpec, experiment: TreeExperiment) -> dict[int, float]:
@@ -195,14 +306,15 @@ def _ratios(dataset: DatasetSpec, experiment: TreeExperiment) -> dict[int, float
     if dataset.shape is None:
         lists = load_fold(dataset, 0).train
     else:
-        lists = synthetic_lists(
-            dataset.name, experiment.context_lists, dataset.shape._replace(features=1), dataset.seed
-        )
+        shape = dataset.shape._replace(features=1)
+        lists = synthetic_lists(dataset.name, experiment.context_lists, shape, dataset.seed)
     return {orders: context_compression(lists, orders, seed=dataset.seed).ratio for orders in TABLE_3[dataset.name]}
 
 
 def _seconds(dataset: DatasetSpec, experiment: TreeExperiment, run: Run) -> dict[str, Floats]:
     """Table 4, with the systems interleaved, so that other load on the machine affects all of them."""
+    if dataset.shape is not None:
+        dataset = dataset._replace(shape=dataset.shape._replace(train=experiment.sizes[MSLR][1]))
     settings = [
         {"system_name": system, "rounds": experiment.rounds, "repeat": repeat, "dataset": dataset}
         for repeat in range(experiment.repeats)
@@ -217,18 +329,33 @@ def _seconds(dataset: DatasetSpec, experiment: TreeExperiment, run: Run) -> dict
 
 
 def _pictures(results: TreeResults) -> list[Picture]:
-    """Figures 1 to 3."""
-    depths, drawn = np.arange(1.0, 11), []
-    for data, systems in results.main.items():
-        series = {name: systems[name].by_depth for name in LINEAR}
-        title = f"Figure 1: NDCG@k, {'synthetic ' if results.is_synthetic[data] else ''}{SHORT[data]}"
-        drawn += lines(f"listmle-trees-1-{data}", title, "k", depths, series)
-    counts = sorted({count for count, _ in results.features})
+    """NDCG@10 by rounds, and Figures 1 to 3."""
+    drawn = [] if results.is_public else [_by_rounds(results, data) for data in results.datasets()]
+    depths = np.arange(1.0, 11)
+    for data, own in results.names.items():
+        cells = results.largest(own, *LINEAR)
+        series = {name: np.mean([results.at(cell, name).by_depth for cell in cells], axis=0) for name in LINEAR}
+        drawn += lines(f"listmle-trees-1-{data}", f"Figure 1: NDCG@k, {own}", "k", depths, series)
+    size = max(cell.size for cell in results.features)
+    found = [each for cell, each in results.features.items() if cell.size == size]
+    counts = sorted(found[0])
     for metric in ("ndcg@1", "ndcg@10"):
         means = {
-            name: Line(counts, [results.features[count, name].mean(metric) for count in counts]) for name in LINEAR
+            name: Line(counts, [float(np.mean([np.nanmean(each[n][name][metric]) for each in found])) for n in counts])
+            for name in LINEAR
         }
-        name = f"plrank-2-{metric.removeprefix('ndcg@')}"
+        name = f"listmle-trees-2-{metric.removeprefix('ndcg@')}"
         drawn.append(log_lines(name, f"Figure 2: {metric.upper()}", "features", means, log_values=False))
-    series = {name: one.by_depth for name, one in results.thirds.items()}
-    return [*drawn, *lines("listmle-trees-3", "Figure 3: NDCG@k, trees, three folds", "k", depths, series)]
+    series = {name: np.mean([one.by_depth for one in each], axis=0) for name, each in results.thirds.items()}
+    return [*drawn, *lines("listmle-trees-3", "Figure 3: NDCG@k, trees", "k", depths, series)]
+
+
+def _by_rounds(results: TreeResults, data: str) -> Picture:
+    """The systems of Table 5 by the limit of rounds, at the largest size."""
+    cells = results.largest(data, *BY_ROUNDS)
+    limits = sorted(results.scores[cells[0]][BY_ROUNDS[0]])
+    means = {
+        name: Line(limits, [results.mean(cells, name, "ndcg@10", limit) for limit in limits]) for name in BY_ROUNDS
+    }
+    title = f"NDCG@10, {data}, {cells[0].size:,} training lists"
+    return log_lines(f"listmle-trees-rounds-{data.replace(' ', '-')}", title, "rounds", means, log_values=False)

@@ -1,4 +1,4 @@
-"""Results of the 2019 paper, and the tables with our results beside the published ones."""
+"""Results of the 2019 paper: the scores of each system in each trial, and differences between systems."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.arrays import Floats
-from papers.listmle_trees_2019.published import METRICS, TABLE_1, TABLE_3, TABLE_4, TABLE_5
-from papers.outcome import ResultTable
+from papers.listmle_trees_2019.published import TABLE_1
+from papers.outcome import Trial
 from papers.paired_differences import Difference, difference
 
 YAHOO, MSLR = TABLE_1
@@ -15,21 +15,44 @@ SHORT = {YAHOO: "Yahoo", MSLR: "Microsoft"}
 
 
 class SystemScores(NamedTuple):
-    """The metrics of every test list of all folds, NaN where a metric is undefined, and the mean NDCG by depth."""
+    """A system at its best round: the metrics of every test list, NaN where undefined, and the mean NDCG by depth."""
 
     lists: Mapping[str, Floats]
     by_depth: Floats
+    round: int
+    params: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> "SystemScores":
+        """From what `train` gives for one limit of rounds."""
+        lists = {metric: np.array(values, dtype=np.float64) for metric, values in found["lists"].items()}
+        known = ("lists", "by depth", "round", "validation")
+        params = {name: value for name, value in found.items() if name not in known}
+        return cls(lists, np.array(found["by depth"]), found["round"], params)
 
     def mean(self, metric: str) -> float:
-        return float(np.nanmean(self.lists[metric]))
+        if metric in self.lists:
+            return float(np.nanmean(self.lists[metric]))
+        return float(self.by_depth[int(metric.removeprefix("ndcg@")) - 1])
 
 
-class TunedSystem(NamedTuple):
-    """The leaves and the learning rate chosen on the validation lists, and the resulting scores."""
+class Cell(NamedTuple):
+    """Lists that systems were trained on: the data, the number of training lists, and the seed or fold."""
 
-    leaves: int
-    rate: float
-    scores: SystemScores
+    data: str
+    size: int
+    seed: int
+
+
+class Pair(NamedTuple):
+    """A comparison of a claim: the metric of one system above that of another."""
+
+    metric: str
+    one: str
+    other: str
+
+    def __str__(self) -> str:
+        return f"{self.metric.upper()}, {self.one} against {self.other}"
 
 
 class TreeResults(NamedTuple):
@@ -37,143 +60,94 @@ class TreeResults(NamedTuple):
 
     Attributes
     ----------
-    main
-        Table 1 and Figure 1, by dataset and system.
+    scores
+        By cell, system, and limit of rounds.
+    limits
+        The limits of rounds that claims are judged at, ascending.
     thirds
-        Figure 3, by system.
+        Figure 3 on the public data, by system: three folds of the training lists.
     features
-        Figure 2, by number of features and system.
+        Figure 2: by cell and number of features, the metrics of the test lists of each linear system.
     tuned
-        Table 5, by system.
+        Table 5, by cell and system.
     ratios
         Table 3, by dataset and number of orders.
     seconds
         Table 4: seconds of all rounds of a system, one value per repetition.
-    is_synthetic
-        Whether the data are synthetic, by dataset.
+    names
+        The name of each of the paper's datasets in cells: its own, or that of the synthetic data.
     """
 
-    main: Mapping[str, Mapping[str, SystemScores]]
-    thirds: Mapping[str, SystemScores]
-    features: Mapping[tuple[int, str], SystemScores]
-    tuned: Mapping[str, TunedSystem]
+    scores: Mapping[Cell, Mapping[str, Mapping[int, SystemScores]]]
+    limits: Sequence[int]
+    thirds: Mapping[str, Sequence[SystemScores]]
+    features: Mapping[Cell, Mapping[int, Mapping[str, Mapping[str, Floats]]]]
+    tuned: Mapping[Cell, Mapping[str, SystemScores]]
     ratios: Mapping[str, Mapping[int, float]]
     seconds: Mapping[str, Floats]
-    is_synthetic: Mapping[str, bool]
+    names: Mapping[str, str]
 
-    def difference(self, data: str, metric: str, one: str, other: str) -> Difference:
-        """The difference between two systems on a dataset of Table 1, paired over test lists."""
-        scores = self.main[data]
-        return difference(scores[one].lists[metric], scores[other].lists[metric])
+    @property
+    def is_public(self) -> bool:
+        """Whether all data are the paper's own."""
+        return all(name == own for name, own in self.names.items())
 
-    def linear_difference(self, count: int, metric: str) -> Difference:
-        """The difference between l-ListMLE and coordinate ascent with this number of features."""
-        ours, theirs = (self.features[count, name].lists[metric] for name in ("l-ListMLE", "CA"))
-        return difference(ours, theirs)
+    def datasets(self) -> list[str]:
+        """The data of the cells: the paper's or synthetic ones first."""
+        return list(dict.fromkeys(cell.data for cell in self.scores))
 
+    def largest(self, data: str, *systems: str) -> list[Cell]:
+        """The cells of the largest size of some data on which all of these systems were trained."""
+        cells = [cell for cell, found in self.scores.items() if cell.data == data and {*systems} <= found.keys()]
+        return [cell for cell in cells if cell.size == max(each.size for each in cells)] if cells else []
 
-def pool_folds(folds: Sequence[Mapping[str, Any]]) -> SystemScores:
-    """The scores of a system over all folds."""
-    lists = {
-        metric: np.array([value for one in folds for value in one["lists"][metric]], dtype=np.float64)
-        for metric in METRICS
-    }
-    return SystemScores(lists, np.mean([one["by depth"] for one in folds], axis=0))
+    def at(self, cell: Cell, system: str, limit: int | None = None) -> SystemScores:
+        """The scores of a system within a limit of rounds, by default the longest."""
+        return self.scores[cell][system][self.limits[-1] if limit is None else limit]
 
+    def mean(self, cells: Sequence[Cell], system: str, metric: str, limit: int | None = None) -> float:
+        """The mean over seeds or folds."""
+        return float(np.mean([self.at(cell, system, limit).mean(metric) for cell in cells]))
 
-def tables(results: TreeResults) -> list[ResultTable]:
-    return [
-        *(_main_table(results, data) for data in results.main),
-        _ratio_table(results),
-        _time_table(results),
-        _tuned_table(results),
-        _feature_table(results),
-        _thirds_table(results),
-    ]
+    def difference(self, data: str, pair: Pair, limit: int | None = None) -> Difference:
+        """At the largest size: over seeds or folds, which differ in their lists too; on the public data over lists."""
+        cells = self.largest(data, pair.one, pair.other)
+        found = [[self.at(cell, system, limit) for cell in cells] for system in (pair.one, pair.other)]
+        if len(cells) == 1 or self.is_public:
+            return difference(*(np.concatenate([each.lists[pair.metric] for each in one]) for one in found))
+        return difference(*(np.array([each.mean(pair.metric) for each in one]) for one in found))
 
+    def trials(self, pairs: Sequence[Pair], margin: float = 0.0) -> dict[Trial, list[float]]:
+        """The differences of the pairs, plus a margin, in each trial that has all of their systems."""
+        systems = {system for pair in pairs for system in (pair.one, pair.other)}
+        return {
+            Trial(cell.data, cell.size, limit, cell.seed): [self._gap(cell, pair, limit) + margin for pair in pairs]
+            for cell, scores in self.scores.items()
+            if systems <= scores.keys()
+            for limit in self.limits
+        }
 
-def data_name(results: TreeResults, data: str) -> str:
-    return f"synthetic data in the shape of {data}" if results.is_synthetic[data] else data
+    def _gap(self, cell: Cell, pair: Pair, limit: int) -> float:
+        one, other = (self.at(cell, system, limit).mean(pair.metric) for system in (pair.one, pair.other))
+        return one - other
 
+    def linear_difference(self, data: str, count: int, metric: str) -> Difference:
+        """l-ListMLE minus coordinate ascent with so many features, at the largest size."""
+        size = max(cell.size for cell in self.features if cell.data == data)
+        found = [each[count] for cell, each in self.features.items() if (cell.data, cell.size) == (data, size)]
+        if len(found) == 1:
+            return difference(*(found[0][name][metric] for name in ("l-ListMLE", "CA")))
+        return difference(*([np.nanmean(each[name][metric]) for each in found] for name in ("l-ListMLE", "CA")))
 
-def _main_table(results: TreeResults, data: str) -> ResultTable:
-    rows: list[list[Any]] = [
-        [name, *(cell for metric, paper in zip(METRICS, printed, strict=True) for cell in (one.mean(metric), paper))]
-        for (name, printed), one in zip(TABLE_1[data].items(), results.main[data].values(), strict=True)
-    ]
-    columns = ["system", *(cell for metric in METRICS for cell in (f"{metric.upper()}", "paper"))]
-    note = "Lists without a relevant document are excluded."
-    return ResultTable(f"Table 1 on {data_name(results, data)}", columns, rows, note, form=".4f")
-
-
-def _ratio_table(results: TreeResults) -> ResultTable:
-    columns = [
-        "orders",
-        *(cell for data in TABLE_3 for cell in (SHORT[data], "equivalent orders", "paper", "equivalent orders")),
-    ]
-    rows = []
-    for orders in TABLE_3[YAHOO]:
-        cells = ((results.ratios[data][orders], TABLE_3[data][orders]) for data in TABLE_3)
-        rows.append([str(orders), *(f"{x:{form}}" for ours, paper in cells for x, form in _pairs(ours, paper, orders))])
-    note = "Ratio of distinct contexts to all contexts, top ten of each order of tied labels: "
-    note += "; ".join(f"{SHORT[data]}: {data_name(results, data)}" for data in TABLE_3) + "."
-    return ResultTable("Table 3: compression by sharing contexts between orders", columns, rows, note)
-
-
-def _pairs(ours: float, paper: float, orders: int) -> list[tuple[float, str]]:
-    return [(ours, ".4f"), (ours * orders, ".2f"), (paper, ".4f"), (paper * orders, ".2f")]
-
-
-def _time_table(results: TreeResults) -> ResultTable:
-    base, rows = np.median(results.seconds["MART-2"]), []
-    for name, hours in TABLE_4.items():
-        ours = float(np.median(results.seconds[name]))
-        paper = f"{hours:g}" if name != "McRank" else "250+"
-        rows.append([name, f"{ours:.1f}", f"{ours / base:.2f}", paper, f"{hours / TABLE_4['MART-2']:.2f}"])
-    columns = ["system", "seconds", "to MART-2", "paper, hours", "to MART"]
-    note = (
-        f"CPU time of all rounds (1,000; for McRank 2,500 of five trees), extrapolated from the median, one thread, "
-        f"{data_name(results, MSLR)}."
-    )
-    return ResultTable("Table 4: running time", columns, rows, note)
-
-
-def _tuned_table(results: TreeResults) -> ResultTable:
-    rows: list[list[Any]] = []
-    for name, (ndcg, err) in TABLE_5.items():
-        one = results.tuned.get(name)
-        ours = ["–"] * 4 if one is None else [*_formatted(one.scores), str(one.leaves), f"{one.rate:g}"]
-        rows.append([name, ours[0], f"{ndcg:.3f}", ours[1], f"{err:.4f}", *ours[2:]])
-    columns = ["system", "NDCG@10", "paper", "ERR", "paper", "leaves", "rate"]
-    note = f"Leaves and rate chosen on the validation lists, {data_name(results, YAHOO)}. "
-    note += "The published values of LambdaMART are those of other authors."
-    return ResultTable("Table 5: tuned systems", columns, rows, note)
-
-
-def _formatted(one: SystemScores) -> list[str]:
-    return [f"{one.mean('ndcg@10'):.4f}", f"{one.mean('err'):.4f}"]
-
-
-def _feature_table(results: TreeResults) -> ResultTable:
-    rows = []
-    for count in sorted({count for count, _ in results.features}):
-        cells = []
-        for metric in ("ndcg@1", "ndcg@10"):
-            means = (results.features[count, name].mean(metric) for name in ("l-ListMLE", "CA"))
-            cells += [*(f"{mean:.4f}" for mean in means), str(results.linear_difference(count, metric))]
-        rows.append([str(count), *cells])
-    names = [f"{name} {metric}" for metric in ("NDCG@1", "NDCG@10") for name in ("l-ListMLE", "CA", "difference")]
-    note = f"Nested random subsets of the features; {data_name(results, YAHOO)}."
-    return ResultTable(
-        "Figure 2: l-ListMLE and coordinate ascent by number of features", ["features", *names], rows, note
-    )
-
-
-def _thirds_table(results: TreeResults) -> ResultTable:
-    rows: list[list[Any]] = [
-        [name, *(float(one.by_depth[k - 1]) for k in (1, 3, 5, 10))] for name, one in results.thirds.items()
-    ]
-    columns = ["system", *(f"NDCG@{k}" for k in (1, 3, 5, 10))]
-    return ResultTable(
-        f"Figure 3: three folds of the training lists, {data_name(results, YAHOO)}", columns, rows, form=".4f"
-    )
+    def feature_trials(self) -> dict[Trial, float]:
+        """How far l-ListMLE is above coordinate ascent with most features, or below it with fewest: the smaller."""
+        found = {}
+        for cell, counts in self.features.items():
+            few, many = min(counts), max(counts)
+            gaps = [
+                sign * float(np.nanmean(counts[n]["l-ListMLE"][metric] - counts[n]["CA"][metric]))
+                for sign, n in ((-1, few), (1, many))
+                for metric in ("ndcg@1", "ndcg@10")
+            ]
+            found[Trial(cell.data, cell.size, 0, cell.seed)] = min(gaps)
+        return found

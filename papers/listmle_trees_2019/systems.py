@@ -1,24 +1,25 @@
 """The systems of the 2019 paper, the lists they are trained on, and single trainings."""
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, list_of_row
 from luce.data import Dataset, concatenate, parts
 from luce.data.splits import Fold
 from luce.data.synthetic import web_search
+from luce.experiments.feature_study import feature_study
 from luce.metrics import measure
-from luce.objectives import objective
-from luce.rankers import Ranker, preset
-from luce.rankers.presets import PRESETS
+from luce.rankers import PRESETS, TreeRanker, preset
 from papers.datasets import DatasetSpec, SyntheticShape
 
 PRESET_OF = {
-    **{f"PLRank(obj={orders})": "listmle-trees" for orders in (1, 3, 6, 9, 15)},
+    "PLRank(obj=1)": "listmle-trees",
+    **{f"PLRank(obj={orders})": f"listmle-trees-{orders}" for orders in (3, 6, 9, 15)},
     "LambdaMART": "lambdamart",
     "McRank": "mcrank-trees",
     "MART-1": "mart-1",
@@ -31,10 +32,17 @@ PRESET_OF = {
     "CA": "coordinate-ascent",
     "l-ListMLE": "l-listmle",
 }
-"""The preset of each system; the variants of PLRank differ only in the number of orders of tied labels."""
+"""The preset of each system; l-ListMLE has ten times as many iterations on Microsoft's data."""
+
+LINEAR = ("l-ListMLE", "CA")
+SHARED = ("num_leaves", "learning_rate", "min_child_samples", "validation_fraction")
+"""Settings of the paper's trees that LightGBM's objective has too."""
+
+LIGHTGBM = "LightGBM lambdarank"
+"""LightGBM's own objective, grown, stopped and measured as the others; it is in none of the paper's tables."""
 
 NDCG = tuple(f"ndcg@{depth}" for depth in range(1, 11))
-PAIRED = ("ndcg@1", "ndcg@3", "ndcg@10", "err")
+PAIRED = ("ndcg@10", "err")
 """Metrics whose values are stored for each list."""
 
 MAX_GRADE = 4.0
@@ -77,69 +85,100 @@ def synthetic_lists(name: str, n_lists: int, shape: SyntheticShape, seed: int) -
     return Dataset(data.features, labels, data.offsets, data.query_ids)
 
 
-def system(name: str, trees: int, *, n_jobs: int | None, seed: int, **changes: Any) -> Ranker:
-    """A system of the paper, with this number of trees (McRank: 2.5 times as many rounds)."""
-    preset_name = PRESET_OF[name]
-    if name.startswith("PLRank"):
-        orders = int(name.removeprefix("PLRank(obj=").removesuffix(")"))
-        changes["objective"] = objective("listmle", depth=10, permutations=orders)
-    if PRESETS[preset_name].model == "trees":
-        changes["n_estimators"] = trees * 5 // 2 if name == "McRank" else trees
-    return preset(preset_name, n_jobs=n_jobs, random_state=seed, **changes)
+def system(name: str, rounds: int, *, n_jobs: int | None, seed: int, data: str = "", **changes: Any) -> Any:
+    """A system of the paper, or LightGBM's, with at most this number of rounds (McRank: 2.5 times as many)."""
+    settings = {"n_jobs": n_jobs, "random_state": seed, **changes}
+    if name == LIGHTGBM:
+        paper = {name: PRESETS["lambdamart"].settings[name] for name in SHARED}
+        return TreeRanker("lambdarank", lightgbm_objective="lambdarank", n_estimators=rounds, **{**paper, **settings})
+    if name not in LINEAR:
+        settings["n_estimators"] = rounds_of(name, rounds)
+    is_long = name == "l-ListMLE" and data == "mslr-web30k"
+    return preset("l-listmle-mslr" if is_long else PRESET_OF[name], **settings)
 
 
-def random_features(train: Dataset, count: int, seed: int) -> Integers:
-    """A random subset of the features that vary; for one seed, smaller subsets are contained in larger ones."""
-    varying = np.flatnonzero(np.ptp(train.features, axis=0) > 0)
-    return np.sort(default_rng([seed, 6]).permutation(varying)[:count])
+def rounds_of(name: str, rounds: int) -> int:
+    """The rounds of a system where others have so many."""
+    return rounds * 5 // 2 if name == "McRank" else rounds
 
 
-def fit(
+def train(
     *,
     system_name: str,
-    fold: int,
-    trees: int,
-    sweeps: int,
-    count: int,
     dataset: DatasetSpec,
+    fold: int,
+    grid: Sequence[Mapping[str, Any]],
+    limits: Sequence[int],
+    early_stopping_rounds: int,
     n_jobs: int | None,
     thirds: bool = False,
 ) -> dict[str, Any]:
-    """Train once: the metrics of each test list, and the means of NDCG@1 … NDCG@10.
+    """For each limit of rounds, the settings of the grid and the round that are best on the validation lists.
 
-    A `count` above 0 selects a random subset of that many features. A value of `sweeps` above 0 limits coordinate
-    ascent to that many sweeps from one start; 0 keeps the settings of the preset.
+    A training ends after `early_stopping_rounds` without improvement. With 0 there is no choice: the settings and the
+    last limit are the paper's, and validation lists are not used.
     """
     lists = load_fold(dataset, fold, thirds)
-    train, test = lists.train, lists.test
-    if count:
-        selected = random_features(train, count, dataset.seed)
-        train, test = (each.with_features(np.ascontiguousarray(each.features[:, selected])) for each in (train, test))
-    changes = {"restarts": 0, "max_iter": sweeps} if system_name == "CA" and sweeps else {}
-    ranker = system(system_name, trees, n_jobs=n_jobs, seed=dataset.seed, **changes)
-    scores = ranker.fit(train).predict(test)
-    return _metrics(scores, test)
+    found = []
+    for params in grid:
+        ranker = system(system_name, limits[-1], n_jobs=n_jobs, seed=dataset.seed, data=dataset.name, **params)
+        if not early_stopping_rounds:
+            ranker.fit(lists.train)
+            last = {
+                "validation": 0.0,
+                "round": limits[-1],
+                **params,
+                **_metrics(ranker.predict(lists.test), lists.test),
+            }
+            return {str(limits[-1]): last}
+        ranker.set_params(early_stopping_rounds=early_stopping_rounds).fit(lists.train, validation=lists.validation)
+        found.append({str(limit): {**params, **each} for limit, each in _by_limit(ranker, limits, lists.test)})
+    return choose(found)
 
 
-def tune(
-    *, system_name: str, leaves: int, rate: float, trees: int, dataset: DatasetSpec, n_jobs: int | None
-) -> dict[str, Any]:
-    """One point of the search of Table 5, with early stopping on the validation lists."""
+def _by_limit(ranker: Any, limits: Sequence[int], test: Dataset) -> Iterator[tuple[int, dict[str, Any]]]:
+    """For each limit of rounds the best round by the validation lists, and the metrics of the test lists there."""
+    validation = [record["validation"] for record in ranker.history_]
+    measured: dict[int, dict[str, Any]] = {}
+    for limit in limits:
+        best, value = ranker.best_iteration_, ranker.best_score_
+        if isinstance(ranker, TreeRanker):
+            n_rounds = limit * ranker.n_estimators // limits[-1]
+            best = int(np.argmax(validation[:n_rounds])) + 1
+            value = validation[best - 1]
+        if best not in measured:
+            shorter = ranker.truncate(best) if isinstance(ranker, TreeRanker) else ranker
+            measured[best] = _metrics(shorter.predict(test), test)
+        yield limit, {"validation": value, "round": best, **measured[best]}
+
+
+def choose(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Of several trainings, for each limit of rounds the one with the best validation score."""
+    return {limit: max((one[limit] for one in found), key=lambda each: each["validation"]) for limit in found[0]}
+
+
+def by_features(*, count: int, dataset: DatasetSpec, validated: bool, n_jobs: int | None) -> dict[str, Any]:
+    """Figure 2 with one number of features: the metrics of each test list for the linear systems."""
     lists = load_fold(dataset, 0)
-    ranker = system(system_name, trees, n_jobs=n_jobs, seed=dataset.seed, num_leaves=leaves, learning_rate=rate)
-    ranker.fit(lists.train, validation=lists.validation)
-    best = float(max(entry["validation"] for entry in ranker.history_))
-    return {"validation": best, **_metrics(ranker.predict(lists.test), lists.test)}
+    rankers = {name: system(name, 1, n_jobs=n_jobs, seed=0, data=dataset.name) for name in LINEAR}
+    fold = lists if validated else lists._replace(validation=None)
+    study = feature_study(rankers, [fold], [count], ("ndcg@1", "ndcg@10"), seed=dataset.seed, n_jobs=n_jobs)
+    ((_, found),) = study.results.items()
+    return {name: {metric: _texts(values) for metric, values in each.values.items()} for name, each in found.items()}
 
 
 def _metrics(scores: Floats, test: Dataset) -> dict[str, Any]:
     metrics = tuple(dict.fromkeys(NDCG + PAIRED))
     values = measure(scores, test.labels, test.offsets, metrics, max_grade=MAX_GRADE, n_jobs=1)
-    rounded = {metric: np.round(values[metric], 5).tolist() for metric in PAIRED}
     return {
-        "lists": {metric: [None if value != value else value for value in rounded[metric]] for metric in PAIRED},
+        "lists": {metric: _texts(values[metric]) for metric in PAIRED},
         "by depth": [float(np.nanmean(values[metric])) for metric in NDCG],
     }
+
+
+def _texts(values: Floats) -> list[float | None]:
+    """Numbers as JSON has them, None for NaN."""
+    return [None if value != value else value for value in np.round(values, 4).tolist()]
 
 
 def round_seconds(*, system_name: str, rounds: int, repeat: int, dataset: DatasetSpec) -> list[float]:

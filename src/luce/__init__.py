@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from luce.errors import OptionError as OptionError
     from luce.experiments.auto import choose_ranker as choose_ranker
     from luce.experiments.comparison import compare_rankers as compare_rankers
+    from luce.experiments.feature_study import feature_study as feature_study
     from luce.experiments.peers import peer as peer
     from luce.experiments.tuning import tune as tune
+    from luce.exports import export as export
     from luce.metrics import METRICS as METRICS
     from luce.metrics import Results as Results
     from luce.metrics import compare as compare
     from luce.metrics import evaluate as evaluate
     from luce.models import load as load
+    from luce.models import load_scorer as load_scorer
     from luce.objectives import OBJECTIVES as OBJECTIVES
     from luce.objectives import objective as objective
     from luce.objectives.gbdt_bridge import lightgbm_objective as lightgbm_objective
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
     from luce.options import Choice as Choice
     from luce.options import Range as Range
     from luce.policy import Policy as Policy
+    from luce.policy import most_likely_partition as most_likely_partition
+    from luce.policy import sample_partitions as sample_partitions
+    from luce.randomness import Draw as Draw
     from luce.rankers import Checkpoint as Checkpoint
     from luce.rankers import EnsembleRanker as EnsembleRanker
     from luce.rankers import LabelRanker as LabelRanker
@@ -56,6 +62,7 @@ if TYPE_CHECKING:
     from luce.rankers.item_explanation import explain_item as explain_item
     from luce.rankers.search_space import search_space as search_space
     from luce.rankers.trees.machines import Machines as Machines
+    from luce.scoring import Scorer as Scorer
 
 _HOMES = {
     "luce.aggregation": ("ItemScores", "PlackettLuce", "Rankings", "read_rankings"),
@@ -65,14 +72,17 @@ _HOMES = {
     "luce.experiments.auto": ("choose_ranker",),
     "luce.experiments.tuning": ("tune",),
     "luce.experiments.comparison": ("compare_rankers",),
+    "luce.experiments.feature_study": ("feature_study",),
     "luce.experiments.peers": ("peer",),
+    "luce.exports": ("export",),
     "luce.metrics": ("METRICS", "Results", "compare", "evaluate"),
-    "luce.models": ("load",),
+    "luce.models": ("load", "load_scorer"),
     "luce.objectives": ("OBJECTIVES", "objective"),
     "luce.objectives.log_prob": ("log_prob",),
     "luce.options": ("Choice", "Range"),
     "luce.objectives.gbdt_bridge": ("lightgbm_objective", "xgboost_objective"),
-    "luce.policy": ("Policy",),
+    "luce.policy": ("Policy", "most_likely_partition", "sample_partitions"),
+    "luce.randomness": ("Draw",),
     "luce.rankers": (
         "Checkpoint",
         "EnsembleRanker",
@@ -86,6 +96,7 @@ _HOMES = {
     "luce.rankers.item_explanation": ("explain_item",),
     "luce.rankers.search_space": ("search_space",),
     "luce.rankers.trees.machines": ("Machines",),
+    "luce.scoring": ("Scorer",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *_HOME]
@@ -96,7 +107,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("luce")
-    if name in ("aggregation", "torch"):
+    if name in ("aggregation", "mlflow", "torch"):
         return importlib.import_module(f"luce.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'luce' has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """Checks and helpers for ragged lists: N rows, Q lists, offsets (Q+1,); list q owns rows offsets[q]:offsets[q+1]."""
 
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -121,3 +122,13 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def is_sparse(features: Any) -> bool:
+    """Whether features are a SciPy sparse array or matrix, found out without loading SciPy.
+
+    >>> is_sparse(np.zeros((2, 2)))
+    False
+    """
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(features))

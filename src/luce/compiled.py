@@ -1,6 +1,7 @@
 """Decorators that compile CPU kernels: cached on disk, without the interpreter lock, with NumPy's division by zero."""
 
 import os
+import shutil
 import stat
 import tempfile
 import warnings
@@ -29,6 +30,24 @@ class _Listener(event.Listener):
 event.register("numba:compile", _Listener())
 
 
+def _import_without_scipy() -> None:
+    """Import what numba imports before its first kernel runs, but not SciPy's linear algebra, a quarter of the time.
+
+    numba only looks whether it is there, which it is, and loads it for kernels that need it.
+    """
+    from numba.np import linalg
+
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = look
+
+
+_import_without_scipy()
+
+
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     """numba's njit, cached in a temporary folder where numba finds none, and not cached where that fails too."""
     # No caller in C: without a wrapper for one a kernel compiles in a tenth less time.
@@ -50,9 +69,24 @@ def _use_temporary_cache() -> bool:
     if folder is None:
         warnings.warn(f"{reason}. Every run compiles again. {advice}", LuceWarning, stacklevel=2)
         return False
+    given = Path(config.CACHE_DIR or folder)  # type: ignore[attr-defined]
     config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(folder)  # type: ignore[attr-defined]
+    if given != folder and given.is_dir():  # read-only, as in a container: numba reads no cache that it cannot write to
+        _copy_cache(given, folder)
+        return True
     warnings.warn(f"{reason}. It is cached in {folder}. {advice}", LuceWarning, stacklevel=2)
     return True
+
+
+def _copy_cache(source: Path, target: Path) -> None:
+    """Copy the files that are not there yet, each at once: several processes may start together."""
+    for file in filter(Path.is_file, source.rglob("*")):
+        copy = target / file.relative_to(source)
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            partial = copy.with_name(f"{copy.name}.{os.getpid()}.partial")
+            shutil.copyfile(file, partial)
+            os.replace(partial, copy)
 
 
 def _private_folder(parent: Path) -> Path | None:

@@ -50,7 +50,7 @@ def warn(message: str) -> None:
 
 _ROUNDS = "n_estimators", "epochs", "max_iter"
 _PENALTY = "reg_lambda", "weight_decay"
-_NDCG = "pl-rank-2", "lambdaloss"
+_NDCG = "approx-ndcg", "pl-rank-2", "lambdaloss"
 OTHER_LIBRARIES = {
     **dict.fromkeys((*_ROUNDS, "iterations", "n_epochs", "n_iter", "num_boost_round", "num_iterations"), _ROUNDS),
     **dict.fromkeys((*_PENALTY, "alpha", "C", "l2", "l2_leaf_reg", "lambda_l2"), _PENALTY),
@@ -70,9 +70,10 @@ OTHER_LIBRARIES = {
     **dict.fromkeys(("binary", "binarycrossentropy", "cross-entropy", "cross_entropy", "logistic"), ("bce",)),
     **dict.fromkeys(("hinge", "pairwise_hinge_loss"), ("ranksvm",)),
     **dict.fromkeys(("plackett-luce", "plackettluce"), ("pl-partition", "listmle")),
-    **dict.fromkeys(("approxndcg", "approx_ndcg_loss", "neuralndcg", "ndcg", "pirank", "softrank"), _NDCG),
+    **dict.fromkeys(("neuralndcg", "ndcg", "pirank", "softrank"), _NDCG),
+    "approx_ndcg_loss": ("approx-ndcg",),
     **dict.fromkeys(("ndcgloss2", "ndcgloss2++", "ndcg-loss2++"), ("lambdaloss",)),
-    **dict.fromkeys(("yetirank", "yetiloss"), ("stochastic-lambdaloss", "lambdarank")),
+    **dict.fromkeys(("yetirank", "yetiloss"), ("stochastic", "lambdarank")),
     "list_mle_loss": ("listmle",),
     "ordinal": ("mcrank",),
     "p": ("precision",),

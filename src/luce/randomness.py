@@ -22,11 +22,14 @@ class Draw(NamedTuple):
         The iteration of training; another step draws other numbers.
     lists : ndarray of shape (Q,), optional
         The numbers of the lists in the dataset; 0, 1, 2, … by default. A list draws the same numbers in every batch.
+    epoch : float, optional
+        The passes over the data so far, with the fraction of this one; `step` by default. A schedule follows it.
     """
 
     seed: int = 0
     step: int = 0
     lists: Integers | None = None
+    epoch: float | None = None
 
     def list_numbers(self, n_lists: int) -> Integers:
         """The numbers of the lists; 0, 1, 2, … by default."""

@@ -31,7 +31,8 @@ def save_model(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: M
     except TypeError as error:
         raise OptionError(
             "A model file contains only data, and an option of this ranker or of its objective is something else, such "
-            f"as a function: {error}. Give the option as a name, or train without it."
+            f"as a function: {error}. Scores do not depend on the options of an objective: set_params(objective=NAME) "
+            "before saving, or pickle the ranker."
         ) from error
     with atomic_write(path) as partial:
         partial.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Luce for PyTorch: `luce.torch.loss` makes any objective a differentiable loss, `label_loss` on [rows, labels]."""
+"""Luce for PyTorch: `luce.torch.RankingLoss` and `loss` make any objective a loss, `label_loss` on [rows, labels]."""
 
 from luce.errors import load_package
 
@@ -9,9 +9,11 @@ from luce.objectives.label_rows import fused_linear_loss  # noqa: E402
 from luce.objectives.relevant import Relevant  # noqa: E402
 from luce.objectives.torch_bridge import loss, value_and_gradient  # noqa: E402
 from luce.objectives.torch_distribution import PlackettLuceDistribution  # noqa: E402
+from luce.objectives.torch_module import RankingLoss  # noqa: E402
 
 __all__ = [
     "PlackettLuceDistribution",
+    "RankingLoss",
     "Relevant",
     "fused_linear_loss",
     "label_loss",

@@ -182,7 +182,7 @@ def test_evaluate_loads_a_model_once_and_reads_the_data_once(folder, tmp_path, m
 
 def test_train_takes_presets_and_kinds(folder, tmp_path):
     for name, kind, words in (
-        ("pmop-gibbs", "linear", ["--preset", "linear-pmop-gibbs", "--set", "max_iter=5"]),
+        ("pmop-gibbs", "linear", ["--preset", "first-order-pmop-gibbs", "--set", "max_iter=5"]),
         (
             "listnet",
             "neural",
@@ -195,8 +195,10 @@ def test_train_takes_presets_and_kinds(folder, tmp_path):
         assert (ranker.kind, ranker.get_params()["objective"].name) == (kind, name)
         assert not (tmp_path / f"{kind}.luce.checkpoint").exists()
     assert ranker.get_params()["hidden_layer_sizes"] == [8]
-    said = call("train", folder / "train.txt", "--preset", "linear-pmop-fd", "--objective", "listmle", fails=True)
-    assert "--preset linear-pmop-fd sets the model and the objective and cannot be combined with --objective" in said
+    said = call("train", folder / "train.txt", "--preset", "first-order-pmop-fd", "--objective", "listmle", fails=True)
+    assert (
+        "--preset first-order-pmop-fd sets the model and the objective and cannot be combined with --objective" in said
+    )
 
 
 def test_evaluate_reckons_with_the_highest_grade_of_the_model(folder, tmp_path):
@@ -361,3 +363,13 @@ def test_read_options_of_the_user_come_first(tmp_path):
     (tmp_path / "a.csv").write_text("query,label,clicks,x\nq,0,3,1\nq,1,4,2\n")
     data = read_data(tmp_path / "a.csv", ["label=clicks", "features=x"], judged=False)
     assert data.labels.tolist() == [3, 4] and data.n_features == 1
+
+
+def test_warm_scores_once_with_each_model(folder, tmp_path):
+    call("train", folder / "train.txt", "-o", tmp_path / "model.luce", "--threads", 1)
+    table = call("warm", tmp_path / "model.luce", tmp_path / "model.luce")
+    assert table.count("model.luce") == 2
+    assert [each["scored"] for each in json.loads(call("warm", "--json"))["compiled"]] == [
+        "trees", "linear", "transforms"
+    ]  # fmt: skip
+    assert "There is no model file" in call("warm", tmp_path / "none.luce", fails=True)

@@ -124,12 +124,12 @@ def test_what_has_several_scores_or_categories_is_refused(tmp_path):
         lambda text: text.replace("max_feature_idx=4", "max_feature_idx=1000000000"),
     ],
 )
-def test_a_damaged_lightgbm_file_never_reaches_lightgbm(damage, tmp_path, monkeypatch):
+def test_a_damaged_lightgbm_file_is_never_scored(damage, tmp_path, monkeypatch):
     lightgbm_model(tmp_path / "model.txt")
     text = (tmp_path / "model.txt").read_text()
     assert damage(text) != text
     (tmp_path / "model.txt").write_text(damage(text))
-    monkeypatch.setattr(model_files, "forest_booster", lambda forest: pytest.fail("it reached LightGBM"))
+    monkeypatch.setattr(model_files, "SavedModel", lambda *_: pytest.fail("it would be scored"))
     with pytest.raises(DataError, match="is not a valid LightGBM model"):
         features_of(tmp_path / "model.txt")
 

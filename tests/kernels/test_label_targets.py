@@ -15,10 +15,11 @@ TARGETS = [
     ("gain", "sum"),
     ("gain", "length"),
     ("gain", "dcg"),
+    ("gain", "dcg", 3),
     ("exponential", "sum"),
     ("attention", "sum"),
 ]
-EVERY = pytest.mark.parametrize(("value", "norm"), TARGETS)
+EVERY = pytest.mark.parametrize("target", TARGETS)
 
 
 def made(grades):
@@ -33,11 +34,11 @@ def made(grades):
 
 @EVERY
 @pytest.mark.parametrize("grades", [True, False])
-def test_equal_their_twin(value, norm, grades):
+def test_equal_their_twin(target, grades):
     labels, offsets = made(grades)
-    found = label_targets(labels, offsets, value, norm)
+    found = label_targets(labels, offsets, *target)
     for a, b in pairwise(offsets):
-        expected = reference.label_targets(labels[a:b], value, norm)
+        expected = reference.label_targets(labels[a:b], *target)
         np.testing.assert_allclose(found[a:b], expected, rtol=2e-15, atol=1e-15)
 
 

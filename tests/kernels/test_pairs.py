@@ -84,6 +84,8 @@ class TestTwins:
     def test_swaps(self, spread, weighted, level, change, gap):
         for scores, labels, weights in irregular(spread, weighted):
             assert_same_swaps(scores, labels, weights, truncation_level=level, change=change, gap=gap)
+            at_three = {"discounts": np.array([1.5, 1.0, 0.2]), "normalized": False}
+            assert_same_swaps(scores, labels, weights, truncation_level=level, change=change, gap=gap, **at_three)
 
 
 def assert_same_swaps(scores, labels, weights, **settings):
@@ -101,7 +103,8 @@ def test_swaps_of_many_equal_scores(level):
         labels[-8:] += 0.3  # gains between those of the block
         order = rng.permutation(len(scores))
         weights = rng.uniform(0, 2, len(scores))
-        assert_same_swaps(scores[order], labels[order], weights, truncation_level=level, change=1, gap=2)
+        for cut in ({}, {"discounts": 1 / np.arange(1.0, 13.0)}, {"normalized": False}):
+            assert_same_swaps(scores[order], labels[order], weights, truncation_level=level, change=1, gap=2, **cut)
 
 
 def test_logarithm_in_a_kernel_that_sums_in_any_order():

@@ -70,7 +70,7 @@ def test_reductions_and_weights():
     ("change", "words"),
     [
         ({"mask": torch.zeros(2, 2, dtype=torch.bool)}, "no item in row 1"),
-        ({"mask": torch.ones(2, 3, dtype=torch.bool)}, "shape as its boolean mask"),
+        ({"mask": torch.ones(2, 3, dtype=torch.bool)}, "have the shape of its mask"),
         ({"mask": torch.ones(2, 2, dtype=torch.bool), "scores": torch.ones(2, 2, 1)}, r"scores \(2, 2, 1\)"),
         ({}, "a padded batch, which needs mask="),
         ({"offsets": torch.ones(2, 2, dtype=torch.bool)}, "a padded batch, which needs mask="),

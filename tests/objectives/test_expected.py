@@ -5,7 +5,6 @@ import pytest
 
 from luce.errors import DataError, OptionError
 from luce.kernels.expected_gain import reference
-from luce.kernels.sampled_rankings import gumbel_scores
 from luce.metrics import measure
 from luce.objectives import Draw, objective
 from luce.objectives.expected import estimate, samples_at
@@ -86,8 +85,8 @@ def test_huge_labels():
 
 
 def test_samples_follow_a_schedule():
-    assert [samples_at((10, 100, 40), epoch) for epoch in (0, 1, 20, 40, 400)] == [10, 12, 55, 100, 100]
-    assert samples_at([20, 5, 3], 1) == 15
+    assert [samples_at((10, 100, 40), Draw(step=epoch)) for epoch in (0, 1, 20, 40, 400)] == [10, 12, 55, 100, 100]
+    assert samples_at([20, 5, 3], Draw(epoch=0.6)) == 17
     rng = np.random.default_rng(0)
     scores, labels = rng.normal(size=20), rng.integers(0, 4, 20).astype(float)
     for step, samples in ((0, 10), (20, 55), (90, 100)):
@@ -132,25 +131,6 @@ def test_following_the_gradient_makes_rankings_better(name):
     assert end < -0.9
 
 
-def test_stochastic_lambdaloss_is_the_mean_over_noise():
-    scores, labels = np.array([2.0, 0.5, 1, 0, -1]), np.array([3.0, 2, 1, 1, 0])
-    draw = Draw(5, 2)
-    goal = objective("stochastic-lambdaloss", samples=7, variant="2++", mu=3.0)
-    found = goal.value_and_gradient(scores, labels, draw=draw, hessian=True)
-    noisy = [gumbel_scores(scores, np.array([0, 5]), sample=sample, draw=draw) for sample in range(7)]
-    single = [
-        objective("lambdaloss", variant="2++", mu=3.0).value_and_gradient(one, labels, hessian=True) for one in noisy
-    ]
-    for field in ("loss", "gradient", "hessian"):
-        expected = np.mean([getattr(one, field) for one in single], axis=0)
-        np.testing.assert_allclose(getattr(found, field), expected, rtol=1e-12)
-    later = objective("stochastic-lambdaloss", samples=(1, 7, 2)).value_and_gradient(scores, labels, draw=Draw(5, 3))
-    np.testing.assert_array_equal(
-        later.gradient,
-        objective("stochastic-lambdaloss", samples=7).value_and_gradient(scores, labels, draw=Draw(5, 3)).gradient,
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -171,9 +151,15 @@ def test_bad_options_are_named(options, words):
         objective("pl-rank-2", **options)
 
 
-def test_the_baseline_knows_no_auto():
-    with pytest.raises(OptionError, match="must be an integer ≥ 1 or three of them"):
-        objective("stochastic-lambdaloss", samples="auto")
+@pytest.mark.parametrize("name", ["pl-rank-2", "fair-policy"])
+def test_the_number_of_samples_grows_with_every_step(name):
+    scores, labels = np.array([2.0, 0.5, 1, 0, -1]), np.array([3.0, 2, 1, 1, 0])
+    for draw, samples in ((Draw(5, 3), 6), (Draw(5, 3, epoch=3.6), 7), (Draw(5, 3, epoch=30.0), 11)):
+        growing, fixed = (
+            objective(name, samples=n).value_and_gradient(scores, labels, draw=draw).gradient
+            for n in ((1, 11, 6), samples)
+        )
+        np.testing.assert_array_equal(growing, fixed)
 
 
 def test_item_weights_stay_with_their_items():

@@ -221,3 +221,24 @@ def test_a_ranker_with_a_formula_is_stored_and_one_with_a_function_says_why_not(
     with pytest.raises(LuceError, match="function"):
         ranker.save(tmp_path / "own.luce")
     assert not (tmp_path / "own.luce").exists()
+
+
+def test_lambdaloss_takes_the_derivatives_of_the_utility_for_gains():
+    scores, labels, offsets = np.array([0.5, 0, -1, 2, 1, 0]), np.array([1.0, 0, 3, 2, 0, 1]), np.array([0, 4, 6])
+    plain = objective("stochastic", loss=objective("lambdaloss", metric="dcg@3", truncation_level=None), samples=5)
+    fair = objective("fair-policy", utility="dcg@3", estimator="lambdaloss", samples=5)
+    wanted = plain.value_and_gradient(scores, labels, offsets)
+    np.testing.assert_allclose(fair.value_and_gradient(scores, labels, offsets).gradient, wanted.gradient)
+    # Of equal scores the item with the largest derivative of minus the disparity rises most.
+    goal = objective("fair-policy", utility="-disparity@3", estimator="lambdaloss", samples=2_000)
+    found = goal.value_and_gradient(np.zeros(4), [0.0, 1, 2, 3])
+    assert (np.diff(found.gradient) < 0).all()
+    exact = objective("fair-policy", utility="-disparity@3").value_and_gradient(np.zeros(4), [0.0, 1, 2, 3])
+    assert found.loss == exact.loss
+
+
+def test_lambdaloss_needs_falling_discounts_and_a_number_of_samples():
+    for options, words in (({"discounts": [0.5, 1.0]}, "do not rise"), ({"samples": "auto"}, "Got 'auto'")):
+        goal = objective("fair-policy", utility="-disparity", estimator="lambdaloss", **options)
+        with pytest.raises(OptionError, match=words):
+            goal.value_and_gradient(np.zeros(4), [0.0, 1, 2, 3])

@@ -157,3 +157,33 @@ def test_item_weights_multiply_pairs():
         ]
         together = objective(goal).value_and_gradient(scores, labels, item_weights=[2, 3, 5]).loss[0]
         assert together == pytest.approx(np.dot(pairs, [6, 10, 15]))
+
+
+@pytest.mark.parametrize("name", ["lambdarank", "lambdaloss"])
+def test_dcg_weights_a_list_by_its_ideal_dcg(name):
+    labels, scores = np.array([1.0, 0, 2, 0, 1, 4]), np.array([0.3, -1, 2, 0.5, 1.2, -0.2])
+    ideal = np.sort(2**labels - 1)[::-1] @ (1 / np.log2(np.arange(2, 8)))
+    dcg, ndcg = (objective(name, metric=metric).value_and_gradient(scores, labels) for metric in ("dcg", "ndcg"))
+    np.testing.assert_allclose(dcg.gradient, ideal * ndcg.gradient)
+    at_two = objective(name, metric="ndcg@2", truncation_level=None).value_and_gradient(scores, labels)
+    cut = objective(name, metric="dcg@2", truncation_level=None).value_and_gradient(scores, labels)
+    np.testing.assert_allclose(cut.loss, (15 + 3 / np.log2(3)) * at_two.loss)
+
+
+def test_lambdaloss_of_dcg_at_five_is_the_baseline_of_2021():
+    """Pair by pair as printed: (θ_d − θ_{d+1}) (ρ_i − ρ_j), θ zero past the cutoff."""
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 5, 14), rng.normal(size=14)
+    gains, ranks = 2.0**labels - 1, np.argsort(np.argsort(-scores))
+    theta = np.append(1 / np.log2(np.arange(2, 7)), np.zeros(20))
+    wanted = np.zeros(14)
+    for i, j in permutations(range(14), 2):
+        if labels[i] > labels[j]:
+            d = abs(ranks[i] - ranks[j])
+            pull = (theta[d - 1] - theta[d]) * (gains[i] - gains[j]) * expit(scores[j] - scores[i]) / np.log(2)
+            wanted[[i, j]] += [-pull, pull]
+    found = objective("lambdaloss", metric="dcg@5", truncation_level=None).value_and_gradient(scores, labels)
+    np.testing.assert_allclose(found.gradient, wanted, atol=1e-12)
+    for other in ("err", "dcg@0", "ndcg(gain=linear)", 5):
+        with pytest.raises(OptionError, match="'metric' option of lambdaloss must be ndcg or dcg"):
+            objective("lambdaloss", metric=other)

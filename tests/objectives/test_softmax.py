@@ -1,12 +1,16 @@
 """Softmax, cosine, regression and grade objectives against values worked out by hand."""
 
+from itertools import pairwise, permutations
+
 import numpy as np
 import pytest
 import torch
 from scipy.special import log_softmax
 
 from luce.arrays import list_of_row
-from luce.errors import DataError, NumericalError
+from luce.errors import DataError, NumericalError, OptionError
+from luce.kernels.top_cross_entropy import reference
+from luce.metrics import measure
 from luce.objectives import objective
 from luce.objectives.pointwise import expected_grade
 
@@ -17,8 +21,8 @@ GAINS = np.array([3.0, 0.0, 1.0])
 IDEAL = 3 + 1 / np.log2(3)
 
 
-def loss(name, scores=SCORES, labels=LABELS):
-    return objective(name).value_and_gradient(scores, labels).loss[0]
+def loss(name, scores=SCORES, labels=LABELS, **options):
+    return objective(name, **options).value_and_gradient(scores, labels).loss[0]
 
 
 def test_listnet():
@@ -34,6 +38,7 @@ def test_cross_entropies():
     assert loss("attrank") == pytest.approx(-attention @ log_p, abs=1e-14)
     assert loss("kl") == pytest.approx(-GAINS @ log_p / 4, abs=1e-14)
     assert loss("c-kl") == pytest.approx(-GAINS @ log_p / IDEAL, abs=1e-14)
+    assert loss("c-kl", depth=1) == pytest.approx(-GAINS @ log_p / 3, abs=1e-14)
 
 
 def test_cosines():
@@ -64,6 +69,47 @@ def test_lists_without_gain_give_nothing_and_large_labels_do_not_overflow(name):
     assert evaluation.loss[0] == 0
     assert not evaluation.gradient.any()
     assert np.isfinite(loss(name, labels=[2000.0, 0, 1999]))
+
+
+MINIMIZERS = {"c-squared": np.array, "c-cosine": np.array, "c-kl": np.log}
+"""The scores of least expected loss, of the expected gains over ideal DCG."""
+
+
+@pytest.mark.parametrize("name", MINIMIZERS)
+def test_the_ideal_dcg_to_a_depth_makes_losses_consistent_with_ndcg_at_that_depth(name):
+    labels, chances = np.array([[2.0, 0, 0, 0], [0, 1, 1, 1], [1, 2, 0, 1]]), np.array([0.4, 0.5, 0.1])
+    gains, discounts = np.exp2(labels) - 1, 1 / np.log2([2, 3, 4, 5])
+    firsts = {}
+    for depth in (1, 2, None):
+        ideal = np.sum((np.sort(gains)[:, ::-1] * discounts)[:, :depth], axis=1)
+        best = MINIMIZERS[name](chances @ (gains / ideal[:, None]))
+        slope = [objective(name, depth=depth).value_and_gradient(best, one).gradient for one in labels]
+        np.testing.assert_allclose(chances @ slope, 0, atol=1e-15)
+        firsts[depth] = best.argmax()
+        metric = "ndcg" if depth is None else f"ndcg@{depth}"
+        orders = [best, *map(np.array, permutations(np.arange(4.0)))]
+        values = [
+            chances @ measure(np.tile(order, 3), labels.ravel(), np.arange(0, 13, 4), metric)[metric]
+            for order in orders
+        ]
+        assert values[0] == pytest.approx(max(values), abs=1e-14)
+    assert firsts[1] == 1 != firsts[None]  # the whole list's ideal DCG is not that of NDCG@1
+
+
+@pytest.mark.parametrize("name", MINIMIZERS)
+def test_depth_beyond_a_list_changes_nothing_and_the_gradient_is_the_finite_difference(name):
+    scores, labels, offsets = ragged(name)
+    whole, deep, top = (
+        objective(name, depth=depth).value_and_gradient(scores, labels, offsets) for depth in (None, 10_000, 2)
+    )
+    np.testing.assert_array_equal(whole.gradient, deep.gradient)
+    assert np.abs(top.gradient - whole.gradient).max() > 1e-3
+    for row in range(len(scores)):
+        step = 1e-5 * (np.arange(len(scores)) == row)
+        above, below = (
+            objective(name, depth=2).value_and_gradient(scores + d, labels, offsets).loss.sum() for d in (step, -step)
+        )
+        assert top.gradient[row] == pytest.approx((above - below) / 2e-5, rel=1e-6, abs=1e-7)
 
 
 def test_mcrank():
@@ -128,3 +174,21 @@ def test_kl_is_softmax_with_normalized_gains():
 def test_softmax_refuses_gains_beyond_float64():
     with pytest.raises(NumericalError, match=r"of softmax is beyond float64 .* labels from 0 to 2000"):
         objective("softmax", gain="exponential").value_and_gradient(SCORES, [2000.0, 0, 1999])
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_listnet_of_several_ranks(depth):
+    scores, labels, offsets = ragged("listnet")
+    chosen = objective("listnet", depth=depth)
+    found = chosen.value_and_gradient(scores, labels, offsets)
+    kept = ~np.isnan(labels)
+    fewer = np.concatenate([[0], np.cumsum(kept)])[offsets]
+    for q, (a, b) in enumerate(pairwise(fewer)):
+        expected = reference.top_cross_entropy(scores[kept][a:b], labels[kept][a:b], depth) if b - a > 1 else 0.0
+        assert found.loss[q] == pytest.approx(expected, rel=1e-12)
+    moved = chosen.value_and_gradient(np.round(8 * scores) / 8 + 1e9, labels + 5, offsets)
+    at_rest = chosen.value_and_gradient(np.round(8 * scores) / 8, labels, offsets)
+    np.testing.assert_allclose(moved.loss, at_rest.loss, rtol=1e-12)
+    np.testing.assert_allclose(moved.gradient, at_rest.gradient, atol=1e-13)
+    with pytest.raises(OptionError, match="'depth' option of listnet must be an integer from 1 to 3"):
+        objective("listnet", depth=4)

@@ -31,7 +31,7 @@ LISTS = [
     ("listmle", STRICT, {"depth": 2}),
     ("listmle", STRICT, {"permutations": 3}),
     ("p-listmle", STRICT, {"alpha": "dcg"}),
-    ("p-listmle", STRICT, {"alpha": "reciprocal"}),
+    ("p-listmle", STRICT, {"alpha": 1.5}),
     ("p-listmle", STRICT, {"alpha": [1.0, 0.5, 0.25]}),
     ("pl-partition", GRADED, {}),
 ]
@@ -78,6 +78,7 @@ def test_expected_metrics_but_for_noise(name, metric):
         (objective("ranknet"), None, "ranknet has no GPU kernels; listmle"),
         (objective("listmle"), torch.ones(24), "does not support item weights"),
         (objective("listmle", whole_grades=True, depth=2), None, "whole_grades"),
+        (objective("p-listmle", alpha=np.ones), None, "cannot be a function"),
         (objective("pl-rank-2", samples="auto"), None, "Got 'auto'"),
     ],
 )

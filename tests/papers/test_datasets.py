@@ -1,9 +1,22 @@
 """Public data as distributed: found where they lie, read, and refused when they are not what was published."""
 
+from dataclasses import replace
+
 import pytest
 
 from luce.errors import DataError
-from papers.datasets import DATASETS, DatasetSpec, Layout, PartSize, PublicDataset, SyntheticShape, find, find_folds
+from papers.datasets import (
+    DATASETS,
+    REAL_DATA,
+    DatasetSpec,
+    Layout,
+    PartSize,
+    PublicDataset,
+    SyntheticShape,
+    find,
+    find_folds,
+    real_data,
+)
 
 LISTS = "2 qid:1 1:0.5 2:1\n0 qid:1 1:0.1\n1 qid:2 2:3\n"
 TAGS = "3 4 5\n0,2 0:1 3:0.5\n4 1:2\n1,2 2:1\n"
@@ -88,11 +101,31 @@ def test_missing_data(small, tmp_path):
         find(tmp_path / "nowhere", "lists")
 
 
+def test_parts_of_small_real_sets(monkeypatch, tmp_path):
+    monkeypatch.setitem(DATASETS, "mq2008", replace(DATASETS["mq2008"], sizes={"train": PartSize(4, 5)}))
+    monkeypatch.setitem(DATASETS, "lightgbm-rank", replace(DATASETS["lightgbm-rank"], sizes={}))
+    for part in range(1, 6):
+        put(tmp_path, **{f"mq2008__S{part}_txt": f"{part} qid:1 1:1\n" + LISTS.replace("qid:1", "qid:3") * (part == 3)})
+    assert real_data(None) == []
+    (spec,) = real_data(tmp_path)
+    assert (spec.name, str(spec)) == ("mq2008", "mq2008")
+    fourth = [spec.read(part, fold=4).labels.tolist() for part in ("train", "validation", "test")]
+    assert fourth == [[4, 5, 1], [2], [3, 2, 0, 1]]
+    with pytest.raises(DataError, match=r"S1.txt, .*S2.txt, .*S3.txt is not the train part of mq2008.*5 lists, not 4"):
+        spec.read("train")
+    for part, lists in (("train", 5), ("test", 2)):
+        put(tmp_path, **{f"lightgbm-rank/rank.{part}": "1 1:2\n0 1:1\n" * lists})
+        put(tmp_path, **{f"lightgbm-rank/rank.{part}.query": "2\n" * lists})
+    spec = real_data(tmp_path)[1]
+    assert [spec.read(part).n_lists for part in ("train", "validation", "test")] == [4, 1, 2]
+    assert [each.name for each in real_data(tmp_path)] == [name for name in REAL_DATA if name != "mslr-sample"]
+
+
 @pytest.mark.parametrize("data", DATASETS.values(), ids=DATASETS)
 def test_every_record_says_where_its_files_go(data):
     assert data.source and data.files() and data.features > 0
     for layout in data.layouts:
         assert {"train", "test"} <= set(layout.files)
-        assert all(("{fold}" in file) == (data.folds > 1) for file in layout.files.values())
+        assert all(("{fold" in file) == (data.folds > 1) for file in layout.files.values())
         assert set(layout.splits) <= set(layout.files)
     assert all(size.lists <= size.rows for size in data.sizes.values())

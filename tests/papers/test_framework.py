@@ -1,6 +1,7 @@
 """What reproductions share: the cache of points, verdicts by rule, the command and its report."""
 
 import json
+import math
 import re
 import sys
 from importlib import import_module
@@ -12,8 +13,9 @@ import pytest
 from luce.errors import DataError, MissingPackageError, OptionError
 from papers import REPRODUCTIONS, Reproduction
 from papers.__main__ import main
-from papers.datasets import DATASETS
-from papers.outcome import Claim, Outcome, ResultTable
+from papers.datasets import DATASETS, DatasetSpec
+from papers.environment import Environment
+from papers.outcome import Claim, Outcome, ResultTable, Trial
 from papers.page import summary, write_report
 from papers.plots import Line, log_lines
 from papers.result_cache import ResultCache
@@ -38,6 +40,23 @@ def test_cached_results_are_found_by_their_settings(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["points.json"]
 
 
+def test_results_computed_elsewhere_keep_their_environment(tmp_path):
+    file, spec = tmp_path / "points.json", DatasetSpec("mq2008", "there", None)
+    cache = ResultCache("listmle-trees", file)
+    assert cache.environments() == [Environment.here()]
+    cache.put({"dataset": spec, "seed": 3}, 1)
+    cache.put({"dataset": spec, "seed": 4}, 2)
+    content = json.loads(file.read_text())
+    content["environments"][0] |= {"machine": "a server", "sources": "0"}
+    file.write_text(json.dumps(content))
+    again = ResultCache("listmle-trees", file)
+    again.put({"train_seed": 5, "fold": 2}, 3)
+    assert again.get({"dataset": spec._replace(folder="here"), "seed": 3}) == 1
+    assert ([each.machine for each in again.environments()], again.seeds()) == (["a server"], [3])
+    assert again.get({"train_seed": 5, "fold": 2}) == 3
+    assert (again.environments()[1], again.seeds(), again.folds()) == (Environment.here(), [3, 5], [2])
+
+
 def test_a_cache_of_something_else_is_refused(tmp_path):
     file = tmp_path / "points.json"
     ResultCache("listmle-trees", file).put({}, 1)
@@ -47,7 +66,7 @@ def test_a_cache_of_something_else_is_refused(tmp_path):
     file.write_text(json.dumps(content | {"luce": "0.0.0"}))
     with pytest.raises(DataError, match=r"0\.0\.0"):
         ResultCache("listmle-trees", file)
-    for text in ("{", "[]", '{"points": {}}'):
+    for text in ("{", "[]", '{"points": {}}', json.dumps({**content, "environments": [{}]})):
         file.write_text(text)
         with pytest.raises(DataError, match="does not contain the results"):
             ResultCache("listmle-trees", file)
@@ -86,7 +105,38 @@ def test_verdicts_follow_from_the_checks():
     assert verdict([True, True]) == "held"
     assert verdict([True, False]) == "held in part"
     assert verdict([False, False]) == "not held"
-    assert verdict([]) == verdict([True], data_available=False) == "needs data not available here"
+    assert verdict([]) == "needs data not available here"
+
+
+DIFFERENCES = dict.fromkeys((Trial("synthetic", *each) for each in product((100, 400), (8, 16), (0, 1))), 0.5)
+
+
+def test_trials_decide_only_if_everything_was_varied_and_no_sign_changed():
+    def verdict(differences):
+        return Claim.from_trials("", differences, "").verdict
+
+    assert verdict(DIFFERENCES) == "held"
+    assert verdict({trial: -each for trial, each in DIFFERENCES.items()}) == "not held"
+    assert verdict(DIFFERENCES | {Trial("mq2008", 400, 8, 0): -0.1}) == "on synthetic data"
+    for position in (1, 2, 3):
+        one = {
+            trial: each for trial, each in DIFFERENCES.items() if trial[position] == next(iter(DIFFERENCES))[position]
+        }
+        assert verdict(one) == "on synthetic data", "too little was varied"
+    assert verdict({trial._replace(length=0): each for trial, each in DIFFERENCES.items()}) == "held", "no training"
+    assert verdict({Trial("mq2008", 470, 8, fold): 1.0 for fold in range(5)}) == "on other data"
+    assert verdict({}) == "needs data not available here"
+    with pytest.raises(OptionError, match="must be finite"):
+        verdict({Trial("synthetic", 100, 8, 0): math.nan})
+
+
+def test_the_evidence_says_what_was_tried():
+    differences = DIFFERENCES | {Trial("mq2008", 1_600, 16, 2): -0.0301}
+    claim = Claim.from_trials("A is above B.", differences, "More.", units=("lists", "rounds"))
+    assert claim.evidence == (
+        "Positive in 8 of 9 trials (8 of 8 on synthetic, 0 of 1 on mq2008), by −0.0301 to +0.5: "
+        "100 to 1,600 lists, 8 to 16 rounds, 3 seeds. More."
+    )
 
 
 def outcome() -> Outcome:
@@ -99,6 +149,7 @@ def outcome() -> Outcome:
         [table],
         [Claim("A is best.", "held", "2 of 2."), Claim("B is fast.", "not held", "0 of 2.")],
         lambda: [log_lines("errors", "Errors", "rankings", lines)],
+        "Trained briefly.",
     )
 
 
@@ -114,7 +165,16 @@ def test_the_page_holds_tables_claims_and_pictures(tmp_path):
     metadata = {"title": "T", "paper": "P (2020)", "command": "python -m papers x", "settings": {"seed": 3}}
     write_report(tmp_path / "page.html", outcome(), **metadata)
     page = re.sub("</?span>", "", (tmp_path / "page.html").read_text(encoding="utf-8"))
-    for part in ("Errors &lt;1&gt;", "0.1235", "not held", "0 of 2.", "<svg", "P (2020)", "python -m papers x"):
+    for part in (
+        "Errors &lt;1&gt;",
+        "Trained briefly.",
+        "0.1235",
+        "not held",
+        "0 of 2.",
+        "<svg",
+        "P (2020)",
+        "python -m papers x",
+    ):
         assert part in page
     assert "http://" not in page.replace("http://www.w3.org", "")
 
@@ -141,7 +201,14 @@ def test_the_command_runs_prints_and_writes(invented, tmp_path, capsys):
     options = ["--quick", "--seed", "4", "--threads", "1", "--data", str(tmp_path), "--report", str(page)]
     main(["invented", *options, "--cache", str(cache)])
     printed = capsys.readouterr().out
-    for part in ("P (2020): Table 9", "Synthetic data.", "Errors <1>", "0.1235", "not held: B is fast."):
+    for part in (
+        "P (2020): Table 9",
+        "Synthetic data.",
+        "Trained briefly.",
+        "Errors <1>",
+        "0.1235",
+        "not held: B is fast.",
+    ):
         assert part in printed
     (run,) = invented
     assert (run.quick, run.seed, run.n_jobs, run.data, run.cache.path) == (True, 4, 1, tmp_path, cache)

@@ -1,6 +1,6 @@
 """The 2014 paper: the theorem by enumeration, the worked example, and one small run of everything."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -14,31 +14,36 @@ from luce.metrics import measure
 from luce.objectives import objective
 from papers import position_aware_2014
 from papers.datasets import DatasetSpec, SyntheticShape
-from papers.position_aware_2014 import PUBLISHED, SETS, consistency
+from papers.position_aware_2014 import PUBLISHED, SETS, consistency, results, sequential
 from papers.position_aware_2014.learning import (
+    FAMILY,
+    GAINS,
+    LEARNED,
     METHODS,
     OURS,
     RATES,
     TOLERANCES,
-    TrainingRun,
+    Learned,
+    _checked,
     descend,
     gains_of,
     in_order,
     learn,
-    load_folds,
+    load_fold,
     ndcg,
     train,
 )
+from papers.position_aware_2014.results import Plan
 from papers.position_aware_2014.worked_example import preferences
 from papers.runner import Run
 
-TINY = DatasetSpec("mq2008-list", None, SyntheticShape(20, 46, documents=12))
+TINY = DatasetSpec("mq2008-list", None, SyntheticShape(0, 46, documents=12))
 
 
 def test_published_values_are_of_every_other_method_on_each_set():
     assert PUBLISHED.keys() == SETS.keys()
     for values in PUBLISHED.values():
-        assert values.keys() == METHODS.keys() - {OURS}
+        assert [*values] == [*METHODS][1:4]
 
 
 def test_random_spaces_are_probabilities_that_meet_the_definition():
@@ -117,46 +122,102 @@ def test_full_orders_have_the_labels_and_the_ndcg_of_the_paper():
     assert gains_of(lists).max() <= 1
 
 
-def test_a_training_keeps_the_weights_of_each_stopping_criterion():
-    fold = load_folds(TINY)[1]
-    found = train("listmle", 0.01, fold, 30, 0)
-    assert [one.tolerance for one in found] == list(TOLERANCES)
-    when = [one.epochs for one in found]
+def test_a_training_keeps_the_weights_of_each_stopping_criterion_and_length():
+    fold, chosen = load_fold(TINY, 12, 1), objective("listmle")
+    found = train(chosen, 0.01, fold, (6, 30), 0)
+    assert [one.tolerance for one in found[30]] == list(TOLERANCES)
+    when = [one.epochs for one in found[30]]
     assert when == sorted(when) and len(set(when)) > 1
-    loss_function, weights, losses = objective("listmle"), np.zeros(46), []
-    for epoch in range(when[1]):
-        weights, loss = descend(weights, fold.train, loss_function, 0.01, 0, epoch)
+    assert [one.epochs for one in found[6]] == np.minimum(when, 6).tolist()
+    steps = [_checked(chosen, fold.train, q) for q in range(fold.train.n_lists)]
+    weights, losses = [np.zeros(46)], []
+    for epoch in range(30):
+        new, loss = descend(weights[-1], fold.train.features, steps, chosen, 0.01, 0, epoch)
+        weights.append(new)
         losses.append(loss)
-    assert found[1].weights == weights.tolist()
+    for one in [*found[6], *found[30]]:
+        np.testing.assert_array_equal(one.weights, weights[one.epochs])
     changes = np.abs(np.diff(losses)) / losses[1:]
-    assert changes[-1] < TOLERANCES[1] and (changes[:-1] >= TOLERANCES[1]).all()
+    assert changes[when[1] - 2] < TOLERANCES[1] and (changes[: when[1] - 2] >= TOLERANCES[1]).all()
 
 
 def test_a_training_that_diverges_ends_with_finite_weights():
-    found = train("listmle", 1e308, load_folds(TINY)[0], 5, 0)
-    assert np.isfinite([one.weights for one in found]).all()
+    found = train(objective("listmle"), 1e308, load_fold(TINY, 12, 0), (5,), 0)
+    assert np.isfinite([one.weights for one in found[5]]).all()
 
 
 def test_rate_and_criterion_are_chosen_by_the_validation_lists():
-    best = TrainingRun(*learn(method="ListMLE", fold=1, epochs=6, train_seed=0, dataset=TINY))
-    fold = load_folds(TINY)[1]
-    every = [one for rate in RATES for one in train("listmle", rate, fold, 6, 0)]
-    assert best.validation == max(one.validation for one in every)
-    assert ndcg(np.array(best.weights), fold.validation)["ndcg@10"].mean() == pytest.approx(best.validation)
-    assert ndcg(np.array(best.weights), fold.test)["ndcg@10"].mean() > ndcg(np.zeros(46), fold.test)["ndcg@10"].mean()
+    settings = {"dataset": TINY, "size": 12, "fold": 1, "train_seed": 0}
+    short, best = (Learned(*one) for one in learn(method="ListMLE", lengths=(2, 6), **settings))
+    fold = load_fold(TINY, 12, 1)
+    every = [one for rate in RATES for one in train(objective("listmle"), rate, fold, (6,), 0)[6]]
+    chosen = max(every, key=lambda one: one.validation)
+    assert (best.rate, best.epochs, best.validation) == (chosen.rate, chosen.epochs, chosen.validation)
+    assert short.epochs <= 2 and best.n_lists == fold.train.n_lists == 12
+    assert ndcg(chosen.weights, fold.validation)["ndcg@10"].mean() == pytest.approx(best.validation)
+    assert best.test[GAINS[1]] == ndcg(chosen.weights, fold.test, GAINS[1])["ndcg@10"].tolist()
+    assert best.curve[9] == pytest.approx(np.mean(best.test[GAINS[0]]))
+
+
+def test_the_sequential_process_is_the_lexicographic_optimum():
+    """By brute force over a grid of weights: the first place first, among its optima the second, and so on."""
+    lists = sequential.example(3)
+    lists = lists.with_features(lists.features[:, :2])
+    *_, last = sequential.steps(lists, 3)
+    assert last.free.shape == (2, 0)
+    grid = np.stack(np.meshgrid(*2 * [np.linspace(-0.2, 0.2, 41)]), axis=-1).reshape(-1, 2) + last.weights.round(2)
+    for place in range(3):
+        chosen = objective("p-listmle", alpha=np.eye(3)[place])
+        losses = np.array(
+            [chosen.value_and_gradient(lists.features @ w, lists.labels, lists.offsets).loss.sum() for w in grid]
+        )
+        grid = grid[losses <= losses.min() + 1e-12]
+    assert len(grid) == 1
+    assert grid[0] == pytest.approx(last.weights, abs=0.015)
+
+
+def test_the_sequential_process_is_the_limit_of_steep_weights():
+    lists = sequential.example(1)
+    first, *rest = sequential.steps(lists, 4)
+    assert first.free.shape == (4, 1) and first.changing == 0  # the weight of the doubled feature may be split at will
+    for step in rest:
+        np.testing.assert_allclose(sequential.differences(lists) @ (step.weights - first.weights), 0, atol=1e-5)
+    top = sequential.minimizer(lists, np.ones(1), np.zeros(4), np.eye(4))  # ListMLE of depth 1
+    away = sequential.distances(lists, top)
+    assert away[0] > 0.1
+    assert [a / b for a, b in pairwise(away[2:])] == pytest.approx([10, 10], rel=0.05)
+
+
+def small(monkeypatch):
+    plan = Plan((8, 12), (2, 4), 2)
+    monkeypatch.setattr(results, "SYNTHETIC", {True: plan, False: plan})
+    monkeypatch.setattr(position_aware_2014, "SHORTER", 60)
+    monkeypatch.setattr(position_aware_2014, "SPACES", {True: {3: 2}, False: {3: 2}})
+    monkeypatch.setattr("papers.position_aware_2014.learning.HELD_OUT", 10)
 
 
 def test_a_small_run_has_every_table_claim_and_picture(monkeypatch, tmp_path):
-    monkeypatch.setattr(position_aware_2014, "SIZES", {True: (20, 60), False: (20, 60)})
-    monkeypatch.setattr(position_aware_2014, "SPACES", {True: {3: 2}, False: {3: 2}})
-    monkeypatch.setattr(position_aware_2014, "EPOCHS", {True: 2, False: 2})
+    small(monkeypatch)
     outcome = position_aware_2014.run(Run("position-aware", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
     assert "synthetic data in the shape of mq2007-list" in outcome.data
-    assert [table.title[:8] for table in outcome.tables] == ["Figure 1", "Figure 1", "Sections", "Theorem "]
+    titles = ["Figure 1", "Figure 1", "Sections", "Section ", "Theorem "]
+    assert [table.title[:8] for table in outcome.tables] == titles
+    assert [row[0] for row in outcome.tables[0].rows] == [*METHODS, LEARNED]
     assert sum(claim.verdict == "needs data not available here" for claim in outcome.claims) == 1
+    assert sum("of 16 trials" in claim.evidence for claim in outcome.claims) == 4
+    assert [claim.verdict for claim in outcome.claims if "sequential" in claim.text] == ["held"]
     assert len(outcome.pictures()) == 2
     again = position_aware_2014.run(Run("position-aware", quick=True, n_jobs=1, cache_path=tmp_path / "cache.json"))
     assert again.to_dict() == outcome.to_dict()
+
+
+def test_learned_weights_are_those_of_the_best_validation_score(monkeypatch):
+    small(monkeypatch)
+    found = results.train_all(Run("position-aware", quick=True, n_jobs=1), [TINY], (0, 1))
+    assert len(found) == 8
+    for methods in found.values():
+        assert methods[LEARNED].validation == max(methods[name].validation for name in FAMILY)
+    assert OURS in FAMILY and "ListNet" not in FAMILY
 
 
 def test_the_public_files_are_read_as_distributed(tmp_path):
@@ -168,11 +229,11 @@ def test_the_public_files_are_read_as_distributed(tmp_path):
             write_letor(in_order(synthetic.dataset, synthetic.truth), folder / f"{name}.txt")
     dataset = position_aware_2014._locate("mq2008-list", Run("position-aware", tmp_path, quick=True))
     assert dataset == DatasetSpec("mq2008-list", str(tmp_path), None)
-    folds = load_folds(dataset)
-    assert [part.n_lists for part in folds[4]] == [4, 4, 4]
-    best = TrainingRun(*learn(method=OURS, fold=4, epochs=2, train_seed=0, dataset=dataset))
-    assert len(best.weights) == 46
-    assert position_aware_2014._describe_data(dataset) == "mq2008-list"
+    assert results.plan_of(dataset, quick=True) == Plan((None,), (500,), 5)
+    assert [part.n_lists for part in load_fold(dataset, None, 4)] == [4, 4, 4]
+    settings = {"dataset": dataset, "size": None, "fold": 4, "train_seed": 0}
+    (best,) = learn(method=OURS, lengths=(2,), **settings)
+    assert Learned(*best).n_lists == len(Learned(*best).test[GAINS[0]]) == 4
     (tmp_path / "MQ2008-list" / "Fold3").rename(tmp_path / "gone")
     with pytest.raises(DataError, match="missing: 3"):
         position_aware_2014._locate("mq2008-list", Run("position-aware", tmp_path, quick=True))

@@ -14,6 +14,7 @@ from luce.rankers import Checkpoint, EnsembleRanker, LinearRanker, NeuralRanker,
 from luce.rankers.ensemble_weights import find_weights, spread
 from luce.rankers.importance import permutation_importance
 from luce.rankers.trees import TreeRanker
+from luce.scoring.models import LinearModel, TreeModel
 
 from .growing import quick
 from .made import ndcg, parts
@@ -153,8 +154,9 @@ def test_members_of_a_kind_are_added_up(data, tmp_path):
     ).fit(data["train"], validation=data["validation"])  # fmt: skip
     found.weights_ = np.arange(1.0, 6.0)
     found._set_members(found.estimators_, found.weights_)
-    assert [type(part) for part, _ in found._parts] == [TreeRanker, LinearRanker, TreeRanker]
-    assert found._parts[0][0].forest_.rounds == sum(found.estimators_[i][1].forest_.rounds for i in (0, 2))
+    parts = [part for part, _ in found.scoring_model().parts]
+    assert [type(part) for part in parts] == [TreeModel, LinearModel, TreeModel]
+    assert parts[0].forest.rounds == sum(found.estimators_[i][1].forest_.rounds for i in (0, 2))
     expected = found.weights_ @ [member.predict(test) for _, member in found.estimators_]
     np.testing.assert_allclose(found.predict(test), expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.explain(test).scores, expected, atol=1e-9)
@@ -164,14 +166,14 @@ def test_members_without_weight_are_left_out(data, fitted):
     found = pickle.loads(pickle.dumps(fitted))
     found._set_members(found.estimators_, np.array([0.0, 2.0]))
     np.testing.assert_allclose(found.predict(data["test"]), 2 * found.estimators_[1][1].predict(data["test"]))
-    assert len(found._parts) == 1
+    assert len(found.scoring_model().parts) == 1
 
 
 def test_categories_and_numbers_are_not_added_up(data):
     whole = {name: each.with_features(np.abs(np.round(np.nan_to_num(each.features)))) for name, each in data.items()}
     found = ensemble(quick(), quick(categorical_feature=[0])).fit(whole["train"], validation=whole["validation"])
     found._set_members(found.estimators_, np.ones(2))
-    assert len(found._parts) == 2
+    assert len(found.scoring_model().parts) == 2
 
 
 def test_explanations_add_up_and_are_those_of_the_members(data, fitted):
@@ -332,5 +334,5 @@ def test_threads_reach_the_members(data, fitted):
     found = pickle.loads(pickle.dumps(fitted)).set_params(n_jobs=2)
     expected = measure(fitted.predict(data["test"]), data["test"].labels, data["test"].offsets, "ndcg@10")["ndcg@10"]
     found.predict(data["test"])
-    assert {part.n_jobs for part, _ in found._parts} == {2}
+    assert {part.n_jobs for part, _ in found.scoring_model().parts} == {2}
     assert np.nanmean(expected) > 0

@@ -16,7 +16,7 @@ from luce.rankers import LabelRanker, LinearRanker, NeuralRanker
 from luce.rankers.explanation import Explanation
 from luce.rankers.importance import Importance, permutation_importance
 from luce.rankers.trees import fitted as fitted_module
-from luce.rankers.trees.forest import Forest, constant_tree
+from luce.scoring.forest import Forest, constant_tree
 
 from .growing import quick
 from .made import parts

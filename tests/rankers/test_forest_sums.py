@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import luce
-from luce.rankers.trees.forest import Forest, constant_tree
+from luce.scoring.forest import Forest, constant_tree
 
 from .growing import quick
 from .made import parts

@@ -55,7 +55,8 @@ def test_a_fork_after_a_training_trains_and_predicts(ranker, monkeypatch):
         with pytest.warns(LuceWarning, match="1 thread here instead of 2: .* Start processes by 'spawn'"):
             found = [fitted.predict(data), clone(ranker).fit(data).predict(data)]
         found.append(clone(ranker).set_params(n_jobs=1).fit(data).predict(data))  # one thread is nothing to warn of
-        return all(np.allclose(each, scores, rtol=1e-4) for each in found)
+        near = 0.01 * np.ptp(scores)  # with another number of threads float32 sums are rounded differently
+        return all(np.allclose(each, scores, rtol=0, atol=near) for each in found)
 
     assert in_a_child(work)
     np.testing.assert_allclose(fitted.predict(data), scores, rtol=1e-4)  # with two threads still

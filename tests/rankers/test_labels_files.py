@@ -149,7 +149,7 @@ def test_the_command_line_trains_evaluates_and_ranks(tmp_path):
 
 
 def test_presets_of_labels(data):
-    for name in ("tags-pl-partition", "tags-pl-lb", "tags-ranknet", "tags-ranksvm", "leml"):
+    for name in ("tags-pl-partition", "tags-pl-lb", "tags-ranknet", "tags-ranksvm"):
         ranker = luce.rankers.preset(name, epochs=1, n_jobs=1, device="cpu")
         assert (
             isinstance(ranker, LabelRanker) and ranker.hidden_layer_sizes == (256,) and len(ranker.learning_rate) == 3
@@ -165,7 +165,7 @@ def test_the_command_line_says_what_does_not_go(tmp_path):
         (["evaluate", tmp_path / "a.luce", tmp_path / "train.txt", "--propensity", "1"], "must be two numbers"),
         (["rank", tmp_path / "a.luce", tmp_path / "train.txt", "--sample", 3], "Leave out --sample"),
         (["compare", tmp_path / "train.txt", "--models", "labels"], "is trained on tagged rows"),
-        (["compare", tmp_path / "train.txt", "--presets", "leml"], "is trained on tagged rows"),
+        (["compare", tmp_path / "train.txt", "--presets", "tags-ranksvm"], "is trained on tagged rows"),
     ):
         with pytest.raises(LuceError, match=message):
             call(*words, code=2)

@@ -36,6 +36,13 @@ def test_every_objective_trains_it(parts, objective):
     assert ndcg(ranker.predict(test), test) > random_ndcg(test) + 0.1
 
 
+@pytest.mark.parametrize("objective", ["listmle", "p-listmle", "listnet", "rankcosine"])
+def test_the_systems_of_2014_take_a_step_for_each_list(parts, objective):
+    ranker = luce.preset(f"linear-{objective}", max_iter=2, n_jobs=1).fit(parts["train"])
+    assert (ranker.get_objective().name, ranker.batch_size, ranker.reg_lambda) == (objective, 1, 0)
+    assert ndcg(ranker.predict(parts["test"]), parts["test"]) > random_ndcg(parts["test"]) + 0.1
+
+
 @pytest.mark.parametrize("objective", ["pl-partition", "listmle"])
 def test_one_optimum_from_any_start(parts, objective, monkeypatch):
     """The penalised likelihood is convex: five random starts end at one loss."""

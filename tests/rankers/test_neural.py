@@ -144,7 +144,7 @@ def test_batches_and_epochs_by_the_number_of_lists(n_lists, settings, sizes, mon
     ).fit(data)
     assert len(ranker.history_) == 2
     assert len(seen) == 2 * settings.get("steps_per_epoch", max(20, len(sizes)))
-    whole = [(number, step, len(chosen)) for chosen, number, step in seen]
+    whole = [(int(epoch), step, len(chosen)) for chosen, epoch, step in seen]
     assert whole == [(step // len(sizes), step, sizes[step % len(sizes)]) for step in range(len(seen))]
 
 

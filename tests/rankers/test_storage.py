@@ -60,6 +60,16 @@ def test_a_crash_while_saving_leaves_the_old_model(ranker, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_ranker_trained_with_a_function_is_saved_without_it(tmp_path):
+    data = web_search(10, n_features=3, mean_length=5).dataset
+    fitted = luce.LinearRanker(luce.objective("p-listmle", alpha=np.ones), n_jobs=1).fit(data)
+    with pytest.raises(OptionError, match=r"set_params\(objective=NAME\) before saving"):
+        fitted.save(tmp_path / "a.luce")
+    scores = fitted.predict(data)
+    fitted.set_params(objective="p-listmle").save(tmp_path / "a.luce")
+    np.testing.assert_array_equal(luce.load(tmp_path / "a.luce").predict(data), scores)
+
+
 @pytest.mark.parametrize(
     ("manifest", "words"),
     [

@@ -3,6 +3,7 @@
 import lightgbm
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import luce
 from luce.errors import DataError, OptionError
@@ -254,7 +255,7 @@ def test_adaptation_continuation_and_truncation(data):
         quick("listnet", n_estimators=2, lightgbm_objective="lambdarank").fit(train, init_model=halves).forest_.trees
         == together
     )
-    with pytest.raises(OptionError, match="init_model must be a fitted TreeRanker"):
+    with pytest.raises(NotFittedError):
         quick().fit(train, init_model=LinearRanker())
     with pytest.raises(
         DataError, match="init_model scores 40 features by 1 trees per round; here there are 40 features and 5"

@@ -11,9 +11,9 @@ from scipy import sparse
 
 import luce
 from luce.errors import DataError, LuceError, LuceWarning, MissingPackageError, OptionError
-from luce.rankers.trees.forest import constant_tree
 from luce.rankers.trees.leaves import monotone_values
 from luce.rankers.trees.lightgbm_package import check_lightgbm_params
+from luce.scoring.forest import constant_tree
 
 from .growing import learner_of, quick
 from .made import ndcg, parts, random_ndcg

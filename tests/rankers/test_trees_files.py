@@ -9,7 +9,7 @@ import pytest
 import luce
 from luce.data.synthetic import web_search
 from luce.errors import DataError
-from luce.rankers.trees.forest import Forest, Tree
+from luce.scoring.forest import Forest, Tree
 
 from .growing import quick
 

@@ -130,7 +130,8 @@ def test_the_features_of_several_rankers_in_a_report(contents):
     ]
     assert "loss of ndcg@10 when" in said.text and "how much the trees use a feature" in said.text
     weights = Importance("size of the weight", ("a",), np.array([1.0]))
-    (drawn,) = explanation.features(Report(**contents, importances={"linear": weights})).blocks
+    drawn, said = explanation.features(Report(**contents, importances={"linear": weights})).blocks
+    assert said.text == "The weights are those of the features after the transforms."
     assert "linear, size of the weight, most" in drawn.pictures[0].description
 
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
 from luce.aggregation.names import SHOWN, count, listed
-from luce.aggregation.win_graph import graph, topological_order, win_graph
+from luce.aggregation.win_graph import win_graph
 from luce.arrays import Integers, read_only
+from luce.data.partial_orders import graph, topological_order
 from luce.errors import DataError, warn
 
 if TYPE_CHECKING:

@@ -152,7 +152,8 @@ class ObservedRankings:
         for number in np.unique(self.pool[self.pool >= 0]):
             blocks.append(self._rest_rows(int(number)))
         flat = np.concatenate(blocks, axis=1)
-        ranking, items, places = flat[:, np.argsort(flat[0], kind="stable")]
+        order = np.argsort(flat[0], kind="stable")
+        ranking, items, places = (row[order] for row in flat)  # contiguous: for others kernels are compiled again
         return self.replace(
             items=items,
             places=places,

@@ -4,15 +4,11 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csgraph
 
 from luce.aggregation.names import encode_items, listed, python_value
-from luce.aggregation.win_graph import graph, topological_order
 from luce.arrays import Integers
+from luce.data.partial_orders import SHOWN, cycle_in_words, find_cycle, graph, level_starts, topological_order
 from luce.errors import DataError
-
-SHOWN = 12
-"""Items of a cycle that an error names."""
 
 
 def ordered_partition(edges: Any, items: Iterable[Hashable] | None = None) -> list[list[Any]]:
@@ -23,9 +19,7 @@ def ordered_partition(edges: Any, items: Iterable[Hashable] | None = None) -> li
     below. They are unique. Inside a level nothing is claimed; edges there are set aside, as generalized rank-breaking
     does (2020, section 3.3). The result is an ordering: `Rankings.from_orderings([levels])`.
 
-    O(items + edges): with the items in topological order, a cut after the first k is right if and only if each of the
-    first k without an edge to another of them has an edge to each of the rest without an edge from another of those;
-    counting these three for all k takes one pass.
+    It takes O(items + edges) time.
 
     Parameters
     ----------
@@ -58,7 +52,7 @@ def ordered_partition(edges: Any, items: Iterable[Hashable] | None = None) -> li
     order = topological_order(preferred)
     if len(order) < len(names):
         raise _cycle_error(preferred, names)
-    cuts = np.flatnonzero(_is_cut(preferred, order))
+    cuts = np.flatnonzero(level_starts(preferred, order, np.array([0, len(order)])))[1:]
     return [[names[code] for code in np.sort(level)] for level in np.split(order, cuts)]
 
 
@@ -78,48 +72,11 @@ def _coded(edges: Any, items: Iterable[Hashable] | None) -> tuple[Integers, Any]
     return encode_items(values, known, None, lambda row: f"Edge {row // 2 + 1}")
 
 
-def _is_cut(preferred: Any, order: Integers) -> Any:
-    """Whether to cut before each place of the order."""
-    n_items = len(order)
-    place = np.empty(n_items, np.int64)
-    place[order] = np.arange(n_items)
-    above, below = (place[ends] for ends in preferred.nonzero())
-    next_below, last_above = np.full(n_items, n_items), np.full(n_items, -1)  # by place
-    np.minimum.at(next_below, above, below)
-    np.maximum.at(last_above, below, above)
-
-    def covered(after: Integers, until: Integers) -> Integers:
-        """How many of the intervals after < k ≤ until hold each k."""
-        changes = np.bincount(after + 1, minlength=n_items + 2) - np.bincount(until + 1, minlength=n_items + 2)
-        return np.cumsum(changes)[:n_items]
-
-    places = np.arange(n_items)
-    bottoms, tops = covered(places, next_below), covered(last_above, places)
-    links = last_above[below] < next_below[above]
-    joined = covered(last_above[below][links], next_below[above][links])
-    return (joined == bottoms * tops) & (places > 0)
-
-
 def _cycle_error(preferred: Any, names: Any) -> DataError:
     """The error that names the items of one cycle, and all that are in cycles where there are more."""
-    n_components, component = csgraph.connected_components(preferred, directed=True, connection="strong")
-    sizes = np.bincount(component, minlength=n_components)
-    in_cycle = np.flatnonzero((sizes[component] > 1) | preferred.diagonal())
-    cycle = _cycle(preferred, component, int(in_cycle[np.argmin(sizes[component[in_cycle]])]))
-    shown = " > ".join(str(names[code]) for code in cycle[:SHOWN])
-    end = f" > {names[cycle[0]]}" if len(cycle) <= SHOWN else f" > … ({len(cycle):,} items)"
+    cycle, in_cycle = find_cycle(preferred)
     others = f" Items in cycles: {listed([names[code] for code in in_cycle], SHOWN)}."
     return DataError(
-        f"Preferences must not contain a cycle. These do: {shown}{end}."
+        f"Preferences must not contain a cycle. These do: {cycle_in_words([names[code] for code in cycle])}."
         + (others if len(in_cycle) > len(cycle) else "")
     )
-
-
-def _cycle(preferred: Any, component: Any, node: int) -> list[int]:
-    """A cycle inside the component of a node: along edges from there until a node comes again."""
-    step: dict[int, int] = {}
-    while node not in step:
-        step[node] = len(step)
-        targets = preferred.indices[preferred.indptr[node] : preferred.indptr[node + 1]]
-        node = int(targets[component[targets] == component[node]][0])
-    return list(step)[step[node] :]

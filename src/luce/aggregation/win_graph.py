@@ -4,53 +4,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from luce.aggregation.ranking_arrays import flat_pools
 from luce.arrays import Integers, list_of_row, read_only, rows_of_lists
 from luce.compiled import compiled
+from luce.data.partial_orders import graph
 
 if TYPE_CHECKING:
     from luce.aggregation.rankings import Rankings
-
-
-def graph(sources: Any, targets: Any, n_nodes: int) -> Any:
-    """The graph of these edges as a CSR array."""
-    return sparse.csr_array((np.ones(len(sources), bool), (sources, targets)), shape=(n_nodes, n_nodes))
-
-
-def topological_order(edges: Any) -> Integers:
-    """The nodes in topological order (Kahn, 1962), without those on a cycle or after one.
-
-    >>> topological_order(graph([2, 0], [0, 1], 3))
-    array([2, 0, 1])
-    """
-    return _topological_order(edges.indptr, edges.indices)
-
-
-@compiled
-def _topological_order(starts, targets):
-    n_nodes = len(starts) - 1
-    waiting = np.zeros(n_nodes, np.int64)
-    for target in targets:
-        waiting[target] += 1
-    order = np.empty(n_nodes, np.int64)
-    filled = 0
-    for node in range(n_nodes):
-        if waiting[node] == 0:
-            order[filled] = node
-            filled += 1
-    done = 0
-    while done < filled:
-        node = order[done]
-        done += 1
-        for edge in range(starts[node], starts[node + 1]):
-            target = targets[edge]
-            waiting[target] -= 1
-            if waiting[target] == 0:
-                order[filled] = target
-                filled += 1
-    return order[:filled]
 
 
 class WinGraph(NamedTuple):

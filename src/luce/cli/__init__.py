@@ -10,21 +10,25 @@ from typing import Any
 import typer
 
 from luce.cli.aggregate import aggregate
+from luce.cli.card import card
 from luce.cli.compare import compare
 from luce.cli.convert import convert
 from luce.cli.demo import demo
 from luce.cli.evaluate import evaluate
 from luce.cli.explain import explain
+from luce.cli.export import export
 from luce.cli.exposure import exposure
 from luce.cli.hints import unknown_option
 from luce.cli.inspect import inspect
 from luce.cli.listing import metrics, objectives, presets
 from luce.cli.output import announce_compilation, say
 from luce.cli.rank import rank
+from luce.cli.serve import serve
 from luce.cli.signals import exit_status, interrupt_on_sigterm
 from luce.cli.tradeoff import tradeoff
 from luce.cli.train import train
 from luce.cli.tune import tune
+from luce.cli.warm import warm
 from luce.errors import LuceError
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -39,9 +43,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
         compare,
         tune,
         explain,
+        card,
         exposure,
         tradeoff,
+        export,
         aggregate,
+        serve,
+        warm,
         objectives,
         metrics,
         presets,

@@ -32,6 +32,7 @@ def describe(dataset: Any) -> dict[str, Any]:
     """Counts of a dataset, as `luce inspect` prints them."""
     import numpy as np
 
+    from luce.data.summary import spread
     from luce.objectives import objective
 
     observed = dataset.labels[~np.isnan(dataset.labels)]
@@ -47,8 +48,8 @@ def describe(dataset: Any) -> dict[str, Any]:
         "lists": dataset.n_lists,
         "features": dataset.n_features,
         "storage": "sparse" if dataset.is_sparse else "dense",
-        "list_lengths": _spread(sizes),
-        "labels": dict(zip(grades.tolist(), counts.tolist(), strict=True)) if len(grades) <= 20 else _spread(observed),
+        "list_lengths": spread(sizes),
+        "labels": dict(zip(grades.tolist(), counts.tolist(), strict=True)) if len(grades) <= 20 else spread(observed),
         "labels_not_observed": int(dataset.n_rows - observed.size),
         "lists_without_relevant_items": int((best <= 0).sum()),
         "lists_with_different_labels": int(differ.sum()),
@@ -60,14 +61,6 @@ def describe(dataset: Any) -> dict[str, Any]:
         "list_weights": dataset.list_weights is not None,
         "item_groups": 0 if dataset.item_groups is None else len(dataset.item_groups.unique()),
     }
-
-
-def _spread(values: Any) -> dict[str, float]:
-    import numpy as np
-
-    if not len(values):
-        return {}
-    return {"least": values.min().item(), "median": float(np.median(values)), "most": values.max().item()}
 
 
 def _words(value: Any) -> str:

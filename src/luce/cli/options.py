@@ -77,6 +77,22 @@ def pairs(given: list[str] | None, option: str, texts: Collection[str] = ()) -> 
     return result
 
 
+def objective_options(given: list[str] | None) -> dict[str, Any]:
+    """The options of an objective; OPTION__KEY=VALUE is a key of the objective that an option names.
+
+    >>> objective_options(["loss=lambdaloss", "loss__metric=dcg@5", "samples=10"])
+    {'loss': {'name': 'lambdaloss', 'metric': 'dcg@5'}, 'samples': 10}
+    """
+    result = pairs(given, "--option")
+    for key in [key for key in result if "__" in key]:
+        option, _, inner = key.partition("__")
+        if option not in result:
+            raise OptionError(f"--option {key}=… belongs to an objective: add --option {option}=NAME.")
+        named = result[option] if isinstance(result[option], dict) else {"name": result[option]}
+        result[option] = {**named, inner: result.pop(key)}
+    return result
+
+
 def _text(given: str) -> str | None:
     return None if given.lower() == "none" else given
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from luce.cli.options import pairs
+from luce.cli.options import objective_options, pairs
 from luce.cli.output import progress, say
 from luce.errors import OptionError
 
@@ -26,7 +26,7 @@ def make_ranker(
 
     if kind not in RANKERS:
         raise unknown_name("model", kind, RANKERS)
-    chosen = objective_of(objective or defaults(RANKERS[kind])["objective"], **pairs(options, "--option"))
+    chosen = objective_of(objective or defaults(RANKERS[kind])["objective"], **objective_options(options))
     return _build(kind, {"objective": chosen}, settings, seed, threads)
 
 
@@ -38,7 +38,7 @@ def make_preset(
     from luce.rankers.presets import preset_of
 
     params = preset_of(name).parameters()
-    objective = objective_of(params["objective"], **pairs(options, "--option"))
+    objective = objective_of(params["objective"], **objective_options(options))
     return _build(preset_of(name).model, {**params, "objective": objective}, settings, seed, threads)
 
 

@@ -52,7 +52,8 @@ Presets = Annotated[
     ),
 ]
 InitModel = Annotated[
-    Path | None, typer.Option("--init-model", metavar="MODEL", help="Tree model to start from; its trees are kept.")
+    Path | None,
+    typer.Option("--init-model", metavar="MODEL", help="Model that trees start from: its trees or scores are kept."),
 ]
 Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes between two checkpoints.")]
 Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Steps between two checkpoints.")]
@@ -213,7 +214,7 @@ def _machines(ranker: Any, given: str | None, rank: int | None, timeout: float) 
 
 
 def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
-    """The tree model to start from, where one was named."""
+    """The model to start from, where one was named."""
     if init is None:
         return {}
     from luce.rankers import TreeRanker, load_ranker

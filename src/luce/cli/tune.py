@@ -7,7 +7,19 @@ from typing import Annotated, Any
 import typer
 
 from luce.cli.features import warn_of_leakage
-from luce.cli.options import Data, Json, Objective, ObjectiveOptions, Overwrite, Page, Reading, Seed, Threads, pairs
+from luce.cli.options import (
+    Data,
+    Json,
+    Objective,
+    ObjectiveOptions,
+    Overwrite,
+    Page,
+    Reading,
+    Seed,
+    Threads,
+    objective_options,
+    pairs,
+)
 from luce.cli.output import (
     beside,
     check_new,
@@ -99,7 +111,7 @@ def tune(
 
     fixed = pairs(setting, "--set") | ({} if metric is None else {"metric": metric})
     ranker = make_ranker(model, objective, option, fixed, seed, threads)
-    stays = [name for name in [*fixed, *pairs(option, "--option")] if name != "metric"]
+    stays = [name for name in [*fixed, *objective_options(option)] if name != "metric"]
     ranges, study = _ranges(vary, ranker), storage or beside(output, ".study", "best.luce")
     space_of(ranker, ranges, stays)  # an error comes before any data is read
     load_package("jinja2", "report")

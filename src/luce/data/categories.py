@@ -1,14 +1,16 @@
 """Features that are categories: numbered from 0 in the matrix of features, their values kept beside it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse
 
+from luce.arrays import is_sparse
 from luce.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Values = tuple[str, ...]
 Categories = tuple[Values | None, ...]
@@ -45,7 +47,7 @@ def check_codes(features: Any, categories: Categories | None) -> None:
     """A DataError unless the features with categories hold whole numbers from 0 to below their number, or NaN."""
     if categories is None:
         return
-    if sparse.issparse(features):
+    if is_sparse(features):
         raise DataError("Categories need dense features: in sparse ones a missing value and code 0 look the same.")
     for column, values in enumerate(categories):
         if values is None:
@@ -59,12 +61,15 @@ def check_codes(features: Any, categories: Categories | None) -> None:
             )
 
 
-def encode(column: pa.ChunkedArray) -> tuple[NDArray[np.float32], Values]:
+def encode(column: "pa.ChunkedArray") -> tuple[NDArray[np.float32], Values]:
     """The code of each row, NaN where it is null or empty, and the values: sorted, or in the order that they declare.
 
+    >>> import pyarrow as pa
     >>> encode(pa.chunked_array([["red", None, "blue", "red"]]))
     (array([ 1., nan,  0.,  1.], dtype=float32), ('blue', 'red'))
     """
+    import pyarrow as pa
+
     ordered = pa.types.is_dictionary(column.type) and column.type.ordered
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.large_string()).dictionary_encode()
@@ -88,7 +93,9 @@ def _lookup(texts: Sequence[str | None], values: Sequence[str]) -> NDArray[np.fl
     return np.array([*(codes.get(text, np.nan) if text else np.nan for text in texts), np.nan], dtype=np.float32)
 
 
-def is_text(kind: pa.DataType) -> bool:
+def is_text(kind: "pa.DataType") -> bool:
     """Whether a column of this Arrow type holds categories: text, or values with a dictionary."""
+    import pyarrow as pa
+
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary)
     return any(test(kind) for test in tests)

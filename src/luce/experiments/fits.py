@@ -13,8 +13,7 @@ from luce.compilation import working_time
 from luce.data.splits import Fold
 from luce.errors import DataError
 from luce.experiments.cost import Cost, forget_peak, peak_bytes, present_bytes
-from luce.rankers.importance import Importance
-from luce.rankers.linear import LinearRanker
+from luce.rankers.importance import Importance, learned_importance
 
 
 class FitResult(NamedTuple):
@@ -49,22 +48,12 @@ def run_fit(estimator: Any, fold: Fold, seed: int, *, isolated: bool) -> FitResu
         raise DataError("Some of its scores are not finite.")
     memory = max(peak_bytes() - before, 0.0) if isolated else math.nan
     cost = Cost(fitted - start, end - fitted, memory)
-    return FitResult(scores, cost, getattr(ranker, "history_", ()), _importance(ranker))
+    return FitResult(scores, cost, getattr(ranker, "history_", ()), learned_importance(ranker))
 
 
 def packages_of(estimator: Any) -> tuple[str, ...]:
     """The packages that an estimator is built on, beside those of Luce."""
     return tuple(getattr(estimator, "packages", ()))
-
-
-def _importance(ranker: Any) -> Importance | None:
-    """Of the features to a fitted ranker: the gain of trees, the size of weights; None of a network."""
-    if hasattr(ranker, "importance"):
-        found: Importance = ranker.importance()
-        return found
-    if isinstance(ranker, LinearRanker) and ranker.coef_.ndim == 1:
-        return Importance("size of the weight", ranker.transformed_feature_names, np.abs(ranker.coef_))
-    return None
 
 
 def _loaded_bytes(fold: Fold) -> float:

@@ -30,6 +30,8 @@ def shuffle_ties(order, ends, sets, depth, seed, step, list_number, sample, word
     random_words(seed, step, list_number, sample, words[: 4 * blocks].reshape(4, blocks))
     begin = np.int64(0)
     for m in range(sets):
+        if begin >= deep:
+            break
         end = np.int64(ends[m])
         for place in range(begin, min(end - 1, deep)):
             choices = uint64(end - place)

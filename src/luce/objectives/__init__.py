@@ -19,6 +19,8 @@ _FAMILIES = (
     "pointwise",
     "pairwise",
     "expected",
+    "smooth_metrics",
+    "stochastic",
     "fair_policy",
 )
 """The modules of this package that define objectives."""

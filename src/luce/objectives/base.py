@@ -39,6 +39,8 @@ class Objective:
         The specifications of the options.
     options : mapping of str to object
         The values of the options.
+    traits : callable or None
+        `(options) → mapping` of the fields of this record that depend on the options.
     random : bool
         Whether it uses random numbers; the same `draw` gives the same result.
     hessian : bool
@@ -89,6 +91,7 @@ class Objective:
     synonyms: tuple[str, ...] = ()
     option_specs: Mapping[str, Option] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    traits: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     random: bool = False
     hessian: bool = False
     nuisance: Mapping[str, float] = field(default_factory=dict)
@@ -118,7 +121,8 @@ class Objective:
             if name not in self.option_specs:
                 raise unknown_name(f"option of {self.name}", name, self.option_specs)
             self.option_specs[name].check(f"The {name!r} option of {self.name}", value)
-        return replace(self, options={**self.options, **options})
+        fields: dict[str, Any] = {"options": {**self.options, **options}}
+        return replace(self, **fields | dict(self.traits(fields["options"]) if self.traits is not None else {}))
 
     def value_and_gradient(
         self,
@@ -319,14 +323,15 @@ class Objective:
         module, name = self.compute.__module__, self.compute.__name__
         if getattr(getattr(sys.modules[module], name, None), "compute", None) is not self.compute:
             return super().__reduce_ex__(protocol)
-        return _from_module, (module, name, self._changed)
+        return _from_module, (module, name, self.changed_options)
 
     @property
-    def _changed(self) -> dict[str, Any]:
+    def changed_options(self) -> dict[str, Any]:
+        """The options that are not at their defaults."""
         return {k: v for k, v in self.options.items() if v is not self.option_specs[k].default}
 
     def __str__(self) -> str:
-        changed = ", ".join(f"{k}={v!r}" for k, v in self._changed.items())
+        changed = ", ".join(f"{k}={getattr(v, '__name__', None) or repr(v)}" for k, v in self.changed_options.items())
         return f"{self.name}({changed})" if changed else self.name
 
     def __repr__(self) -> str:

@@ -7,17 +7,22 @@ from luce.kernels.distances import cpu
 from luce.kernels.label_targets import target_arguments
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
+from luce.options import integer, or_none
 
 WHOLE_LIST = "the cosine is a property of the whole list, not a sum over its items."
+IDEAL_DEPTH = or_none(
+    integer(1, summary="number of ranks K that the ideal DCG counts: NDCG@K is the metric; None for all")
+)
+BY_IDEAL = "‖G‖_D = the ideal DCG of the list, of its first K = depth ranks, or of all"
 
 
-def _cosine(lists: Lists, value: str, norm: str) -> Evaluation:
-    targets = target_arguments(lists.offsets, value, norm)
+def _cosine(lists: Lists, value: str, norm: str, depth: int | None = None) -> Evaluation:
+    targets = target_arguments(lists.offsets, value, norm, depth)
     return evaluate_kernel(cpu.cosine, lists, *targets, has_hessian=False, zeroed=False)
 
 
-def _squared(lists: Lists, value: str, norm: str) -> Evaluation:
-    targets = target_arguments(lists.offsets, value, norm)
+def _squared(lists: Lists, value: str, norm: str, depth: int | None = None) -> Evaluation:
+    targets = target_arguments(lists.offsets, value, norm, depth)
     return evaluate_kernel(cpu.squared, lists, lists.weights, *targets, zeroed=False)
 
 
@@ -64,22 +69,22 @@ def cosine(lists: Lists) -> Evaluation:
 @record(
     "c-cosine",
     family="cosine",
-    formula="½ (1 − ⟨G, s⟩ / (‖G‖_D ‖s‖₂)), G = 2^y − 1, 0 for labels below 0, ‖G‖_D = the ideal DCG of the list; "
-    "½ where s = 0",
+    formula=f"½ (1 − ⟨G, s⟩ / (‖G‖_D ‖s‖₂)), G = 2^y − 1, 0 for labels below 0, {BY_IDEAL}; ½ where s = 0",
     paper="Ravikumar et al. 2011; Xia, Zhai and Wang 2019 (c-CosMART)",
     cost="n log n",
+    option_specs={"depth": IDEAL_DEPTH},
     uses_ties=True,
     item_weights=False,
     no_item_weights=WHOLE_LIST,
     shift_invariant=False,
     saturates=True,
 )
-def c_cosine(lists: Lists) -> Evaluation:
+def c_cosine(lists: Lists, *, depth: int | None) -> Evaluation:
     """Cosine distance with the gains divided by the ideal DCG, which makes it consistent with NDCG.
 
-    Use it as cosine, if NDCG is the metric.
+    Use it as cosine, if NDCG is the metric, and with depth=K if NDCG@K is.
     """
-    return _cosine(lists, "gain", "dcg")
+    return _cosine(lists, "gain", "dcg", depth)
 
 
 @record(
@@ -131,17 +136,18 @@ def squared_label(lists: Lists) -> Evaluation:
 @record(
     "c-squared",
     family="listwise regression",
-    formula="Σ_i (s_i − G_i / ‖G‖_D)², G = 2^y − 1, 0 for labels below 0, ‖G‖_D = the ideal DCG of the list",
+    formula=f"Σ_i (s_i − G_i / ‖G‖_D)², G = 2^y − 1, 0 for labels below 0, {BY_IDEAL}",
     paper="Ravikumar et al. 2011; Xia, Zhai and Wang 2019, Eq. 10 (c-MART-1)",
     cost="n log n",
+    option_specs={"depth": IDEAL_DEPTH},
     hessian=True,
     uses_ties=True,
     pointwise=True,
     shift_invariant=False,
 )
-def c_squared(lists: Lists) -> Evaluation:
+def c_squared(lists: Lists, *, depth: int | None) -> Evaluation:
     """Squared error with respect to gains / ideal DCG, consistent with NDCG; lists without gain are ignored.
 
-    Use it as squared-gain, if NDCG is the metric.
+    Use it as squared-gain, if NDCG is the metric, and with depth=K if NDCG@K is.
     """
-    return _squared(lists, "gain", "dcg")
+    return _squared(lists, "gain", "dcg", depth)

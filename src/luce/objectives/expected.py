@@ -11,12 +11,10 @@ from luce.errors import OptionError
 from luce.kernels.device import device_kernels, list_numbers
 from luce.kernels.expected_gain import AUTO, ESTIMATORS, LONGEST_ON_GPU, Estimate, expected_gain
 from luce.kernels.place_sums import CONSTANT, LENGTH
-from luce.kernels.sampled_rankings import gumbel_scores
 from luce.lists import DeviceLists, Evaluation, Lists
 from luce.metrics.gains import GAINS
 from luce.objectives.base import Objective, check_finite, record
 from luce.objectives.linear_metrics import best_first, is_linear_metric, linear_form, linear_gains
-from luce.objectives.pairwise import lambdaloss
 from luce.options import Option, is_integer, one_of
 from luce.randomness import Draw
 
@@ -33,7 +31,7 @@ EXPECTED = (
 )
 
 
-def _samples(default: int, auto: bool) -> Option:
+def samples_option(default: int, auto: bool) -> Option:
     """How many samples: a number, a schedule, or the word "auto"."""
 
     def accepts(value: Any) -> bool:
@@ -43,25 +41,27 @@ def _samples(default: int, auto: bool) -> Option:
 
     allowed = f"an integer ≥ 1, {'auto'!r} " if auto else "an integer ≥ 1 "
     summary = (
-        "rankings sampled per list; (10, 100, 40), as in the paper, goes from 10 to 100 over 40 passes (trees: rounds)"
+        "rankings sampled per list; (10, 100, 40), as in the paper, goes from 10 to 100 in 40 passes over the data, a "
+        "little at every step; for trees a pass and a step are both a round"
     )
     if auto:
         summary += "; 'auto' chooses it for each list, from 16 to 1,024, to give a signal-to-noise ratio of 1"
-    return Option(allowed + "or three of them (first, last, steps)", accepts, default, summary)
+    return Option(allowed + "or three of them (first, last, passes)", accepts, default, summary)
 
 
-def samples_at(samples: Any, step: int) -> int:
-    """The number of samples at a step of the draw.
+def samples_at(samples: Any, draw: Draw) -> int:
+    """The number of samples of a draw.
 
-    >>> samples_at((10, 100, 40), 20), samples_at((10, 100, 40), 1_000), samples_at(7, 1_000)
-    (55, 100, 7)
+    >>> samples_at((10, 100, 40), Draw(step=20)), samples_at((10, 100, 40), Draw(epoch=20.5)), samples_at(7, Draw())
+    (55, 56, 7)
     """
     if isinstance(samples, str):
         return AUTO
     if not isinstance(samples, list | tuple):
         return int(samples)
-    first, last, steps = samples
-    return round(first + (last - first) * min(step / steps, 1.0))
+    first, last, passes = samples
+    epoch = draw.step if draw.epoch is None else draw.epoch
+    return round(first + (last - first) * min(epoch / passes, 1.0))
 
 
 OPTIONS = {
@@ -76,7 +76,7 @@ OPTIONS = {
         default="exponential",
         summary="gain of a grade in dcg and ndcg: 2^y − 1, or y; labels below 0 count as 0",
     ),
-    "samples": _samples(100, auto=True),
+    "samples": samples_option(100, auto=True),
 }
 
 
@@ -91,7 +91,7 @@ def _estimate(
         gains if lists.item_weights is None else gains * lists.item_weights[order],
         offsets,
         discounts,
-        samples=samples_at(samples, lists.draw.step),
+        samples=samples_at(samples, lists.draw),
         estimator=estimator,
         variance=variance,
         draw=lists.draw,
@@ -106,7 +106,7 @@ def _estimate(
 
 def _on_device(estimator: str, lists: DeviceLists, *, metric: Any, gain: str, samples: Any) -> "tuple[Tensor, Tensor]":
     scores, labels, offsets, longest, draw, factor = lists
-    n_samples = samples_at(samples, draw.step)
+    n_samples = samples_at(samples, draw)
     if n_samples == AUTO:
         raise OptionError(f"On a GPU the 'samples' option of {estimator} must be a number or a schedule. Got 'auto'.")
     named = metric if isinstance(metric, str) else tuple(np.asarray(metric).tolist())
@@ -239,34 +239,3 @@ def at_rows(rows: np.ndarray, values: Floats, like: Floats) -> Floats:
     result = np.zeros(len(like))
     result[rows] = values
     return result
-
-
-@record(
-    "stochastic-lambdaloss",
-    family=FAMILY,
-    formula="the mean over samples of lambdaloss at s + Gumbel noise; derivatives treat ranks and noise as constants",
-    paper=f"{PAPER}, baseline; Bruch et al. 2020; Wang et al. 2018",
-    cost="(n log n + n · truncation_level) · samples",
-    option_specs={**lambdaloss.option_specs, "samples": _samples(10, auto=False)},
-    random=True,
-    hessian=True,
-    gradient_only=True,
-)
-def stochastic_lambdaloss(lists: Lists, *, samples: Any, **options: Any) -> Evaluation:
-    """LambdaLoss averaged over sampled rankings: a bound on 1 − expected NDCG of the policy.
-
-    Use it as a baseline of pl-rank-2. It goes through all pairs once for every sample, and is slow.
-    """
-    order, offsets = best_first(lists.labels, lists.offsets, lists.n_jobs)
-    loss, gradient, hessian = np.zeros(len(offsets) - 1), np.zeros(len(lists.scores)), np.zeros(len(lists.scores))
-    n_samples, sizes, scores = samples_at(samples, lists.draw.step), np.diff(offsets), lists.scores[order]
-    # Less the score of one item of the list, so that large scores do not round the noise away.
-    scores = scores - np.repeat(scores[offsets[:-1][sizes > 0]], sizes[sizes > 0])
-    for sample in range(n_samples):
-        noisy = gumbel_scores(scores, offsets, sample=sample, draw=lists.draw, n_jobs=lists.n_jobs)
-        found = lambdaloss.compute(lists._replace(scores=at_rows(order, noisy, lists.scores)), **options)
-        loss += found.loss / n_samples
-        gradient += found.gradient / n_samples
-        if found.hessian is not None:
-            hessian += found.hessian / n_samples
-    return Evaluation(loss, gradient, hessian if lists.hessian else None)

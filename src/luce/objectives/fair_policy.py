@@ -7,7 +7,8 @@ import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import OptionError
-from luce.kernels.expected_gain import ESTIMATORS, expected_gain
+from luce.kernels.expected_gain import AUTO, ESTIMATORS, expected_gain
+from luce.kernels.pairs import pair_swaps
 from luce.lists import Evaluation, Lists
 from luce.metrics.base import Metric
 from luce.metrics.exposure import check_item_groups, draw_exposures, merits_of, without_noise
@@ -17,8 +18,11 @@ from luce.metrics.gains import discounts as logarithmic
 from luce.objectives.base import record
 from luce.objectives.expected import FAMILY, OPTIONS, PAPER, at_rows, samples_at
 from luce.objectives.linear_metrics import best_first, linear_gains
+from luce.objectives.stochastic import mean_over_noise
 from luce.objectives.utility import Function, Term, is_utility, parse_utility
 from luce.options import Option, integer, is_row, one_of
+
+LAMBDALOSS = "lambdaloss"
 
 
 def _are_discounts(value: Any) -> bool:
@@ -49,7 +53,9 @@ class DiscountGroup(NamedTuple):
     family=FAMILY,
     formula="−(Σ w · relevance + Σ w · F(E)), E_d = E[Σ_k θ_k 1(y_k = d)] over rankings y drawn from the policy; "
     "gradient: minus that of the estimator with gains Σ w ρ + Σ w ∂F/∂E, where ∂F/∂E is taken at exposures estimated "
-    "from independent rankings, since the same rankings would bias it. Loss and gradient are estimates",
+    "from independent rankings, since the same rankings would bias it. Loss and gradient are estimates. With the "
+    "estimator lambdaloss the gradient is that of LambdaLoss with these gains and the discounts θ (variant 2, all "
+    "pairs, Gumbel noise): of a bound, not an estimate",
     paper=f"{PAPER}, Eq. 26 to 31; Singh and Joachims 2018; Singh and Joachims 2019",
     cost="n log n + (samples + exposure_samples) · ranks of the utility",
     option_specs={
@@ -75,7 +81,12 @@ class DiscountGroup(NamedTuple):
         "exposure_samples": integer(
             2, default=200, summary="additional rankings sampled per list to estimate exposures"
         ),
-        "estimator": one_of(*ESTIMATORS, default="pl-rank-2", summary="gradient estimator"),
+        "estimator": one_of(
+            *ESTIMATORS,
+            LAMBDALOSS,
+            default="pl-rank-2",
+            summary="gradient estimator, or lambdaloss, a baseline of the paper",
+        ),
     },
     random=True,
     gradient_only=True,
@@ -97,21 +108,29 @@ def fair_policy(
     item_groups = None if lists.item_groups is None else lists.item_groups[order]
     items = Items(lists.scores[order], labels, offsets, merits, weights, item_groups)
     value, gradient = np.zeros(len(offsets) - 1), np.zeros(len(order))
+    n_samples = samples_at(samples, lists.draw)
     for group in _groups(parse_utility(utility), items, gain, discounts, lists.n_jobs):
         gains, exact = _linearized(group, items, exposure_samples, lists)
+        if estimator == LAMBDALOSS:
+            drawn = lists._replace(scores=items.scores, offsets=offsets)
+            gradient -= _lambdaloss_gradient(drawn, gains, group.discounts, n_samples)
+            if exact is not None:
+                value += exact
+                continue
         found = expected_gain(
             items.scores,
             gains,
             offsets,
             group.discounts,
-            samples=samples_at(samples, lists.draw.step),
-            estimator=estimator,
+            samples=n_samples,
+            estimator="pl-rank-2" if estimator == LAMBDALOSS else estimator,
             draw=lists.draw,
             first_sample=exposure_samples,
             n_jobs=lists.n_jobs,
         )
         value += found.value if exact is None else exact
-        gradient += found.gradient
+        if estimator != LAMBDALOSS:
+            gradient += found.gradient
     return Evaluation(-value, -at_rows(order, gradient, lists.scores))
 
 
@@ -177,3 +196,21 @@ def _linearized(
 
     exact, gains = without_noise(function, drawn)
     return gains, exact
+
+
+def _lambdaloss_gradient(lists: Lists, gains: Floats, discounts: Floats, samples: int) -> Floats:
+    """The gradient of LambdaLoss in which the gains, of either sign, are labels as well (Figure 3)."""
+    if samples == AUTO:
+        raise OptionError(
+            f"With the estimator {LAMBDALOSS} the 'samples' option of fair-policy must be a number or a "
+            "schedule. Got 'auto'."
+        )
+    if (np.diff(discounts) > 0).any():
+        raise OptionError(f"The estimator {LAMBDALOSS} needs discounts that do not rise with the rank.")
+
+    def evaluate(noisy: Lists) -> Evaluation:
+        weights = {"change": 0.0, "gap": 1 / np.log(2)}
+        return pair_swaps(noisy, noisy.labels, **weights, discounts=discounts, normalized=False)
+
+    bare = lists._replace(labels=gains, item_weights=None, hessian=False)
+    return mean_over_noise(evaluate, bare, samples).gradient

@@ -1,11 +1,12 @@
 """The Plackett-Luce likelihoods: of orders, to a depth or weighted by place, and of ordered partitions."""
 
+import reprlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers, list_of_row
+from luce.arrays import Floats, list_of_row, selected_offsets
 from luce.errors import DataError, OptionError
 from luce.kernels import ordered_likelihood as orders
 from luce.kernels import partition_likelihood as partitions
@@ -13,15 +14,15 @@ from luce.kernels.device import device_kernels, list_numbers
 from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sums
 from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import BOUND, PARTITION, partition_likelihood
-from luce.lists import DeviceLists, Evaluation, Lists, evaluate_kernel
+from luce.lists import NO_ROWS, DeviceLists, Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
-from luce.options import Choice, Option, boolean, integer, is_row, number, or_none
+from luce.options import Choice, Option, boolean, integer, is_number, is_row, number, or_none
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 FAMILY = "Plackett-Luce likelihood"
-PLACE_WEIGHTS = ("halving", "dcg", "reciprocal")
+PLACE_WEIGHTS = ("halving", "dcg")
 PERMUTATIONS = integer(1, default=1, summary="number of random orders of tied items over which the loss is averaged")
 
 
@@ -63,13 +64,11 @@ def _listmle_on_device(
 def _p_listmle_on_device(lists: DeviceLists, *, alpha: Any, permutations: int) -> "tuple[Tensor, Tensor]":
     import torch
 
+    if callable(alpha):
+        raise OptionError("On a GPU the 'alpha' option of p-listmle cannot be a function. Use .cpu().")
     if isinstance(alpha, str) and alpha == "halving":
         return _orders_on_device(lists, permutations, depth=lists.longest, halving=True)
-    if isinstance(alpha, str):
-        places = torch.arange(1, lists.longest + 1, device=lists.scores.device)
-        weights = 1 / torch.log2(1.0 + places) if alpha == "dcg" else 1.0 / places
-    else:
-        weights = torch.as_tensor(alpha, device=lists.scores.device)
+    weights = torch.as_tensor(_weights_of_places(alpha, lists.longest), device=lists.scores.device)
     return _orders_on_device(lists, permutations, depth=lists.longest, place_weights=weights)
 
 
@@ -124,38 +123,61 @@ def listmle(lists: Lists, **options: Any) -> Evaluation:
 
 
 def _is_place_weights(value: Any) -> bool:
-    return value in PLACE_WEIGHTS if isinstance(value, str) else is_row(value, least=0.0)
+    if isinstance(value, str):
+        return value in PLACE_WEIGHTS
+    return callable(value) or (is_number(value) and value >= 0) or is_row(value, least=0.0)
 
 
 def _p_listmle_order(lists: Lists, *, alpha: Any, permutations: int) -> Order:
     if isinstance(alpha, str) and alpha == "halving":
         return Order(permutations=permutations, halving=True)
-    return Order(permutations=permutations, place_weights=_weights_of_places(alpha, lists.offsets))
+    if not callable(alpha):
+        longest = int(np.diff(lists.offsets).max(initial=0))
+        return Order(permutations=permutations, place_weights=_weights_of_places(alpha, longest))
+    observed = np.diff(selected_offsets(~np.isnan(lists.labels), lists.offsets))
+    lengths, number = np.unique(observed, return_inverse=True)
+    table = np.concatenate([NO_ROWS, *(_weights_of_length(alpha, n) for n in lengths.tolist())])
+    starts = (np.cumsum(lengths) - lengths)[number]
+    return Order(permutations=permutations, place_weights=table, place_starts=starts)
 
 
-def _weights_of_places(alpha: Any, offsets: Integers) -> Floats:
-    """The weight of each place, of any but halving weights."""
-    if not isinstance(alpha, str):
-        return np.asarray(alpha, dtype=np.float64)
-    places = np.arange(1, np.diff(offsets).max(initial=0) + 1)
-    return 1 / (np.log2(1 + places) if alpha == "dcg" else places)
+def _weights_of_places(alpha: Any, longest: int) -> Floats:
+    """The weight of each place, where it is the same in every list."""
+    places = np.arange(1.0, longest + 1)
+    if isinstance(alpha, str):
+        return 1 / np.log2(1 + places)
+    return places**-alpha if is_number(alpha) else np.asarray(alpha, dtype=np.float64)
+
+
+def _weights_of_length(alpha: Callable[[int], Any], n: int) -> Floats:
+    """The weights that a function gives to the places of a list of n items."""
+    if n < 2:
+        return np.zeros(n)  # such a list has no order
+    weights = alpha(n)
+    if not (is_row(weights, least=0.0) and len(weights) == n):
+        raise OptionError(
+            f"The 'alpha' option of p-listmle must return {n:,} finite weights ≥ 0 for a list of {n:,} items. "
+            f"Got {reprlib.repr(weights)}. Divide weights that overflow by the first of them."
+        )
+    return np.asarray(weights, dtype=np.float64)
 
 
 @record(
     "p-listmle",
     family=FAMILY,
-    formula="Σ_j α_j (lse(C_j) − s_(j)); α_j = (2^(n−j) − 1) / (2^(n−1) − 1), 1 / log2(1 + j), 1 / j, or given; "
+    formula="Σ_j α_j (lse(C_j) − s_(j)); α_j = (2^(n−j) − 1) / (2^(n−1) − 1), 1 / log2(1 + j), j^(−alpha), or given; "
     "C_j and s_(j) as in listmle",
     paper="Lan et al. 2014",
     cost="n log n + n · permutations",
     option_specs={
         "alpha": Option(
-            "'halving', 'dcg', 'reciprocal' or a row of weights ≥ 0",
+            "'halving', 'dcg', a number ≥ 0, a row of weights ≥ 0, or a function of the length",
             _is_place_weights,
             "halving",
-            "weight of each rank; 'halving' is 2^(n−j) − 1 of the paper, relative to the first rank; ranks beyond a "
-            "row of weights have weight 0",
-            Choice(PLACE_WEIGHTS),
+            "weight of each rank: 'halving' is 2^(n−j) − 1 of the paper, relative to the first, 'dcg' 1 / log2(1 + j) "
+            "and a number γ j^(−γ); a function returns the n weights of a list of n items; ranks beyond a row of "
+            "weights have weight 0",
+            Choice(("halving", "dcg", 0.0, 0.5, 1.0, 2.0)),
         ),
         "permutations": PERMUTATIONS,
     },
@@ -168,7 +190,8 @@ def p_listmle(lists: Lists, **options: Any) -> Evaluation:
     """ListMLE with a weight for each place, which emphasizes the top of the list.
 
     Use it where the full order is known and the top of the list matters most. The default weights halve from place
-    to place, so that only the first few places count; those of alpha='dcg' fall slowly.
+    to place, so that only the first few places count; those of alpha='dcg' fall slowly. A number lies between listmle
+    (alpha=0) and its first place alone (a large alpha): luce tune chooses it by the metric on held-out lists.
     """
     return ordered_likelihood(lists, _p_listmle_order(lists, **options))
 

@@ -1,17 +1,26 @@
 """Ordered partitions as successive choices of subsets: equal labels are an outcome with a probability of its own."""
 
+from typing import Any
+
 from luce.arrays import Floats
-from luce.kernels.subset_choice import arithmetic_choice, geometric_choice, log_probability, sampled_choice
+from luce.kernels.subset_choice import (
+    arithmetic_choice,
+    geometric_choice,
+    log_probability,
+    potential_choice,
+    sampled_choice,
+)
 from luce.lists import Evaluation, Lists
 from luce.objectives.base import record
-from luce.options import Choice, boolean, integer, one_of
+from luce.options import Choice, Option, boolean, integer, one_of
 
 FAMILY = "ordered partitions"
 PAPER = "Tran, Phung and Venkatesh 2011"
 NO_WEIGHTS = "a whole subset is chosen at once, and its probability is not a product over its items."
 SAMPLED = (
     "gradient: Σ_k ∂(mean of s over S − mean of s over S_k), averaged over the subsets S that {chain} visits in a few "
-    "steps from S_k, the k-th set of equal labels; the loss is that difference of mean scores, not a likelihood"
+    "steps from S_k, the k-th set of equal labels; the loss is that difference of mean scores, not a likelihood; with "
+    "a potential, log Φ_k(S) in place of the mean"
 )
 DIRECTION = one_of(
     "forward",
@@ -19,6 +28,20 @@ DIRECTION = one_of(
     default="forward",
     summary="whether the best subset is chosen first, or the worst is eliminated first, which is the model of −s",
     search_space=Choice(("forward", "backward")),
+)
+GEOMETRIC = "geometric"
+POTENTIAL = Option(
+    "'geometric' or a function",
+    lambda value: callable(value) or (isinstance(value, str) and value == GEOMETRIC),
+    GEOMETRIC,
+    "worth Φ_k(S) of a subset: e^(mean score), or f(scores, k) = log Φ_k and its derivative, of subsets of one size "
+    "along the last axis, at the stage k, which is 1 for the first choice",
+)
+START = one_of(
+    "observed",
+    "random",
+    default="observed",
+    summary="the subset at which a chain starts: that of the labels, or one drawn at random",
 )
 CHAINS = integer(1, default=1, summary="number of chains over which the gradient is averaged")
 
@@ -54,22 +77,30 @@ def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
     "pmop-exact",
     family=FAMILY,
     formula="Σ_k log(Σ_{∅ ≠ S ⊆ R_k} e^{mean of s over S}) − mean of s over S_k, R_k = S_k ∪ … ∪ S_K, S_1 … S_K "
-    "the sets of equal labels; lists of at most 500 observed items",
+    "the sets of equal labels; lists of at most 500 observed items; with a potential, log Φ_k(S) in place of the mean",
     paper=f"{PAPER}, general model; normalizer by elementary symmetric polynomials",
     cost="n³",
-    option_specs={"direction": DIRECTION},
+    option_specs={"potential": POTENTIAL, "direction": DIRECTION},
     loss_is_log_probability=True,
     uses_ties=True,
     item_weights=False,
     no_item_weights=NO_WEIGHTS,
 )
-def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
+def pmop_exact(lists: Lists, *, potential: Any, direction: str) -> Evaluation:
     """Exact negative log-likelihood of successive subset choices; the worth of a subset is e^(mean score).
 
-    Use it for graded labels in short lists, and to check the sampled versions. Longer lists need pmop-gibbs,
-    pmop-mh or pmop-fd.
+    Use it for graded labels in short lists, for a potential of your own, and to check the sampled versions. Longer
+    lists need pmop-gibbs, pmop-mh or pmop-fd. A potential is a function, of which all subsets of at most 15 items are
+    enumerated; with a method log_sum(scores, k), the logarithm of the sum over all subsets and its derivative, lists
+    may have any length.
     """
-    return geometric_choice(lists, direction)
+    if potential == GEOMETRIC:
+        return geometric_choice(lists, direction)
+    return potential_choice(lists, potential, direction)
+
+
+def _sampled(lists: Lists, potential: Any, **settings: Any) -> Evaluation:
+    return sampled_choice(lists, potential=None if potential == GEOMETRIC else potential, **settings)
 
 
 @record(
@@ -81,6 +112,8 @@ def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
     option_specs={
         "steps": integer(1, default=1, summary="Gibbs sweeps over the remaining items at each stage"),
         "chains": CHAINS,
+        "start": START,
+        "potential": POTENTIAL,
         "direction": DIRECTION,
     },
     random=True,
@@ -89,13 +122,13 @@ def pmop_exact(lists: Lists, *, direction: str) -> Evaluation:
     no_item_weights=NO_WEIGHTS,
     gradient_only=True,
 )
-def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Evaluation:
+def pmop_gibbs(lists: Lists, **options: Any) -> Evaluation:
     """Gradient of pmop-exact, estimated by a few Gibbs sweeps from the observed subset, for lists of any length.
 
-    Use it instead of pmop-exact for long lists. The gradient is noisy, and biased because the chains start at the
-    observed subset: more chains reduce the noise, and more steps the bias.
+    Use it instead of pmop-exact for long lists. The gradient is noisy, and biased because the chains do not start in
+    the model: more chains reduce the noise, and more steps the bias.
     """
-    return sampled_choice(lists, steps=steps, chains=chains, direction=direction)
+    return _sampled(lists, **options)
 
 
 @record(
@@ -107,6 +140,8 @@ def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Eval
     option_specs={
         "steps": integer(1, default=3, summary="number of proposals at each stage"),
         "chains": CHAINS,
+        "start": START,
+        "potential": POTENTIAL,
         "corrected": boolean(
             default=True,
             summary="use the acceptance probability whose limit is the model; False: as published, whose limit differs",
@@ -119,9 +154,9 @@ def pmop_gibbs(lists: Lists, *, steps: int, chains: int, direction: str) -> Eval
     no_item_weights=NO_WEIGHTS,
     gradient_only=True,
 )
-def pmop_mh(lists: Lists, *, steps: int, chains: int, corrected: bool, direction: str) -> Evaluation:
+def pmop_mh(lists: Lists, **options: Any) -> Evaluation:
     """Gradient of pmop-exact, estimated by a few Metropolis-Hastings steps from the observed subset.
 
     Use it instead of pmop-exact for long lists, and to reproduce the paper; pmop-gibbs is the alternative.
     """
-    return sampled_choice(lists, gibbs=False, corrected=corrected, steps=steps, chains=chains, direction=direction)
+    return _sampled(lists, gibbs=False, **options)

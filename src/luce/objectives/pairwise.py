@@ -3,30 +3,50 @@
 Sums, not means, as the papers have them; w are the item weights, 1 where none are given.
 """
 
+from typing import Any
+
 import numpy as np
 
-from luce.errors import OptionError
+from luce.errors import LuceError, OptionError
 from luce.kernels.label_targets import label_targets
 from luce.kernels.pairs import hinges, pair_outcomes, pair_swaps, squares
 from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.metrics.table import metric as metric_named
 from luce.objectives.base import record
-from luce.options import Choice, Range, integer, number, one_of, or_none
+from luce.options import Choice, Option, Range, integer, number, one_of, or_none
 
 FAMILY = "pairwise"
 TIES = "pairwise with ties"
 WEIGHTED = "pairwise, metric-weighted"
 HELD = (
-    "δ = s_i − s_j, r the current ranks, gains 2^y − 1, 0 for labels below 0, and ideal DCG of the first k ranks; over "
-    "pairs of which at least one item is among the first k = truncation_level. Gradient and second derivative treat "
-    "the ranks as constants; the loss is discontinuous where ranks change. With equal scores, the weight of a pair is "
-    "its mean over their orders"
+    "δ = s_i − s_j, r the current ranks, θ_r = 1/log₂(1+r), 0 past the cutoff of the metric; G the gain 2^y − 1, 0 for "
+    "labels below 0, with ndcg divided by the ideal DCG of the first k ranks; over pairs of which at least one item is "
+    "among the first k = truncation_level. Gradient and second derivative treat the ranks as constants; the loss is "
+    "discontinuous where ranks change. With equal scores, the weight of a pair is its mean over their orders"
+)
+
+
+def _is_dcg(value: Any) -> bool:
+    try:
+        chosen = metric_named(value) if isinstance(value, str) else None
+    except LuceError:
+        return False
+    return chosen is not None and chosen.name in ("dcg", "ndcg") and not chosen.parameters
+
+
+METRIC = Option(
+    "ndcg or dcg, with or without a cutoff",
+    _is_dcg,
+    "ndcg",
+    "metric that weights the pairs: ndcg, or dcg, not divided by the ideal DCG (TF-Ranking's normalized=False), so "
+    "that lists with high gains count more; with a cutoff, such as dcg@5, discounts are 0 past it",
 )
 TRUNCATION = or_none(
     integer(
         1,
         default=30,
         summary="only pairs with at least one item among this many highest current scores count, as with LightGBM's "
-        "lambdarank_truncation_level; None for all pairs",
+        "lambdarank_truncation_level; None for all pairs. It selects pairs; the cutoff of the metric weights them",
         search_space=Choice((10, 30, 100, None)),
     )
 )
@@ -123,31 +143,31 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
 @record(
     "lambdarank",
     family=WEIGHTED,
-    formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) |1/log₂(1+r_i) − 1/log₂(1+r_j)| log(1 + e^{−δ}), G = gain / ideal DCG: "
-    "a pair is weighted by the change of NDCG if it is swapped; " + HELD,
+    formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) |θ_{r_i} − θ_{r_j}| log(1 + e^{−δ}): a pair is weighted by the change "
+    "of the metric if it is swapped; " + HELD,
     paper="Burges et al. 2006; Burges 2010; Xia, Zhai and Wang 2019 (trees)",
     cost="n log n + n · truncation_level",
-    option_specs={"truncation_level": TRUNCATION},
+    option_specs={"metric": METRIC, "truncation_level": TRUNCATION},
     hessian=True,
     gradient_only=True,
 )
-def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
+def lambdarank(lists: Lists, *, metric: str, truncation_level: int | None) -> Evaluation:
     """RankNet with each pair weighted by the change of NDCG when its items are swapped.
 
     Use it in trees if NDCG is the metric, as with the objective of this name in LightGBM.
     """
-    return _swaps(lists, truncation_level)
+    return _swaps(lists, metric, truncation_level)
 
 
 @record(
     "lambdaloss",
     family=WEIGHTED,
-    formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) c_ij log₂(1 + e^{−δ}), G = gain / ideal DCG; with d = |r_i − r_j|, "
-    "c = 1/log₂(1+d) − 1/log₂(2+d) in variant 2, and in 2++ mu times that plus |1/log₂(1+r_i) − 1/log₂(1+r_j)|; "
-    + HELD,
+    formula="Σ_{y_i > y_j} w_i w_j (G_i − G_j) c_ij log₂(1 + e^{−δ}); with d = |r_i − r_j|, c = θ_d − θ_{d+1} in "
+    "variant 2, and in 2++ mu times that plus |θ_{r_i} − θ_{r_j}|; " + HELD,
     paper="Wang et al. 2018, NDCG-Loss2 and NDCG-Loss2++; baseline of Oosterhuis 2021",
     cost="n log n + n · truncation_level",
     option_specs={
+        "metric": METRIC,
         "truncation_level": TRUNCATION,
         "variant": one_of(
             "2",
@@ -167,15 +187,16 @@ def lambdarank(lists: Lists, *, truncation_level: int | None) -> Evaluation:
     hessian=True,
     gradient_only=True,
 )
-def lambdaloss(lists: Lists, *, truncation_level: int | None, variant: str, mu: float) -> Evaluation:
+def lambdaloss(lists: Lists, *, metric: str, truncation_level: int | None, variant: str, mu: float) -> Evaluation:
     """Bound on 1 − NDCG: logistic loss of pairs, weighted by gains and by the distance of the current ranks.
 
-    Use it as lambdarank, where the loss should be a bound on the metric.
+    Use it as lambdarank, where the loss should be a bound on the metric. The baseline of Oosterhuis 2021 is variant 2
+    with metric=dcg@5 and truncation_level=None.
     """
     bits = 1 / np.log(2)
     if variant == "2":
-        return _swaps(lists, truncation_level, change=0.0, gap=bits)
-    return _swaps(lists, truncation_level, change=bits, gap=mu * bits)
+        return _swaps(lists, metric, truncation_level, change=0.0, gap=bits)
+    return _swaps(lists, metric, truncation_level, change=bits, gap=mu * bits)
 
 
 def _with_ties(lists: Lists, draws: str) -> Evaluation:
@@ -185,6 +206,9 @@ def _with_ties(lists: Lists, draws: str) -> Evaluation:
     return pair_outcomes(lists, draws, parameter)
 
 
-def _swaps(lists: Lists, truncation_level: int | None, **weights: float) -> Evaluation:
-    gains = label_targets(lists.labels, lists.offsets, "gain", "sum", n_jobs=lists.n_jobs)
-    return pair_swaps(lists, gains, truncation_level, **weights)
+def _swaps(lists: Lists, metric: str, truncation_level: int | None, **weights: float) -> Evaluation:
+    chosen = metric_named(metric)
+    normalized = chosen.name == "ndcg"  # gains on the scale of their sum do not overflow
+    gains = label_targets(lists.labels, lists.offsets, "gain", "sum" if normalized else "one", n_jobs=lists.n_jobs)
+    discounts = None if chosen.cutoff is None else chosen.discounts(chosen.cutoff)
+    return pair_swaps(lists, gains, truncation_level, **weights, discounts=discounts, normalized=normalized)

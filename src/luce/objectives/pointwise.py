@@ -1,23 +1,14 @@
 """Pointwise losses: each item is scored on its own; lists do not matter."""
 
 import numpy as np
-from scipy.special import softmax
 
 from luce.arrays import Floats
 from luce.errors import DataError
+from luce.kernels.grade_choice import expected_grade
 from luce.kernels.grade_choice.cpu import grade_choice
 from luce.kernels.logistic.cpu import logistic
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
-
-
-def expected_grade(scores: Floats) -> Floats:
-    """The score to rank by, (N,): Σ_g g · softmax(s)_g.
-
-    >>> expected_grade(np.array([[0.0, 0.0, 0.0], [0.0, 1e4, 0.0]]))
-    array([1., 1.])
-    """
-    return softmax(scores, axis=1) @ np.arange(scores.shape[1])
 
 
 @record(

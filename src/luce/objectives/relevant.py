@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from luce.errors import DataError, LuceError, OptionError
@@ -41,7 +42,7 @@ def reduced(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Te
     _check_reduction(reduction)
     if weights is None:
         return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
-    if weights.shape != losses.shape or bool((weights < 0).any()):
+    if weights.shape != losses.shape or (not torch.compiler.is_compiling() and bool((weights < 0).any())):
         raise DataError(f"list_weights must be {len(losses)} numbers ≥ 0. Got {weights}.")
     weights = weights.to(losses.dtype)
     losses = losses * weights

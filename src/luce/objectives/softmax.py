@@ -5,34 +5,42 @@ import numpy as np
 from luce.kernels.cross_entropy import cpu
 from luce.kernels.label_targets import target_arguments
 from luce.kernels.partition_likelihood import ATTENTION
+from luce.kernels.top_cross_entropy.cpu import top_cross_entropy
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
-from luce.options import Choice, one_of
+from luce.objectives.distances import BY_IDEAL, IDEAL_DEPTH
+from luce.options import Choice, integer, one_of
 
 
-def _cross_entropy(lists: Lists, value: str, norm: str) -> Evaluation:
+def _cross_entropy(lists: Lists, value: str, norm: str, depth: int | None = None) -> Evaluation:
     """Cross-entropy with these targets, each multiplied by the weight of its item."""
-    targets = target_arguments(lists.offsets, value, norm)
+    targets = target_arguments(lists.offsets, value, norm, depth)
     return evaluate_kernel(cpu.cross_entropy, lists, lists.weights, *targets, zeroed=False)
 
 
 @record(
     "listnet",
     family="softmax",
-    formula="−Σ_i softmax(y)_i log softmax(s)_i",
-    paper="Cao et al. 2007, top-one form; Lan et al. 2014",
-    cost="n",
+    formula="−Σ_i softmax(y)_i log softmax(s)_i; with depth k −Σ_g P_y(g) log P_s(g) over the orders g of k items, "
+    "P_y and P_s their Plackett-Luce probabilities to be the first k",
+    paper="Cao et al. 2007; Lan et al. 2014",
+    cost="n, or n² with depth 3",
+    option_specs={
+        "depth": integer(1, 3, default=1, summary="number of ranks from the top whose probabilities are compared")
+    },
     hessian=True,
     uses_ties=True,
 )
-def listnet(lists: Lists) -> Evaluation:
-    """Cross-entropy between the top-one probabilities of the labels and of the scores.
+def listnet(lists: Lists, *, depth: int) -> Evaluation:
+    """Cross-entropy between the top-k probabilities of the labels and of the scores, k = 1 by default.
 
     Use it for real-valued labels for which e^y is a sensible weight, such as logarithms of counts. A constant added
     to all labels of a list changes nothing; items of grade 0 keep a small target, which those of kl and softmax do
     not.
     """
-    return _cross_entropy(lists, "exponential", "sum")
+    if depth == 1:
+        return _cross_entropy(lists, "exponential", "sum")
+    return evaluate_kernel(top_cross_entropy, lists, lists.weights, depth)
 
 
 @record(
@@ -74,20 +82,21 @@ def kl(lists: Lists) -> Evaluation:
 @record(
     "c-kl",
     family="softmax",
-    formula="−Σ_i (G_i / ‖G‖_D) log softmax(s)_i, G = 2^y − 1, 0 for labels below 0, ‖G‖_D = the ideal DCG of the list",
+    formula=f"−Σ_i (G_i / ‖G‖_D) log softmax(s)_i, G = 2^y − 1, 0 for labels below 0, {BY_IDEAL}",
     paper="Ravikumar et al. 2011; Xia, Zhai and Wang 2019 (c-KLMART)",
     cost="n log n",
+    option_specs={"depth": IDEAL_DEPTH},
     hessian=True,
     uses_ties=True,
     weights_by_gain=True,
 )
-def c_kl(lists: Lists) -> Evaluation:
+def c_kl(lists: Lists, *, depth: int | None) -> Evaluation:
     """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG.
 
-    Use it for grades if NDCG is the metric. It is the default of LinearRanker and NeuralRanker. For counts use
-    softmax: with exponential gains only the largest count of a list matters.
+    Use it for grades if NDCG is the metric, and with depth=K if NDCG@K is. It is the default of LinearRanker and
+    NeuralRanker. For counts use softmax: with exponential gains only the largest count of a list matters.
     """
-    return _cross_entropy(lists, "gain", "dcg")
+    return _cross_entropy(lists, "gain", "dcg", depth)
 
 
 @record(

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from luce.arrays import offsets_of_sizes
 from luce.errors import DataError, OptionError
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
@@ -18,25 +20,81 @@ class _ListLoss(torch.autograd.Function):
     """Per-list losses (Q,); the forward pass has already computed the gradient."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, objective: Objective, given: dict[str, Any]) -> Tensor:
-        values = scores.detach().to(torch.float64).numpy()
-        extra = nuisance.detach().to(torch.float64).numpy()
-        evaluation = objective.value_and_gradient(values, **given, nuisance=extra)
-        ctx.save_for_backward(torch.from_numpy(evaluation.gradient))
-        ctx.sizes = torch.from_numpy(given["offsets"]).diff()
-        ctx.nuisance = evaluation.nuisance_gradient
+    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any) -> Tensor:
+        losses, gradient, extra = evaluate_lists(scores, nuisance, bounds, *given)
+        ctx.save_for_backward(gradient, extra, bounds)
         ctx.dtypes = scores.dtype, nuisance.dtype
-        return torch.from_numpy(evaluation.loss).to(scores.dtype)
+        return losses
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        (gradient,) = ctx.saved_tensors
-        by_list = upstream.to(torch.float64)
-        by_row = by_list.repeat_interleave(ctx.sizes)
-        by_score = gradient * (by_row[:, None] if gradient.ndim == 2 else by_row)
-        extra = None if ctx.nuisance is None else (by_list @ torch.from_numpy(ctx.nuisance)).to(ctx.dtypes[1])
-        return by_score.to(ctx.dtypes[0]), extra, None, None
+        return *chain_rule(upstream, *ctx.saved_tensors, dtypes=ctx.dtypes), *[None] * 6
+
+
+def evaluate_lists(
+    scores: Tensor,
+    nuisance: Tensor,
+    bounds: Tensor,
+    labels: Tensor,
+    item_weights: Tensor | None,
+    objective: Objective,
+    draw: Draw,
+    n_jobs: int | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The losses (Q,), their gradient in the shape of the scores, and that in the nuisance parameters (Q, P).
+
+    `bounds` are the offsets of flat lists, or the mask of a padded batch. Results of half precision are float32, so
+    that a gradient which is still to be scaled does not underflow.
+    """
+    padded = bounds.ndim == 2
+    inside: Any = bounds.numpy() if padded else slice(None)
+    evaluation = objective.value_and_gradient(
+        _as_array(scores)[inside],
+        _as_array(labels)[inside],
+        _offsets_of(inside) if padded else bounds.numpy(),
+        item_weights=None if item_weights is None else _as_array(item_weights)[inside],
+        nuisance=_as_array(nuisance),
+        draw=draw,
+        n_jobs=n_jobs,
+    )
+    gradient = evaluation.gradient
+    if padded:
+        gradient = np.zeros(scores.shape)
+        gradient[inside] = evaluation.gradient
+    extra = (
+        np.empty((len(evaluation.loss), 0)) if evaluation.nuisance_gradient is None else evaluation.nuisance_gradient
+    )
+    dtype = dtype_of_losses(scores)
+    losses, gradients = torch.from_numpy(evaluation.loss).to(dtype), torch.from_numpy(gradient).to(dtype)
+    return losses, gradients, torch.from_numpy(extra).to(nuisance.dtype)
+
+
+def dtype_of_losses(scores: Tensor) -> torch.dtype:
+    """That of the scores, or float32 for half precision."""
+    return torch.promote_types(scores.dtype, torch.float32)
+
+
+def chain_rule(
+    upstream: Tensor, gradient: Tensor, extra: Tensor, bounds: Tensor, *, dtypes: tuple[torch.dtype, torch.dtype]
+) -> tuple[Tensor, Tensor | None]:
+    """The derivatives in the scores and the nuisance parameters, for those in the losses of the lists."""
+    by_list = upstream.to(gradient.dtype)
+    factors = by_list[:, None] if bounds.ndim == 2 else by_list.repeat_interleave(bounds.diff())
+    factors = factors.reshape(*factors.shape, *[1] * (gradient.ndim - bounds.ndim))  # one output per grade
+    return (factors * gradient).to(dtypes[0]), by_list.to(dtypes[1]) @ extra if extra.shape[1] else None
+
+
+def _as_array(values: Tensor) -> Any:
+    values = values.detach()
+    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()  # NumPy has no bfloat16
+
+
+def _offsets_of(inside: Any) -> Any:
+    sizes = inside.sum(axis=1)
+    if not sizes.all():
+        raise DataError(f"The mask has no item in row {sizes.argmin() + 1}: a list needs at least one.")
+    return offsets_of_sizes(sizes)
 
 
 def loss(
@@ -46,6 +104,7 @@ def loss(
     offsets: Tensor | None = None,
     *,
     mask: Tensor | None = None,
+    lengths: Tensor | None = None,
     item_weights: Tensor | None = None,
     list_weights: Tensor | None = None,
     nuisance: Tensor | None = None,
@@ -57,24 +116,28 @@ def loss(
 ) -> Tensor:
     """The loss of an objective, differentiable in the scores and in the nuisance parameters.
 
+    `RankingLoss` is the same as a module.
+
     Tensors on a GPU stay there, where the objective has kernels for it (see `luce objectives NAME`); these return
     float32 and do not check for NaN.
 
     Parameters
     ----------
     name : str or Objective
-    scores, labels : Tensor of shape (N,) with offsets, or (Q, longest) with a mask
+    scores, labels : Tensor of shape (Q, longest) with a mask or lengths, or (N,) with offsets
         With one output per grade scores have one more dimension.
     offsets : Tensor of shape (Q + 1,), optional
         List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
-    mask : bool Tensor of shape (Q, longest), optional
-        True at items of a padded batch; padding changes nothing.
+    mask : Tensor of shape (Q, longest), optional
+        True, or not 0, at the items of a padded batch; padding changes nothing.
+    lengths : int Tensor of shape (Q,), optional
+        In place of a mask: the number of items of each list, which come before the padding.
     item_weights : Tensor in the shape of the labels, optional
     list_weights : Tensor of shape (Q,), optional
     nuisance : Tensor of shape (P,), optional
         Values of the nuisance parameters of the objective.
     draw : Draw, optional
-        Pass a new one in each step of a random objective.
+        The random numbers of a random objective; by default new ones in each call, from PyTorch's generator.
     reduction : {"mean", "sum", "none"}, default="mean"
         "mean" is over lists, weighted by `list_weights`; "none" gives (Q,).
     longest : int, optional
@@ -96,25 +159,30 @@ def loss(
     [-0.0, -0.2689..., 0.2689...]
     """
     objective = objective_of(name, **options)
-    _check_tensors(scores=scores, labels=labels, offsets=offsets, mask=mask, item_weights=item_weights,
+    _check_tensors(scores=scores, labels=labels, offsets=offsets, mask=mask, lengths=lengths, item_weights=item_weights,
                    list_weights=list_weights, nuisance=nuisance)  # fmt: skip
-    if mask is not None:
-        dims = 2 if objective.one_output_per_grade else None
-        scores, labels, offsets, item_weights = _unpadded(scores, labels, offsets, mask, item_weights, dims)
-    elif labels.ndim == 2:
-        raise DataError(
-            f"Labels of shape {tuple(labels.shape)} are a padded batch, which needs mask=, a boolean tensor that is "
-            "True at the items. If nothing is padded, it is torch.ones_like(labels, dtype=torch.bool)."
-        )
-    elif offsets is None:
-        offsets = torch.tensor([0, len(scores)], device=scores.device)
-    if one_device(scores, labels, offsets, item_weights, list_weights, nuisance) == "cpu":
-        losses = _on_cpu(objective, scores, labels, offsets, item_weights, nuisance, draw, n_jobs)
+    bounds = bounds_of(objective, scores, labels, offsets, mask, lengths)
+    draw = new_draw(objective) if draw is None else draw
+    if one_device(scores, labels, bounds, item_weights, list_weights, nuisance) == "cpu":
+        extra = scores.new_tensor(list(objective.nuisance.values())) if nuisance is None else nuisance
+        losses = _ListLoss.apply(scores, extra, bounds, labels, item_weights, objective, draw, n_jobs)
         return reduced(losses, reduction, list_weights)
+    if bounds.ndim == 2:
+        scores, labels, bounds, item_weights = _unpadded(scores, labels, bounds, item_weights)
     given: dict[str, Any] = {"item_weights": item_weights, "draw": draw, "longest": longest}
     if list_weights is None:
-        return list_loss(objective, scores, labels, offsets, reduction, **given)
-    return reduced(list_loss(objective, scores, labels, offsets, "none", **given), reduction, list_weights)
+        return list_loss(objective, scores, labels, bounds, reduction, **given)
+    return reduced(list_loss(objective, scores, labels, bounds, "none", **given), reduction, list_weights)
+
+
+def new_draw(objective: Objective) -> Draw:
+    """New random numbers from PyTorch's generator, where the objective needs any."""
+    return Draw(int(new_seed())) if objective.random else Draw()
+
+
+def new_seed() -> Tensor:
+    """A seed from PyTorch's generator, which `torch.manual_seed` sets."""
+    return torch.randint(2**62, ())
 
 
 def value_and_gradient(
@@ -150,30 +218,12 @@ def value_and_gradient(
     """
     if one_device(scores, labels, offsets) != "cpu":
         objective = objective_of(name, **options)
+        draw = new_draw(objective) if draw is None else draw
         return list_value_and_gradient(objective, scores, labels, offsets, reduction, draw=draw, longest=longest)
     leaf = scores.detach().requires_grad_()
     value = loss(name, leaf, labels, offsets, draw=draw, reduction=reduction, **options)
     (gradient,) = torch.autograd.grad(value.sum(), leaf)
     return value.detach(), gradient
-
-
-def _on_cpu(
-    objective: Objective,
-    scores: Tensor,
-    labels: Tensor,
-    offsets: Tensor,
-    item_weights: Tensor | None,
-    nuisance: Tensor | None,
-    draw: Draw | None,
-    n_jobs: int | None,
-) -> Tensor:
-    """The loss of each list (Q,) by the objective itself."""
-    given: dict[str, Any] = {"labels": labels.detach().numpy(), "offsets": offsets.to(torch.int64).numpy()}
-    given |= {"draw": draw, "n_jobs": n_jobs}
-    if item_weights is not None:
-        given["item_weights"] = item_weights.detach().numpy()
-    extra = scores.new_tensor(list(objective.nuisance.values())) if nuisance is None else nuisance
-    return _ListLoss.apply(scores, extra, objective, given)
 
 
 def _check_tensors(**given: Any) -> None:
@@ -182,22 +232,55 @@ def _check_tensors(**given: Any) -> None:
             raise DataError(f"{name} must be a tensor. Got {type(value).__name__}: use torch.as_tensor({name}).")
 
 
-def _unpadded(
+def bounds_of(
+    objective: Objective,
     scores: Tensor,
     labels: Tensor,
-    offsets: Tensor | None,
-    mask: Tensor,
-    item_weights: Tensor | None,
-    dims: int | None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The items of a padded batch, list after list; the first `dims` dimensions of the scores are those of the mask."""
+    offsets: Tensor | None = None,
+    mask: Tensor | None = None,
+    lengths: Tensor | None = None,
+) -> Tensor:
+    """The offsets of flat lists, or the boolean mask of a padded batch."""
+    if sum(given is not None for given in (offsets, mask, lengths)) > 1:
+        raise OptionError("Give offsets for flat lists, or a mask or lengths for a padded batch, not both.")
     if offsets is not None:
-        raise OptionError("Give offsets for flat lists or a mask for a padded batch, not both.")
-    if mask.dtype != torch.bool or mask.ndim != 2 or not scores.shape[:dims] == labels.shape == mask.shape:
-        shapes = f"mask {tuple(mask.shape)} {mask.dtype}, scores {tuple(scores.shape)}, labels {tuple(labels.shape)}"
-        raise DataError(f"A padded batch needs scores and labels of the same shape as its boolean mask. Got {shapes}.")
+        _check_flat(labels)
+        return offsets.to(torch.int64)
+    if mask is not None:
+        mask = mask != 0
+    elif lengths is not None and labels.ndim == 2 and lengths.shape == labels.shape[:1]:
+        mask = torch.arange(labels.shape[1], device=labels.device) < lengths[:, None]
+    elif lengths is not None:
+        raise DataError(
+            f"lengths must have one entry per list of the padded labels. Got lengths of shape {tuple(lengths.shape)} "
+            f"and labels of shape {tuple(labels.shape)}."
+        )
+    else:
+        _check_flat(labels)
+        return torch.tensor([0, len(scores)], device=scores.device)
+    of_items = scores.shape[:2] if objective.one_output_per_grade else scores.shape
+    if mask.ndim != 2 or not of_items == labels.shape == mask.shape:
+        hint = "; scores.squeeze(-1) has the right one" if scores.shape == (*mask.shape, 1) else ""
+        raise DataError(
+            "Scores and labels of a padded batch must have the shape of its mask, (lists, longest). Got mask "
+            f"{tuple(mask.shape)}, scores {tuple(scores.shape)}, labels {tuple(labels.shape)}{hint}."
+        )
+    return mask
+
+
+def _check_flat(labels: Tensor) -> None:
+    if labels.ndim == 2:
+        raise DataError(
+            f"Labels of shape {tuple(labels.shape)} are a padded batch, which needs mask=, a tensor of the same shape "
+            "that is True at the items, or lengths=, the number of items of each list. If nothing is padded, the mask "
+            "is torch.ones_like(labels, dtype=torch.bool)."
+        )
+
+
+def _unpadded(
+    scores: Tensor, labels: Tensor, mask: Tensor, item_weights: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The items of a padded batch, list after list, and their offsets."""
     sizes = mask.sum(dim=1)
-    if bool((sizes == 0).any()):
-        raise DataError(f"The mask has no item in row {int((sizes == 0).nonzero()[0]) + 1}: a list needs at least one.")
     offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
     return scores[mask], labels[mask], offsets, None if item_weights is None else item_weights[mask]

@@ -22,7 +22,7 @@ PROGRESS_INTERVAL = 0.5
 class Learner(Protocol):
     """A model with parameters that are updated from batches of lists."""
 
-    def step(self, lists: Integers, pass_number: int, step: int) -> float:
+    def step(self, lists: Integers, epoch: float, step: int) -> float:
         """One update from these lists; returns their mean loss before it."""
 
     def validation_score(self) -> float | None:
@@ -93,9 +93,9 @@ def descend(
     batches = _batches(lists, size, seed, start=progress.epoch * steps + progress.step)
     next_report = time.monotonic() + PROGRESS_INTERVAL
     while progress.epoch < epochs and not curve.exhausted:
-        for pass_number, chosen in islice(batches, steps - progress.step):
+        for epoch, chosen in islice(batches, steps - progress.step):
             step = progress.epoch * steps + progress.step
-            progress.loss += learner.step(chosen, pass_number, step) * len(chosen)
+            progress.loss += learner.step(chosen, epoch, step) * len(chosen)
             progress.step, progress.lists = progress.step + 1, progress.lists + len(chosen)
             if checkpointer is not None and checkpointer.due(step + 1):
                 _save(checkpointer, learner, curve, progress)
@@ -112,14 +112,14 @@ def descend(
         _save(checkpointer, learner, curve, progress)
 
 
-def _batches(lists: Integers, size: int, seed: int, *, start: int) -> Iterator[tuple[int, Integers]]:
-    """The batches from a step on, without end, each with the number of its pass; seed and pass decide the order."""
+def _batches(lists: Integers, size: int, seed: int, *, start: int) -> Iterator[tuple[float, Integers]]:
+    """The batches from a step on, without end, each with the passes before it; seed and pass decide the order."""
     n_batches = math.ceil(len(lists) / size)
     first, batch = divmod(start, n_batches)
     for pass_number in count(first):
         order = lists[np.random.default_rng((seed, pass_number)).permutation(len(lists))]
         for place in range(batch * size, len(lists), size):
-            yield pass_number, order[place : place + size]
+            yield pass_number + place / len(lists), order[place : place + size]
         batch = 0
 
 

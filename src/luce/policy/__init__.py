@@ -1,6 +1,7 @@
-"""Stochastic ranking: a Plackett-Luce distribution over the rankings of each list, to sample from and to evaluate."""
+"""Stochastic ranking: distributions over the rankings of each list, with and without ties, to sample and evaluate."""
 
 from luce.kernels.placements import Expectation
+from luce.policy.partitions import most_likely_partition, sample_partitions
 from luce.policy.policy import Policy
 
-__all__ = ["Expectation", "Policy"]
+__all__ = ["Expectation", "Policy", "most_likely_partition", "sample_partitions"]

@@ -141,7 +141,7 @@ class Policy:
         array([ 1,  0, -1], dtype=int32)
         """
         samples = _positive_integer("The number of rankings", n)
-        draw = Draw(_seed(seed))
+        draw = Draw(checked_seed(seed))
         return sample_rankings(
             self._scaled, self.offsets, samples=samples, depth=self._depth(depth), draw=draw, n_jobs=n_jobs
         )
@@ -327,10 +327,11 @@ class Policy:
 
 
 def _settings(samples: int, seed: int, n_jobs: int | None) -> dict[str, Any]:
-    return {"samples": _positive_integer("samples", samples), "draw": Draw(_seed(seed)), "n_jobs": n_jobs}
+    return {"samples": _positive_integer("samples", samples), "draw": Draw(checked_seed(seed)), "n_jobs": n_jobs}
 
 
-def _seed(seed: Any) -> int:
+def checked_seed(seed: Any) -> int:
+    """The seed, or an error."""
     if not is_integer(seed) or not 0 <= seed < 2**63:
         raise OptionError(f"seed must be an integer from 0 to 2^63 − 1. Got {seed!r}.")
     return int(seed)

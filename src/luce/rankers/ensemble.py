@@ -16,7 +16,7 @@ from luce.errors import OptionError
 from luce.objectives import Objective
 from luce.options import Option, number
 from luce.rankers.checkpoint import Checkpoint
-from luce.rankers.ensemble_members import Member, combined, restore_members
+from luce.rankers.ensemble_members import Member, members_manifest, restore_members
 from luce.rankers.ensemble_weights import find_weights, spread
 from luce.rankers.estimator import Callback
 from luce.rankers.explanation import Explainable
@@ -24,6 +24,8 @@ from luce.rankers.linear import LinearRanker
 from luce.rankers.ranker import Ranker
 from luce.rankers.settings import COMMON
 from luce.rankers.trees import TreeRanker
+from luce.scoring.model_files import read_weights
+from luce.scoring.models import ScoringModel, WeightedSum, groups_of
 
 
 def _are_members(given: Any) -> bool:
@@ -211,28 +213,41 @@ class EnsembleRanker(_BaseComposition, Explainable):
 
     def _set_members(self, members: list[Member], weights: Floats) -> None:
         self.estimators_, self.weights_ = members, weights
-        self._parts = combined([member for _, member in members], weights)
+        self._model = WeightedSum.of([member.scoring_model() for _, member in members], weights)
+
+    def scoring_model(self) -> WeightedSum:
+        if self.n_jobs is not None:
+            for _, member in self.estimators_:
+                member.n_jobs = self.n_jobs
+        return self._model if self.n_jobs is None else self._model.with_n_jobs(self.n_jobs)
 
     def compute_scores(self, features: Any, offsets: Integers) -> Floats:
-        scores = np.zeros(features.shape[0])
-        for part, weight, own in self._transformed(features, offsets):
-            scores += weight * part.compute_scores(own, offsets)
-        return scores
+        return self.scoring_model().compute_scores(features, offsets)
 
     def compute_contributions(self, features: Any, offsets: Integers) -> tuple[Floats, float]:
         contributions, base = np.zeros((features.shape[0], len(self.explained_feature_names))), 0.0
-        for part, weight, own in self._transformed(features, offsets):
-            part_contributions, part_base = part.contributions_by_feature(own, offsets)
-            contributions += weight * part_contributions
-            base += weight * part_base
+        for member, weight in self._weighted:
+            own = member.transform_features(Dataset.unchecked(features=features, offsets=offsets))
+            member_contributions, member_base = member.contributions_by_feature(own, offsets)
+            contributions += weight * member_contributions
+            base += weight * member_base
         return contributions, base
 
-    def _transformed(self, features: Any, offsets: Integers) -> Iterator[tuple[Any, float, Any]]:
-        """What scores together, its weight, and the features after its transforms."""
-        for part, weight in self._parts:
-            if self.n_jobs is not None:
-                part.n_jobs = self.n_jobs
-            yield part, weight, part.transform_features(Dataset.unchecked(features=features, offsets=offsets))
+    @property
+    def _weighted(self) -> list[tuple[Ranker, float]]:
+        """The members that count, and their weights."""
+        pairs = zip(self.estimators_, self.weights_.tolist(), strict=True)
+        return [(member, weight) for (_, member), weight in pairs if weight]
+
+    @property
+    def summed_members(self) -> list[tuple[Ranker, ScoringModel | None, float]]:
+        """Members whose weighted sum is the score; those that can be added up as the first of them, and their sum."""
+        models = [member.scoring_model() for _, member in self.estimators_]
+        groups = zip(groups_of(models, self.weights_), self._model.parts, strict=True)
+        return [
+            (self.estimators_[group[0]][1], model if len(group) > 1 else None, weight)
+            for group, (model, weight) in groups
+        ]
 
     @property
     def explained_feature_names(self) -> tuple[str, ...]:
@@ -254,7 +269,7 @@ class EnsembleRanker(_BaseComposition, Explainable):
 
     @property
     def list_context(self) -> str:
-        return next((part.list_context for part, _ in self._parts if part.list_context), "")
+        return next((member.list_context for member, _ in self._weighted if member.list_context), "")
 
     @property
     def allow_nan(self) -> bool:
@@ -300,37 +315,21 @@ class EnsembleRanker(_BaseComposition, Explainable):
 
     def to_manifest(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         manifest, arrays = super().to_manifest()
-        members = []
-        for name, member in self.estimators_:
-            if member.module_name is not None:
-                raise OptionError(
-                    f"The member {name!r} has a custom module, {member.module_name}, which a model file cannot "
-                    "store: pickle the ensemble, or save the members one by one."
-                )
-            members.append({"name": name, **member.to_manifest()[0]})
-        return manifest | {"members": members}, arrays
+        members, own = members_manifest(self.estimators_)
+        return manifest | {"members": members}, arrays | own
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        arrays = {"weights": self.weights_, "nuisance": self._nuisance}
-        for i, (_, member) in enumerate(self.estimators_):
-            arrays |= {f"member.{i}.{name}": array for name, array in member.to_manifest()[1].items()}
-        return arrays
+        return {"weights": self.weights_, "nuisance": self._nuisance}
 
     @classmethod
     def from_manifest(cls, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], **params: Any) -> Self:
         return super().from_manifest(manifest, arrays, estimators=restore_members(manifest, arrays), **params)
 
     def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
-        members, weights = list(self.estimators or ()), np.asarray(arrays["weights"], dtype=np.float64)
-        fits = weights.shape == (len(members),) and np.isfinite(weights).all() and (weights >= 0).all()
-        if (
-            not fits
-            or self.transforms_
-            or any(
-                (*member.features, member.categories_) != (*self.features, self.categories_) for _, member in members
-            )
-        ):
+        members = list(self.estimators or ())
+        columns = (*self.features, self.categories_)
+        if self.transforms_ or any((*member.features, member.categories_) != columns for _, member in members):
             raise self.wrong_arrays()
         self.restore_nuisance(arrays)
-        self._set_members(members, weights)
+        self._set_members(members, read_weights(arrays, len(members)))
         self.estimators = [(name, clone(member)) for name, member in members]

@@ -1,63 +1,43 @@
-"""The fitted members of an ensemble: those that add up to one ranker, and those in a model file."""
+"""The fitted members of an ensemble in a model file."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from luce.arrays import Floats
-from luce.errors import DataError
+from luce.errors import DataError, OptionError
 from luce.rankers import RANKERS
-from luce.rankers.explanation import Explainable
 from luce.rankers.ranker import Ranker
+from luce.scoring.model_files import MEMBERS, arrays_of_members
 
 Member = tuple[str, Ranker]
-KINDS = ("linear", "neural", "trees")
-"""The kinds of RANKERS that can be members."""
 
 
-def combined(members: Sequence[Ranker], weights: Floats) -> list[tuple[Ranker, float]]:
-    """Rankers and their weights whose weighted sum is that of the members; as few as possible, none of weight 0."""
-    groups: dict[Any, list[int]] = defaultdict(list)
-    for i in np.flatnonzero(weights).tolist():
-        groups[_key(i, members[i])].append(i)
-    parts: list[tuple[Ranker, float]] = []
-    for group in groups.values():
-        first = members[group[0]]
-        if len(group) == 1 or not isinstance(first, Explainable):
-            parts.append((first, float(weights[group[0]])))
-            continue
-        whole = first.unfitted_copy()
-        whole.combine([members[i] for i in group], weights[group])
-        parts.append((whole, 1.0))
-    return parts
-
-
-def _key(number: int, member: Ranker) -> Any:
-    """What is equal for members that can be added up: their kind, what they see, and the parameters they learn."""
-    objective = member.get_objective()
-    if not isinstance(member, Explainable) or objective.ranking_score is not None:
-        return number
-    states = [transform.state() for transform in member.transforms_]
-    seen = [(facts, sorted((name, array.tobytes()) for name, array in arrays.items())) for facts, arrays in states]
-    learned = len(objective.nuisance), objective.shift_invariant, repr([*getattr(member, "categorical_feature", ())])
-    return type(member), repr(seen), learned
+def members_manifest(members: Sequence[Member]) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
+    """The facts and the arrays of the members for a model file; those of the i-th are named member.i.name."""
+    facts: list[dict[str, Any]] = []
+    arrays: dict[str, NDArray[Any]] = {}
+    for i, (name, member) in enumerate(members):
+        if member.module_name is not None:
+            raise OptionError(
+                f"The member {name!r} has a custom module, {member.module_name}, which a model file cannot store: "
+                "pickle the whole, or save the members one by one."
+            )
+        own, own_arrays = member.to_manifest()
+        facts.append({"name": name, **own})
+        arrays |= {f"member.{i}.{key}": array for key, array in own_arrays.items()}
+    return facts, arrays
 
 
 def restore_members(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Member]:
     """The members in a model file; the arrays of the i-th are named member.i.name."""
-    own: dict[str, dict[str, NDArray[Any]]] = defaultdict(dict)
-    for name, array in arrays.items():
-        number, _, rest = name.removeprefix("member.").partition(".")
-        own[number][rest] = array
+    own = arrays_of_members(arrays)
     members = []
     try:
         for i, each in enumerate(manifest["members"]):
-            if each["kind"] not in KINDS:
+            if each["kind"] not in MEMBERS:
                 raise DataError(f"The model file has a member of unknown kind {each['kind']!r}.")
             members.append((each["name"], RANKERS[each["kind"]].from_manifest(each, own[str(i)])))
     except (KeyError, TypeError) as error:
-        raise DataError(f"The model file does not contain all members of an EnsembleRanker: {error!r}") from error
+        raise DataError(f"The model file does not contain all members: {error!r}") from error
     return members

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from luce.data import Dataset
 from luce.data.categories import Categories
 from luce.data.fingerprint import fingerprint
+from luce.data.summary import summarize
 from luce.data.transforms import (
     TRANSFORMS,
     Block,
@@ -74,6 +75,10 @@ class Estimator(BaseEstimator):
         Their names; only where the training data had names.
     categories_ : tuple or None
         For each feature that is a category its values, for a number None; None where all are numbers.
+    provenance_ : dict or None
+        "training" and "validation": what is known of the data given to `fit`, such as the number of rows of each label
+        and a fingerprint, see `luce.data.summary`; "validation" is None without such data. Kept in model files; None
+        in those of versions that did not.
     """
 
     kind: ClassVar[str] = ""
@@ -97,6 +102,7 @@ class Estimator(BaseEstimator):
     one_hot: ClassVar[bool] = True
     """Whether categories become columns of 0 and 1; else they stay numbered."""
     categories_: Categories | None = None
+    provenance_: dict[str, Any] | None = None
     validation_fraction: float | None = None
     """Without a parameter of that name, none: no lists are held out."""
 
@@ -198,6 +204,7 @@ class Estimator(BaseEstimator):
             "objective": {"name": objective.name, "options": dict(objective.options)},
             "features": {"count": count, "names": names, "categories": self.categories_},
             "max_grade": self.max_grade_,
+            "data": self.provenance_,
             "history": self.history_,
             "best_iteration": self.best_iteration_,
             "metric": self.metric,
@@ -223,12 +230,13 @@ class Estimator(BaseEstimator):
             estimator = cls(**{**stored, "objective": objective, **params})
             estimator.check_params()
             facts = read_fit_facts(manifest)
-            estimator.n_features_in_, estimator.max_grade_ = facts.n_features, facts.max_grade
-            estimator.categories_ = facts.categories
-            estimator.transforms_ = encoded(chain, facts.categories, one_hot=cls.one_hot)
+            estimator.n_features_in_, names, estimator.categories_ = facts.features
+            estimator.max_grade_ = facts.max_grade
+            estimator.transforms_ = encoded(chain, estimator.categories_, one_hot=cls.one_hot)
+            estimator.provenance_ = facts.provenance
             estimator.history_, estimator.best_iteration_ = facts.history, facts.best_iteration
-            if facts.feature_names is not None:
-                estimator.feature_names_in_ = np.array(facts.feature_names, dtype=object)
+            if names is not None:
+                estimator.feature_names_in_ = np.array(names, dtype=object)
             estimator.load_state_dict(arrays)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             words = error if isinstance(error, LuceError) else repr(error)
@@ -254,6 +262,13 @@ class Estimator(BaseEstimator):
         copy = type(self)(**{**self.get_params(deep=False), **params})
         copy.__dict__.update({name: value for name, value in vars(self).items() if name in known})
         return copy
+
+    def record_data(self, training: Any, validation: Any) -> None:
+        """Note what the data given to `fit` are: `provenance_`."""
+        self.provenance_ = {
+            "training": summarize(training),
+            "validation": None if validation is None else summarize(validation),
+        }
 
     def take_over(self, trained: Self) -> None:
         """Take over all that another estimator learned."""

@@ -14,6 +14,7 @@ from luce.errors import DataError, OptionError
 from luce.metrics import measure
 from luce.metrics import metric as metric_of
 from luce.options import is_integer
+from luce.rankers.linear import LinearRanker
 from luce.rankers.ranker import Ranker, highest_grade
 
 
@@ -53,6 +54,16 @@ class Importance(NamedTuple):
         order = self.order
         columns = {"feature": pa.array([self.names[i] for i in order]), "value": pa.array(self.values[order])}
         return pa.table(columns if self.errors is None else columns | {"error": pa.array(self.errors[order])})
+
+
+def learned_importance(ranker: Any) -> Importance | None:
+    """Of the features to a fitted ranker, without data: the gain of trees, the size of weights; None of a network."""
+    if hasattr(ranker, "importance"):
+        found: Importance = ranker.importance()
+        return found
+    if isinstance(ranker, LinearRanker) and ranker.coef_.ndim == 1:
+        return Importance("size of the weight", ranker.transformed_feature_names, np.abs(ranker.coef_))
+    return None
 
 
 def permutation_importance(

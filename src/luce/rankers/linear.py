@@ -18,10 +18,11 @@ from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
 from luce.rankers.explanation import Explainable
 from luce.rankers.linear_optimizers import OPTIMIZERS, LinearFit
-from luce.rankers.linear_problem import Parameters
 from luce.rankers.resampling import BAGGING, fit_resampled
 from luce.rankers.settings import COMMON, NAME
 from luce.rankers.training_data import TrainingData
+from luce.scoring.model_files import read_parameters
+from luce.scoring.models import LinearModel, Parameters
 
 
 class LinearRanker(Explainable):
@@ -200,8 +201,7 @@ class LinearRanker(Explainable):
 
     def combine(self, parts: Sequence[Self], weights: Floats) -> None:
         """Become the weighted sum of fitted rankers of the same features."""
-        each: Any = zip(*(part.parameters_ for part in parts), strict=True)
-        self.parameters_ = Parameters(*(np.tensordot(weights, np.array(values), 1) for values in each))
+        self.parameters_ = Parameters.weighted_sum([part.parameters_ for part in parts], weights)
         self._nuisance = self.parameters_.nuisance
 
     def _keep_best(self, curve: LearningCurve) -> None:
@@ -239,8 +239,16 @@ class LinearRanker(Explainable):
             return "reg_lambda", "learning_rate", "batch_size", "objective"
         return ("learning_rate", "batch_size") if self.chosen_optimizer == "lbfgs" else ()
 
+    def scoring_model(self) -> LinearModel:
+        return LinearModel(
+            tuple(self.transforms_),
+            self.n_jobs,
+            parameters=self.parameters_,
+            ranking_score=self.get_objective().ranking_score,
+        )
+
     def compute_scores(self, features: Any, offsets: Integers) -> Floats:
-        return self.combine_outputs(self.compute_outputs(features, offsets))
+        return self.scoring_model().compute_scores(features, offsets)
 
     def compute_outputs(self, features: Any, offsets: Integers) -> Floats:
         """The outputs of a block of transformed features, (N,) or (N, grades)."""
@@ -262,12 +270,12 @@ class LinearRanker(Explainable):
         return self.parameters_._asdict()
 
     def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
-        given = Parameters(*(np.asarray(arrays[name], dtype=np.float64) for name in Parameters._fields))
-        outputs = (int(self.max_grade_) + 1,) if self.get_objective().one_output_per_grade else ()
-        fits = given.weights.shape == (width_after(self.transforms_, self.n_features_in_), *outputs)
-        fits &= given.intercept.shape in ((0,), outputs or (1,))
-        if not (fits and all(np.isfinite(part).all() for part in given)):
-            raise self.wrong_arrays()
+        outputs = int(self.max_grade_) + 1 if self.get_objective().one_output_per_grade else None
+        width = width_after(self.transforms_, self.n_features_in_)
+        try:
+            given = read_parameters(arrays, width, outputs)
+        except ValueError:
+            raise self.wrong_arrays() from None
         self.restore_nuisance(arrays)
         self.parameters_ = given
 

@@ -13,8 +13,9 @@ from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend, like
 from luce.optimizers.lbfgs import Function, minimize
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.estimator import Callback
-from luce.rankers.linear_problem import LinearProblem, Parameters
+from luce.rankers.linear_problem import LinearProblem
 from luce.rankers.training_data import TrainingData
+from luce.scoring.models import Parameters
 
 
 @dataclass
@@ -118,22 +119,22 @@ class _WeightsLearner:
         self.fit, self.problem, self.rate = fit, fit.problem(), fit.params["learning_rate"]
         self.point = self.problem.start()
 
-    def step(self, lists: Integers, pass_number: int, step: int) -> float:
+    def step(self, lists: Integers, epoch: float, step: int) -> float:
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                value, gradient = self.problem.of_lists(np.sort(lists), pass_number).value_and_gradient(self.point)
+                value, gradient = self.problem.of_lists(np.sort(lists), epoch).value_and_gradient(self.point)
         except NumericalError as error:
             if step == 0:
                 raise
-            raise self._diverged(pass_number, step) from error
+            raise self._diverged(epoch, step) from error
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            raise self._diverged(pass_number, step)
+            raise self._diverged(epoch, step)
         self.point = self.point - self.rate / len(lists) * gradient
         return value / len(lists)
 
-    def _diverged(self, pass_number: int, step: int) -> LuceError:
+    def _diverged(self, epoch: float, step: int) -> LuceError:
         return LuceError(
-            f"Training diverges at iteration {pass_number + 1}, step {step + 1}. Try a learning_rate below "
+            f"Training diverges at iteration {int(epoch) + 1}, step {step + 1}. Try a learning_rate below "
             f"{self.rate:g}, standardize the features, or raise reg_lambda."
         )
 

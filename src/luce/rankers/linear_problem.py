@@ -1,30 +1,16 @@
 """What the linear ranker minimizes, as a function of one vector of all its parameters."""
 
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.data import Dataset
-from luce.kernels.linear_products import scores_of, weights_of
+from luce.kernels.linear_products import weights_of
 from luce.lists import Lists
 from luce.objectives import Draw, Objective
-
-
-class Parameters(NamedTuple):
-    """Weights (F,) or (F, outputs); an intercept per output, or none; the nuisance parameters of the objective."""
-
-    weights: Floats
-    intercept: Floats
-    nuisance: Floats
-
-    def scores(self, features: Any, n_jobs: int | None = None) -> Floats:
-        """X W + intercept: (N,) or (N, outputs)."""
-        columns = self.weights.reshape(len(self.weights), -1).T
-        each = [scores_of(features, np.ascontiguousarray(column), n_jobs=n_jobs) for column in columns]
-        scores = each[0] if self.weights.ndim == 1 else np.stack(each, axis=1)
-        return scores + self.intercept if self.intercept.size else scores
+from luce.scoring.models import Parameters
 
 
 class LinearProblem:
@@ -64,14 +50,14 @@ class LinearProblem:
         self.list_weights = np.ones(lists.n_lists) if lists.list_weights is None else lists.list_weights
         self.row_weights = None if lists.list_weights is None else lists.list_weights[list_of_row(lists.offsets)]
 
-    def of_lists(self, lists: Integers, step: int) -> Self:
+    def of_lists(self, lists: Integers, epoch: float) -> Self:
         """The same for some of the lists, in whose sum the prior has their share, with draws of their own."""
         some = copy(self)
         if len(lists) < self.dataset.n_lists:
             some.features = self.features[rows_of_lists(self.dataset.offsets, lists)]
             some._set_lists(self.dataset.take(lists))
             some.reg_lambda = self.reg_lambda * len(lists) / self.dataset.n_lists
-        some.draw = self.draw._replace(step=step, lists=lists)
+        some.draw = self.draw._replace(step=int(epoch), lists=lists, epoch=epoch)
         return some
 
     def start(self) -> Floats:

@@ -44,7 +44,18 @@ class Preset:
 
 _LINEAR = {"transforms": ("fill", "standardize"), "reg_lambda": 1.0}
 _L_BFGS = {**_LINEAR, "optimizer": "lbfgs", "max_iter": 100, "tol": 1e-5}
-_SAMPLED = {**_LINEAR, "optimizer": "gradient-descent", "max_iter": 1_000, "learning_rate": 0.1}
+_ASCENT = {**_LINEAR, "optimizer": "gradient-descent", "max_iter": 1_000, "learning_rate": 0.1, "batch_size": 1}
+_BY_L_BFGS = "L-BFGS until 1e-5 or 100 iterations", _L_BFGS
+_BY_ASCENT = "1,000 passes, one list per step, learning rate 0.1", _ASCENT
+_FEATURES = {"first": ("fill", "standardize"), "second": ("fill", "standardize", "second-order")}
+_SGD = {
+    "transforms": ("fill", "standardize"),
+    "reg_lambda": 0.0,
+    "optimizer": "gradient-descent",
+    "max_iter": 500,
+    "batch_size": 1,
+    "learning_rate": 1e-3,
+}
 _TREES = {
     "n_estimators": 1_000,
     "num_leaves": 30,
@@ -56,52 +67,91 @@ _TREES = {
 _LISTMLE_TREES = {**_TREES, "leaf_hessian": "exact", "resample_each_round": False}
 _MART = {**_TREES, "leaf_hessian": "diagonal"}
 _TAGS = {"hidden_layer_sizes": (256,), "batch_size": 128, "optimizer": "adam", "learning_rate": (1e-4, 1e-3, 1e-2)}
-_2011, _2019 = "Tran, Phung and Venkatesh 2011", "Xia, Zhai and Wang 2019"
+_POLICY = {
+    "transforms": ("fill", "standardize"),
+    "hidden_layer_sizes": (32, 32),
+    "activation": "sigmoid",
+    "optimizer": "sgd",
+    "learning_rate": 0.01,
+    "weight_decay": 0.0,
+    "batch_size": 1,
+    "epochs": 40,
+    "validation_fraction": None,
+}
+_LAMBDALOSS = {"name": "lambdaloss", "metric": "dcg@5", "truncation_level": None}
+_GROWING = (10, 100, 40)
+_2011, _2019, _2021 = "Tran, Phung and Venkatesh 2011", "Xia, Zhai and Wang 2019", "Oosterhuis 2021"
 
 PRESETS = {
     preset.name: preset
     for preset in (
-        Preset(
-            "linear-pmop-fd",
-            "linear",
-            "pmop-fd",
-            _2011,
-            "Ordered partitions by full decomposition, L-BFGS until 1e-5 or 100 iterations.",
-            settings=_L_BFGS,
+        *(
+            Preset(
+                f"{order}-order-{objective}",
+                "linear",
+                objective,
+                _2011,
+                f"{summary}, {order}-order features, {training}.",
+                options,
+                {**settings, "transforms": transforms},
+            )
+            for order, transforms in _FEATURES.items()
+            for objective, summary, options, training, settings in (
+                ("rankregress", "Squared loss of pairs", {}, *_BY_L_BFGS),
+                ("ranknet", "Logistic loss of pairs", {}, *_BY_L_BFGS),
+                ("ranksvm", "Hinge loss of pairs", {}, *_BY_L_BFGS),
+                ("listmle", "The likelihood of one order of equal labels", {}, *_BY_L_BFGS),
+                ("pairties-davidson", "Pairs with Davidson's ties", {}, *_BY_L_BFGS),
+                ("pairties-rao-kupper", "Pairs with Rao and Kupper's ties", {}, *_BY_L_BFGS),
+                ("pmop-fd", "Ordered partitions by full decomposition", {}, *_BY_L_BFGS),
+                ("pmop-gibbs", "Ordered partitions, one Gibbs sweep per step", {"steps": 1}, *_BY_ASCENT),
+                (
+                    "pmop-mh",
+                    "Ordered partitions, three Metropolis-Hastings proposals per step",
+                    {"steps": 3},
+                    *_BY_ASCENT,
+                ),
+            )
         ),
-        Preset(
-            "linear-pmop-gibbs",
-            "linear",
-            "pmop-gibbs",
-            _2011,
-            "Ordered partitions, one Gibbs sweep per step, 1,000 steps with learning rate 0.1.",
-            {"steps": 1},
-            _SAMPLED,
+        *(
+            Preset(
+                f"linear-{objective}",
+                "linear",
+                objective,
+                "Lan et al. 2014",
+                f"{name} by stochastic gradient descent, a list per step, at most 500 epochs, learning rate 0.001; "
+                "the paper chooses the rate from 0.1, 0.01, …, 0.00001 by validation.",
+                settings=_SGD,
+            )
+            for objective, name in (
+                ("listmle", "ListMLE"),
+                ("p-listmle", "p-ListMLE with weights 2^(n−j) − 1"),
+                ("listnet", "ListNet"),
+                ("rankcosine", "RankCosine"),
+            )
         ),
-        Preset(
-            "linear-pmop-mh",
-            "linear",
-            "pmop-mh",
-            _2011,
-            "Ordered partitions, three Metropolis-Hastings proposals per step, 1,000 steps with learning rate 0.1.",
-            {"steps": 3},
-            _SAMPLED,
-        ),
-        Preset(
-            "l-listmle",
-            "linear",
-            "listmle",
-            _2019,
-            "The linear ListMLE of the top ten, λ = 1, L-BFGS until 1e-5 or 100 iterations.",
-            {"depth": 10},
-            _L_BFGS,
+        *(
+            Preset(
+                name,
+                "linear",
+                "listmle",
+                _2019,
+                f"The linear ListMLE of the top ten, λ = 1, L-BFGS until 1e-5 or {max_iter:,} iterations (on {data}).",
+                {"depth": 10},
+                {**_L_BFGS, "max_iter": max_iter},
+            )
+            for name, max_iter, data in (
+                ("l-listmle", 100, "Yahoo"),
+                ("l-listmle-mslr", 1_000, "MSLR"),
+            )
         ),
         Preset(
             "coordinate-ascent",
             "linear",
             "listmle",
             _2019,
-            "Direct maximization of NDCG@10, one weight at a time with an exact line search.",
+            "Direct maximization of NDCG@10, one weight at a time with an exact line search, as DirectRank has it; the "
+            "paper's own is the heuristic search of Metzler and Croft.",
             settings={**_LINEAR, "optimizer": "coordinate-ascent", "metric": "ndcg@10"},
         ),
         *(
@@ -114,7 +164,7 @@ PRESETS = {
                 {"depth": 10, "permutations": count},
                 _LISTMLE_TREES,
             )
-            for count in (1, 3, 6)
+            for count in (1, 3, 6, 9, 15)
         ),
         Preset(
             "mcrank-trees",
@@ -147,6 +197,27 @@ PRESETS = {
         ),
         *(
             Preset(
+                f"neural-{objective}",
+                "neural",
+                objective,
+                _2021,
+                f"A policy that maximizes expected DCG@5 by {objective}; 10 to 100 sampled rankings over 40 epochs.",
+                {"metric": "dcg@5", "samples": _GROWING},
+                _POLICY,
+            )
+            for objective in ("policy-gradient", "placement-policy-gradient", "pl-rank-1", "pl-rank-2")
+        ),
+        Preset(
+            "neural-lambdaloss",
+            "neural",
+            "stochastic",
+            _2021,
+            "The same network with LambdaLoss of DCG@5, averaged over sampled rankings.",
+            {"loss": _LAMBDALOSS, "samples": _GROWING},
+            _POLICY,
+        ),
+        *(
+            Preset(
                 f"tags-{objective}",
                 "labels",
                 objective,
@@ -155,14 +226,6 @@ PRESETS = {
                 settings=_TAGS,
             )
             for objective in ("pl-partition", "pl-lb", "ranknet", "ranksvm")
-        ),
-        Preset(
-            "leml",
-            "labels",
-            "squared-label",
-            "Yu et al. 2014, in the setting of Ma et al. 2020",
-            "Labels ranked by a linear map of rank 256, least squares.",
-            settings={**_TAGS, "activation": "identity"},
         ),
     )
 }

@@ -26,6 +26,8 @@ from luce.rankers.estimator import Callback, Estimator
 from luce.rankers.inputs import as_dataset, as_held_out, finite
 from luce.rankers.ranking import ranking_table
 from luce.rankers.training_data import TrainingData
+from luce.scoring import Scorer
+from luce.scoring.models import ComputedModel, ScoringModel
 
 HIGHEST_GRADE = 20
 """Above it a gain is a million times that of grade 1."""
@@ -107,6 +109,29 @@ class Ranker(Estimator):
     @abstractmethod
     def compute_scores(self, features: Any, offsets: Integers) -> Floats:
         """The score of each row of a block of transformed features; of complete lists where `list_context`."""
+
+    def scoring_model(self) -> ScoringModel:
+        """What scores rows that are not transformed yet, without the rest of the ranker."""
+        return ComputedModel(tuple(self.transforms_), function=self.compute_scores, of_lists=bool(self.list_context))
+
+    def scorer(self) -> Scorer:
+        """The fitted model as an object that only scores, as `luce.load_scorer` reads it from a model file.
+
+        Returns
+        -------
+        Scorer
+            Its scores are those of `predict`, bit for bit.
+
+        Examples
+        --------
+        >>> import luce
+        >>> data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
+        >>> ranker = luce.LinearRanker().fit(data)
+        >>> bool((ranker.scorer().score(data.features) == ranker.predict(data)).all())
+        True
+        """
+        count, names = self.features
+        return Scorer(self.scoring_model(), count, names, self.categories_, bool(self.list_context))
 
     @property
     def list_context(self) -> str:
@@ -249,8 +274,10 @@ class Ranker(Estimator):
         self.transforms_ = fit_encoded(self.transforms, dataset, one_hot=self.one_hot)
         features = self.transform_features(dataset)
         if validation is None:
+            self.record_data(dataset, None)
             return TrainingData(dataset, features, None, None)
         held_out = self.aligned(as_held_out(validation, Dataset, from_arrays, "X, y, qid"))
+        self.record_data(dataset, held_out)
         return TrainingData(dataset, features, held_out, self.transform_features(held_out))
 
     def validation_score(

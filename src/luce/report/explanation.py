@@ -20,6 +20,9 @@ if TYPE_CHECKING:  # a ranker loads scikit-learn, and a page needs none
     from luce.rankers.explanation import Explainable
     from luce.rankers.importance import Importance
 
+WEIGHTS = "size of the weight"
+"""The measure of linear models, as `luce.rankers.importance.learned_importance` names it."""
+
 FEATURES, ITEM_FEATURES, ITEMS = 10, 6, 4
 """Features of a picture of importance or a table, and of one item, where the others are summed; items not folded."""
 
@@ -208,7 +211,8 @@ def importance_picture(found: "Importance", name: str | None = None, heading: st
     values, names = found.values[chosen], [short(found.names[i]) for i in chosen]
     spread = np.zeros(len(chosen)) if found.errors is None else 2 * np.nan_to_num(found.errors[chosen])
     measure = measured(found.measure)
-    note = "two standard errors each way" if found.errors is not None else "in all trees"
+    note = "in all trees" if found.measure in ("gain", "split") else ""
+    note = note if found.errors is None else "two standard errors each way"
     title = measure if heading is None else heading
     below = note if heading is None else plain(measure, 50)
 
@@ -269,7 +273,12 @@ def features(report: Report) -> Section | None:
         importance_picture(found, f"importance-{place}", short(name, 40))
         for place, (name, found) in enumerate(known.items())
     ]
-    measures = list(dict.fromkeys(found.measure for found in known.values()))
+    notes = importance_note(list(dict.fromkeys(found.measure for found in known.values())))
+    return Section("Feature importance", [Pictures(pictures), *notes])
+
+
+def importance_note(measures: Sequence[str]) -> list[Text]:
+    """What the pictures of these measures show, in small print."""
     lost = ", ".join(measure for measure in measures if _is_metric(measure))
     notes = []
     if lost:
@@ -279,4 +288,6 @@ def features(report: Report) -> Section | None:
         )
     if not {"gain", "split"}.isdisjoint(measures):
         notes.append("Gain and splits show how much the trees use a feature.")
-    return Section("Feature importance", [Pictures(pictures), *([note(" ".join(notes))] if notes else [])])
+    if WEIGHTS in measures:
+        notes.append("The weights are those of the features after the transforms.")
+    return [note(" ".join(notes))] if notes else []

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from luce.arrays import Floats, Integers, list_blocks, read_only
-from luce.data.ragged import Dataset
+from luce.arrays import Floats, Integers, is_sparse, list_blocks, read_only
 from luce.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from luce.data.ragged import Dataset
 
 CELLS = 2**22
 """Values worked on together: what lies between two transforms is never larger than this (or than one list)."""
@@ -47,7 +48,7 @@ class Transform:
         """The options it takes."""
         return [each.name for each in fields(cls) if each.repr]
 
-    def fit(self, dataset: Dataset, before: Sequence["Transform"] = ()) -> Self:
+    def fit(self, dataset: "Dataset", before: Sequence["Transform"] = ()) -> Self:
         """This transform with what it learns from the dataset as the transforms `before` leave it."""
         return self
 
@@ -106,16 +107,14 @@ def blocks(
     A list may be cut in two, unless `complete_lists` or a transform looks at complete lists; then a list that is longer
     than a block is a block of its own.
     """
-    if sparse.issparse(features):
-        step = SPARSE_ROWS
-    else:
-        step = max(1, CELLS // max(1, width_after(transforms, features.shape[1])))
+    width = width_after(transforms, features.shape[1])
+    step = SPARSE_ROWS if is_sparse(features) else max(1, CELLS // max(1, width))
     if not (complete_lists or any(transform.within_lists for transform in transforms)):
         offsets = np.append(np.arange(0, features.shape[0], step), features.shape[0])
     for lists in list_blocks(offsets, step):
         bounds = offsets[lists.start : lists.stop + 1]
         rows, bounds = slice(bounds[0], bounds[-1]), bounds - bounds[0]
-        block = features[rows] if sparse.issparse(features) else contiguous(features[rows])
+        block = features[rows] if is_sparse(features) else contiguous(features[rows])
         for transform in transforms:
             block = transform.apply(block, bounds)
         yield Block(rows, block, bounds)
@@ -129,7 +128,7 @@ def saturated(values: Floats) -> NDArray[np.float32]:
 
 def dense_only(transform: Transform, features: Features) -> None:
     """Refuse sparse features where zeros would not stay zeros."""
-    if sparse.issparse(features):
+    if is_sparse(features):
         raise DataError(
             f"The transform {transform.name} needs dense features, because it changes zeros. Got sparse features. "
             "Use standardize, which only scales sparse features, or read with sparse=False."

@@ -1,19 +1,20 @@
 """TRANSFORMS, the one table of feature transforms, and the chain of them that a ranker fits and stores."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from luce.arrays import Integers
-from luce.data.ragged import Dataset
+from luce.arrays import Integers, is_sparse
 from luce.data.transforms.base import Features, Transform, blocks, width_after
 from luce.data.transforms.feature_products import SecondOrder
 from luce.data.transforms.list_scaling import ListMinMax, ListZScore
 from luce.data.transforms.scaling import Fill, Standardize, SymLog1p
 from luce.errors import DataError, OptionError, unknown_name
+
+if TYPE_CHECKING:
+    from luce.data.ragged import Dataset
 
 TRANSFORMS: dict[str, type[Transform]] = {
     kind.name: kind for kind in (Fill, SymLog1p, Standardize, ListMinMax, ListZScore, SecondOrder)
@@ -49,7 +50,7 @@ def make_transform(name: str, **options: Any) -> Transform:
     return TRANSFORMS[name](**options)
 
 
-def fit_transforms(transforms: Sequence[str | Transform], dataset: Dataset) -> list[Transform]:
+def fit_transforms(transforms: Sequence[str | Transform], dataset: "Dataset") -> list[Transform]:
     """Fit transforms one after the other, each on the output of the previous ones.
 
     Parameters
@@ -65,6 +66,7 @@ def fit_transforms(transforms: Sequence[str | Transform], dataset: Dataset) -> l
 
     Examples
     --------
+    >>> from luce.data import Dataset
     >>> data = Dataset([[1.0], [np.nan], [5.0]], [0, 0, 1], [0, 3])
     >>> chain = fit_transforms(["fill", "standardize"], data)
     >>> apply_transforms(chain, data.features, data.offsets).ravel()
@@ -97,7 +99,9 @@ def apply_transforms(transforms: Sequence[Transform], features: Features, offset
         return features
     shape = (features.shape[0], width_after(transforms, features.shape[1]))
     parts = blocks(features, offsets, transforms)
-    if sparse.issparse(features):
+    if is_sparse(features):
+        from scipy import sparse
+
         none = sparse.csr_array((0, shape[1]), dtype=np.float32)
         return sparse.csr_array(sparse.vstack([none, *(part.features for part in parts)], format="csr"))
     result = np.empty(shape, dtype=np.float32)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from luce.arrays import Integers
 from luce.data.categories import Categories, Values
-from luce.data.ragged import Dataset
 from luce.data.transforms.base import Features, Transform, contiguous, width_after
 from luce.data.transforms.chain import fit_transforms
 from luce.errors import DataError
+
+if TYPE_CHECKING:
+    from luce.data.ragged import Dataset
 
 MOST_COLUMNS = 256
 """A feature with more categories gets so many columns, and a hash says which value belongs to which."""
@@ -141,9 +143,10 @@ def encoded(chain: Sequence[Transform], categories: Categories | None, *, one_ho
     return [Encode(categories, tuple(chain), one_hot)]
 
 
-def fit_encoded(transforms: Sequence[str | Transform], dataset: Dataset, *, one_hot: bool) -> list[Transform]:
+def fit_encoded(transforms: Sequence[str | Transform], dataset: "Dataset", *, one_hot: bool) -> list[Transform]:
     """Transforms fitted on the features that are numbers; others become columns of 0 and 1, or stay numbered.
 
+    >>> from luce.data import Dataset
     >>> data = Dataset([[5, 0], [7, 1]], [0, 1], [0, 2], categories=[None, ("red", "blue")])
     >>> encode, = fit_encoded(["standardize"], data, one_hot=True)
     >>> encode.feature_names(["price", "color"]), encode.apply(data.features, data.offsets).tolist()

@@ -4,18 +4,19 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from luce.arrays import Floats, Integers
+from luce.arrays import Floats, Integers, is_sparse
 from luce.compiled import compiled
-from luce.data.ragged import Dataset
 from luce.data.transforms.base import Features, Transform, blocks, contiguous, saturated, width_after
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.threads import in_parallel, one_blas_thread, over_lists, thread_count
+
+if TYPE_CHECKING:
+    from luce.data.ragged import Dataset
 
 FEATURES_LIMIT = 16_384
 PRODUCTS_LIMIT = 131_072
@@ -43,6 +44,7 @@ class SecondOrder(Transform):
 
     Examples
     --------
+    >>> from luce.data import Dataset
     >>> data = Dataset([[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, 0, 0, 1], [0, 4])
     >>> product = SecondOrder(threshold=0.5).fit(data)
     >>> product.feature_names(["a", "b"]), product.apply(data.features, data.offsets)[1].tolist()
@@ -72,7 +74,7 @@ class SecondOrder(Transform):
             if not valid or np.any((sides < 0) | (sides >= (self.n_features or 0))):
                 raise DataError("The pairs of the transform second-order must be indices of its features.")
 
-    def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
+    def fit(self, dataset: "Dataset", before: Sequence[Transform] = ()) -> Self:
         width = width_after(before, dataset.n_features)
         if width > FEATURES_LIMIT:
             raise DataError(
@@ -110,7 +112,9 @@ class SecondOrder(Transform):
 
     def apply(self, features: Features, offsets: Integers) -> Features:
         left, right = self._pairs(features.shape[1])
-        if sparse.issparse(features):
+        if is_sparse(features):
+            from scipy import sparse
+
             columns = features.tocsc().astype(np.float64)
             products = columns[:, left].multiply(columns[:, right]).tocsr()
             products.data = saturated(products.data)
@@ -137,7 +141,7 @@ def _tiles(width: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _tile(
-    dataset: Dataset, before: Sequence[Transform], a: slice, b: slice, threshold: float
+    dataset: "Dataset", before: Sequence[Transform], a: slice, b: slice, threshold: float
 ) -> tuple[Integers, Integers, Floats]:
     """The pairs of one tile that pass, and their correlations, in one pass over the rows."""
     sums = np.zeros((6, a.stop - a.start, b.stop - b.start))
@@ -170,7 +174,7 @@ def _sums(block: Any, labels: Floats, rows: Integers, a: slice, b: slice) -> Flo
 
 def _columns(block: Any, rows: Integers, columns: slice) -> Floats:
     part = block[rows][:, columns]
-    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+    return np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
 
 
 def _add(sums: Floats, x: Floats, z: Floats, labels: Floats) -> None:

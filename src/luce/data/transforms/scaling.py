@@ -5,17 +5,18 @@ Means and deviations are gathered block by block in float64; missing values are 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from luce.arrays import Floats, Integers, read_only
+from luce.arrays import Floats, Integers, is_sparse, read_only
 from luce.compiled import compiled
-from luce.data.ragged import Dataset
 from luce.data.transforms.base import Features, Transform, blocks, saturated, width_after
 from luce.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from luce.data.ragged import Dataset
 
 ROWS_CELLS = 2**17
 """Values turned into float64 together: they stay in the processor's cache."""
@@ -32,6 +33,7 @@ class Fill(Transform):
 
     Examples
     --------
+    >>> from luce.data import Dataset
     >>> data = Dataset([[1.0], [np.nan], [3.0]], [0, 0, 1], [0, 3])
     >>> Fill().fit(data).apply(data.features, data.offsets).ravel()
     array([1., 2., 3.], dtype=float32)
@@ -48,7 +50,7 @@ class Fill(Transform):
         if self.constant is not None and not abs(self.constant) <= float(np.finfo(np.float32).max):
             raise OptionError(f"The 'constant' option of fill must be a finite number. Got {self.constant}.")
 
-    def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
+    def fit(self, dataset: "Dataset", before: Sequence[Transform] = ()) -> Self:
         if self.constant is not None:
             return replace(self, values=np.full(width_after(before, dataset.n_features), float(self.constant)))
         return replace(self, values=_training_moments(dataset, before).mean)
@@ -58,7 +60,7 @@ class Fill(Transform):
 
     def apply(self, features: Features, offsets: Integers) -> Features:
         values = saturated(self.for_features(self.values, features.shape[1]))
-        if sparse.issparse(features):
+        if is_sparse(features):
             missing = np.isnan(features.data)
             return _with_data(features, np.where(missing, values[features.indices], features.data))
         missing = np.isnan(features)
@@ -74,6 +76,7 @@ class SymLog1p(Transform):
 
     Examples
     --------
+    >>> from luce.data import Dataset
     >>> data = Dataset([[0.0], [np.e - 1], [-999.0]], [0, 0, 1], [0, 3])
     >>> SymLog1p().apply(data.features, data.offsets).ravel().round(2)
     array([ 0.  ,  1.  , -6.91], dtype=float32)
@@ -83,13 +86,14 @@ class SymLog1p(Transform):
     summary: ClassVar[str] = "applies sign(x)·log(1 + |x|), which shortens long tails"
 
     def apply(self, features: Features, offsets: Integers) -> Features:
-        if sparse.issparse(features):
+        if is_sparse(features):
             return _with_data(features, _symlog1p(features.data))
         return _symlog1p(features)
 
 
 def _symlog1p(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.copysign(np.log1p(np.abs(values)), values)
+    # Rounded once, from float64: the logarithms of float32 differ in the last bit between processors and libraries.
+    return np.copysign(np.log1p(np.abs(values), dtype=np.float64), values).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +104,7 @@ class Standardize(Transform):
 
     Examples
     --------
+    >>> from luce.data import Dataset
     >>> data = Dataset([[1.0, 7.0], [3.0, 7.0]], [0, 1], [0, 2])
     >>> Standardize().fit(data).apply(data.features, data.offsets).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
@@ -116,7 +121,7 @@ class Standardize(Transform):
         if self.scale is not None and np.any(self.scale <= 0):
             raise DataError("The scale of the transform standardize must be above 0.")
 
-    def fit(self, dataset: Dataset, before: Sequence[Transform] = ()) -> Self:
+    def fit(self, dataset: "Dataset", before: Sequence[Transform] = ()) -> Self:
         moments = _training_moments(dataset, before)
         return replace(self, mean=moments.mean, scale=moments.scale)
 
@@ -125,7 +130,7 @@ class Standardize(Transform):
 
     def apply(self, features: Features, offsets: Integers) -> Features:
         mean, scale = (self.for_features(values, features.shape[1]) for values in (self.mean, self.scale))
-        if sparse.issparse(features):
+        if is_sparse(features):
             return _with_data(features, saturated(features.data / scale[features.indices]))
         result = np.empty(features.shape, dtype=np.float32)
         step = max(1, ROWS_CELLS // max(1, features.shape[1]))
@@ -175,7 +180,7 @@ def moments_of(features: Any) -> Moments:
     array([2., 5.])
     """
     result = no_moments(features.shape[1])
-    if sparse.issparse(features):
+    if is_sparse(features):
         _sparse_moments(features, result)
     else:
         _dense_moments(read_only(features), *result)  # one type for numba, whatever the block was
@@ -212,7 +217,7 @@ def _sparse_moments(features: Any, result: Moments) -> None:
     result.squares[:] = about + zeros * result.mean**2
 
 
-def _training_moments(dataset: Dataset, before: Sequence[Transform]) -> Moments:
+def _training_moments(dataset: "Dataset", before: Sequence[Transform]) -> Moments:
     moments = no_moments(width_after(before, dataset.n_features))
     for block in blocks(dataset.features, dataset.offsets, before):
         moments = moments.merged(moments_of(block.features))
@@ -220,4 +225,6 @@ def _training_moments(dataset: Dataset, before: Sequence[Transform]) -> Moments:
 
 
 def _with_data(features: Any, data: NDArray[np.float32]) -> Any:
+    from scipy import sparse
+
     return sparse.csr_array((data, features.indices, features.indptr), shape=features.shape)

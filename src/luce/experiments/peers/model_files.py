@@ -17,8 +17,7 @@ from luce.data.categories import Categories, Values, checked_categories
 from luce.errors import DataError, LuceError, load_package
 from luce.experiments.peers.peer import dense
 from luce.rankers import Ranker, load_ranker
-from luce.rankers.trees.forest import Forest, Tree, constant_tree, text_sections
-from luce.rankers.trees.lightgbm_package import forest_booster, predict_scores
+from luce.scoring.forest import Forest, Tree, constant_tree, text_sections
 from luce.threads import thread_count
 
 INSTEAD = "Score the test data with your own code, add the scores as a column, and give its name: --with NAME=COLUMN."
@@ -70,10 +69,10 @@ def _lightgbm(path: Path) -> SavedModel:
     trees = tuple(map(_tree, blocks))
     for tree in trees:
         tree.check(len(names))
-    booster = forest_booster(Forest(trees, 1, ("none",) * len(names)))
+    forest = Forest(trees, 1, ("none",) * len(names))
     unnamed = all(name == f"Column_{column}" for column, name in enumerate(names))
     about = ModelFeatures(f"LightGBM model, {len(trees):,} trees", len(names), None if unnamed else names, categories)
-    return SavedModel(about, lambda dataset, threads: predict_scores(booster, dataset.features, threads))
+    return SavedModel(about, lambda dataset, threads: forest.scores(dataset.features, threads))
 
 
 def _pandas_categories(text: str, feature_infos: list[str], path: Path) -> Categories | None:

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from luce.arrays import Floats
 
 
-def label_targets(labels: ArrayLike, value: str, norm: str) -> Floats:
+def label_targets(labels: ArrayLike, value: str, norm: str, depth: int | None = None) -> Floats:
     """Targets of one list; NaN where the label is, and throughout if they are worth nothing."""
     y = np.asarray(labels, dtype=np.float64)
     values = {
@@ -20,6 +20,6 @@ def label_targets(labels: ArrayLike, value: str, norm: str) -> Floats:
         "one": 1.0,
         "sum": observed.sum(),
         "length": np.linalg.norm(observed),
-        "dcg": np.sort(observed)[::-1] @ (1 / np.log2(np.arange(2, len(observed) + 2))),
+        "dcg": (np.sort(observed)[::-1] / np.log2(np.arange(2, len(observed) + 2)))[:depth].sum(),
     }[norm]
     return np.where(np.isnan(y) | (size == 0), np.nan, values / size if size else np.nan)

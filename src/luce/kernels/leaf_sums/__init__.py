@@ -38,9 +38,9 @@ def ordered_leaf_sums(
     array([[1.167, 1.833],
            [0.472, 0.472]])
     """
-    place_weights, numbers, *settings = order.arguments(lists)
+    place_weights, place_starts, numbers, *settings = order.arguments(lists)
     weights = NO_ROWS if list_weights is None else list_weights
-    inputs = lists.weights, place_weights, weights, numbers, *settings
+    inputs = lists.weights, place_weights, place_starts, weights, numbers, *settings
     return _sums(ordered.leaf_sums, lists, leaves, n_leaves, *inputs)
 
 

@@ -1,118 +1,130 @@
-"""Leaf sums of one list whose scores share a scale; terms common to several orders are added once.
+"""Leaf sums of one list whose scores share a scale; what several orders have in common is added once."""
 
-Movers are the items that stand among the first places of any order. All others are in every context of every order.
-"""
+from luce.compiled import compiled, inlined
+from luce.kernels.ordered_likelihood.place_weights import weights_of_places
+from luce.kernels.shuffles import shuffle_ties
 
-from luce.compiled import compiled
-from luce.kernels.ordered_likelihood.cpu import weights_of_places
-
-ELSEWHERE, MOVER, PLACED = 0, 1, 2
-"""Roles of an item: in every context; among the first places of some order; of the order at hand."""
+LEFT = 1 / 32
+"""The least share of the worth that draws may leave, for differences to keep their digits."""
 
 
 @compiled
-def note_order(order, deep, stored, movers, n_movers, role):
-    """Keep the first places of an order; returns how many movers there are by now."""
-    for j in range(deep):
-        stored[j] = order[j]
-        if role[order[j]] == ELSEWHERE:
-            role[order[j]] = MOVER
-            movers[n_movers] = order[j]
-            n_movers += 1
-    return n_movers
+def add_order(worth, order, first, stop, leaf, weight, scale, total, once, twice, mass, known, sums):
+    """Add the contexts first … stop − 1 of an order, going up the list; `mass` and `known` are 0 before and after.
+
+    `total`, `once` and `twice` get 1/z, Σ w/z and Σ w/z²; `known` counts the contexts that a leaf has been given.
+    """
+    z, deep = 0.0, stop - first
+    for j in range(stop, len(order)):
+        z += worth[order[j]]
+        mass[leaf[order[j]]] += worth[order[j]]
+    for j in range(deep - 1, -1, -1):
+        z += worth[order[first + j]]
+        total[j] = 1.0 / z
+    _prefix_sums(first, deep, weight, total, once, twice)
+    for j in range(deep - 1, -1, -1):
+        row = order[first + j]
+        u = leaf[row]
+        _add(u, j + 1, deep - known[u], scale, mass[u], once, twice, sums)
+        mass[u] += worth[row]
+        known[u] = deep - j - 1
+    for j in range(first, len(order)):  # each leaf once: its mass is 0 afterwards
+        u = leaf[order[j]]
+        if mass[u]:
+            _add(u, 0, deep - known[u], scale, mass[u], once, twice, sums)
+            mass[u], known[u] = 0.0, 0
 
 
 @compiled
-def add_orders(
-    worth, order, leaf, orders, deep, movers, role, weights, weighted, weight, scale, prefix, base, mass, known, sums
+def add_draws(
+    worth,
+    order,
+    ends,
+    sets,
+    first,
+    stop,
+    leaf,
+    draw,
+    permutations,
+    words,
+    weighted,
+    halving,
+    place_weights,
+    item_weights,
+    weight,
+    scale,
+    total,
+    once,
+    twice,
+    base,
+    mass,
+    spare,
+    known,
+    sums,
 ):
-    """Add all orders of a list; weights: (halving, place weights, item weights); prefix: 1/z, Σ w/z and Σ w/z²."""
-    total, once, twice = prefix
-    outside = _add_up(worth, order, leaf, role, base)
-    all_once = all_twice = 0.0
-    for sample in range(len(orders)):
-        head = orders[sample, :deep]
+    """Add the contexts first … stop − 1 of all orders of a list; `base`, `mass`, `spare`, `known` start and end at 0.
+
+    An order changes the leaves of the items that it draws: these get the difference from what they would get if nothing
+    were drawn, which all leaves get in the end. Orders that leave too little for that are added as a whole.
+    """
+    all_worth = _begin_draws(worth, order, first, leaf, base, mass)
+    all_once, all_twice, deep = 0.0, 0.0, stop - first
+    for sample in range(permutations):
+        shuffle_ties(order, ends, sets, len(weight), draw[0], draw[1], draw[2], sample, words)
         if weighted:
-            weights_of_places(orders[sample, : len(order)], weights[0], weights[1], weights[2], weight)
-        z = outside + _begin(worth, leaf, head, movers, role, base, mass)
-        _prefix_sums(worth, head, weight, z, total, once, twice)
-        _climb(worth, leaf, head, scale, once, twice, mass, known, sums)
-        _finish(leaf, head, movers, role, scale, once, twice, mass, known, sums)
+            weights_of_places(order, halving, place_weights, item_weights, weight)
+        z = all_worth
+        for j in range(deep):
+            total[j] = z
+            z -= worth[order[first + j]]
+        if total[deep - 1] < LEFT * all_worth:
+            add_order(worth, order, first, stop, leaf, weight, scale, total, once, twice, spare, known, sums)
+            continue
+        for j in range(deep):
+            total[j] = 1.0 / total[j]
+        _prefix_sums(first, deep, weight, total, once, twice)
+        for j in range(deep):
+            row = order[first + j]
+            u = leaf[row]
+            begin, end, sign = (known[u], j + 1, scale) if known[u] else (j + 1, deep, -scale)
+            _add(u, begin, end, sign, mass[u], once, twice, sums)
+            mass[u] -= worth[row]
+            known[u] = j + 1
+        for j in range(deep):
+            u = leaf[order[first + j]]
+            if known[u]:
+                _add(u, known[u], deep, scale, mass[u], once, twice, sums)
+                mass[u], known[u] = base[u], 0
         all_once, all_twice = all_once + once[deep], all_twice + twice[deep]
-    for k in range(len(movers)):
-        role[movers[k]] = ELSEWHERE
-        base[leaf[movers[k]]] = 0.0
-    for j in range(len(order)):  # leaves without a mover, each once: its base is 0 afterwards
+    for j in range(first, len(order)):  # each leaf once: its base is 0 afterwards
         u = leaf[order[j]]
         sums[0, u] += scale * base[u] * all_once
         sums[1, u] += scale * base[u] * (all_once - base[u] * all_twice)
-        base[u] = 0.0
+        base[u] = mass[u] = 0.0
 
 
 @compiled
-def _add_up(worth, order, leaf, role, base):
-    """The worth of the items in every context, by leaf; returns that of all of them."""
-    outside = 0.0
-    for j in range(len(order)):
-        row = order[j]
-        if role[row] == ELSEWHERE:
-            outside += worth[row]
-            base[leaf[row]] += worth[row]
-    return outside
+def _begin_draws(worth, order, first, leaf, base, mass):
+    """The worth of the items from a place on, by leaf; returns that of all of them."""
+    z = 0.0
+    for j in range(first, len(order)):
+        u = leaf[order[j]]
+        z += worth[order[j]]
+        base[u] += worth[order[j]]
+        mass[u] = base[u]
+    return z
 
 
-@compiled
-def _begin(worth, leaf, head, movers, role, base, mass):
-    """The masses below the first places of an order; returns the worth of the movers there."""
-    for j in range(len(head)):
-        role[head[j]] = PLACED
-    for k in range(len(movers)):
-        mass[leaf[movers[k]]] = base[leaf[movers[k]]]
-    below = 0.0
-    for k in range(len(movers)):
-        row = movers[k]
-        if role[row] == MOVER:
-            below += worth[row]
-            mass[leaf[row]] += worth[row]
-    return below
-
-
-@compiled
-def _prefix_sums(worth, head, weight, z, total, once, twice):
-    for j in range(len(head) - 1, -1, -1):
-        z += worth[head[j]]
-        total[j] = 1.0 / z
+@inlined
+def _prefix_sums(first, deep, weight, total, once, twice):
     once[0] = twice[0] = 0.0
-    for j in range(len(head)):
-        each = weight[j] * total[j]
+    for j in range(deep):
+        each = weight[first + j] * total[j]
         once[j + 1] = once[j] + each
         twice[j + 1] = twice[j] + each * total[j]
 
 
-@compiled
-def _climb(worth, leaf, head, scale, once, twice, mass, known, sums):
-    """Up the first places: what a leaf gets with the mass it had, then its new mass."""
-    deep = len(head)
-    for j in range(deep - 1, -1, -1):
-        u = leaf[head[j]]
-        _add(u, j + 1, deep - known[u], scale, mass[u], once, twice, sums)
-        mass[u] += worth[head[j]]
-        known[u] = deep - j - 1
-
-
-@compiled
-def _finish(leaf, head, movers, role, scale, once, twice, mass, known, sums):
-    """What leaves with movers get from the contexts above; each once: its mass is 0 afterwards."""
-    for k in range(len(movers)):
-        u = leaf[movers[k]]
-        _add(u, 0, len(head) - known[u], scale, mass[u], once, twice, sums)
-        mass[u] = 0.0
-        known[u] = 0
-    for j in range(len(head)):
-        role[head[j]] = MOVER
-
-
-@compiled
+@inlined
 def _add(u, begin, end, scale, mass, once, twice, sums):
     """What the contexts begin … end − 1 give to a leaf of this mass."""
     chosen = mass * (once[end] - once[begin])

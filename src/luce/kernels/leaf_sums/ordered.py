@@ -10,9 +10,11 @@ from luce.compiled import compiled
 from luce.kernels.elementary import span
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.leaf_sums.far import add_far, log_add
-from luce.kernels.leaf_sums.near import add_orders, note_order
+from luce.kernels.leaf_sums.near import add_draws, add_order
 from luce.kernels.ordered_likelihood import one_scale
-from luce.kernels.ordered_likelihood.cpu import places_that_count, weights_of_places
+from luce.kernels.ordered_likelihood.cpu import places_that_count
+from luce.kernels.ordered_likelihood.place_weights import of_list, weights_of_places
+from luce.kernels.ordered_likelihood.several_orders import tied_places
 from luce.kernels.shuffles import shuffle_ties, shuffling_space
 
 
@@ -26,6 +28,7 @@ def leaf_sums(
     leaves,
     item_weights,
     place_weights,
+    place_starts,
     list_weights,
     numbers,
     seed,
@@ -41,55 +44,66 @@ def leaf_sums(
     slots, words = sorting_space(longest), shuffling_space(longest)
     weight, worth = np.ones(longest), np.empty(longest)
     prefix = np.empty(longest), np.empty(longest + 1), np.empty(longest + 1)
-    base, mass, log_mass = np.zeros(sums.shape[1]), np.zeros(sums.shape[1]), np.full(sums.shape[1], -np.inf)
+    base, mass, spare = np.zeros(sums.shape[1]), np.zeros(sums.shape[1]), np.zeros(sums.shape[1])
+    log_mass = np.full(sums.shape[1], -np.inf)
     known = np.zeros(sums.shape[1], np.int64)  # how many contexts, from the last on, have been added to a leaf's sums
-    orders, movers = np.empty((permutations, longest), np.uint32), np.empty(longest, np.uint32)
-    role = np.zeros(longest, np.uint8)
     weighted = halving or item_weights.size > 0 or place_weights.size > 0
     for q in range(first, last):
-        scale = (list_weights[q] if list_weights.size else 1.0) / permutations
-        if scale == 0.0:
-            continue
         rows = slice(offsets[q], offsets[q + 1])
         s, leaf = scores[rows], leaves[rows]
-        sets = sort_into_sets(labels[rows], 0, len(s), order, ends, slots)
+        scale = list_weights[q] if list_weights.size else 1.0
+        sets = sort_into_sets(labels[rows], 0, len(s), order, ends, slots) if scale else 0
         if sets < 2:
             continue
         deep = places_that_count(ends, sets, depth, whole_grades, halving)
-        places, w, n_movers = order[: ends[sets - 1]], weight[:deep], 0
-        weights = halving, place_weights, item_weights[rows]
+        places, w, alpha = order[: ends[sets - 1]], weight[:deep], of_list(place_weights, place_starts, q)
         lowest, highest = span(s)
         near = highest - lowest < one_scale.NARROW
-        for sample in range(permutations):
-            shuffle_ties(order, ends, sets, deep, seed, step, numbers[q], sample, words)
-            if near:
-                n_movers = note_order(order, deep, orders[sample], movers, n_movers, role)
-                continue
-            if weighted:
-                weights_of_places(places, weights[0], weights[1], weights[2], w)
-            _prefix_logs(s, places, w, *prefix)
-            _add_far(s, places, leaf, deep, scale, prefix[1], prefix[2], log_mass, known, sums)
-        if near:
-            one_scale.worths(s, highest, worth)
-            moving = movers[:n_movers]
-            add_orders(
+        tied, stop, end = tied_places(ends, sets, deep, permutations)
+        count = permutations if end else 1
+        draw = seed, step, numbers[q]
+        if not near:
+            for sample in range(count):
+                shuffle_ties(order, ends, sets, deep, *draw, sample, words)
+                if weighted:
+                    weights_of_places(places, halving, alpha, item_weights[rows], w)
+                _prefix_logs(s, places, w, *prefix)
+                _add_far(s, places, leaf, deep, scale / count, prefix[1], prefix[2], log_mass, known, sums)
+            continue
+        one_scale.worths(s, highest, worth)
+        if end:
+            add_draws(
                 worth,
                 places,
+                ends,
+                sets,
+                tied,
+                stop,
                 leaf,
-                orders,
-                deep,
-                moving,
-                role,
-                weights,
+                draw,
+                count,
+                words,
                 weighted,
+                halving,
+                alpha,
+                item_weights[rows],
                 w,
-                scale,
-                prefix,
+                scale / count,
+                *prefix,
                 base,
                 mass,
+                spare,
                 known,
                 sums,
             )
+        else:
+            shuffle_ties(order, ends, sets, deep, *draw, 0, words)
+            if weighted:
+                weights_of_places(places, halving, alpha, item_weights[rows], w)
+        if tied:
+            add_order(worth, places, 0, tied, leaf, w, scale, *prefix, mass, known, sums)
+        if end < deep:
+            add_order(worth, places, end, deep, leaf, w, scale, *prefix, mass, known, sums)
 
 
 @compiled

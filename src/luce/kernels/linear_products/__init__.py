@@ -5,9 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from luce.arrays import Floats, read_only
+from luce.arrays import Floats, is_sparse, read_only
 from luce.kernels.linear_products import cpu
 from luce.threads import in_parallel, thread_count
 
@@ -21,7 +20,7 @@ def scores_of(features: Any, weights: Floats, *, n_jobs: int | None = None) -> F
     >>> scores_of(np.array([[1, 2], [3, 4]], dtype=np.float32), np.array([1.0, 10.0]))
     array([21., 43.])
     """
-    if sparse.issparse(features):
+    if is_sparse(features):
         return np.asarray(features @ weights, dtype=np.float64)
     result = np.empty(len(features))
     X, w = read_only(features), read_only(weights)
@@ -36,7 +35,7 @@ def weights_of(features: Any, row_gradient: Floats, *, n_jobs: int | None = None
     >>> weights_of(np.array([[1, 2], [3, 4]], dtype=np.float32), np.array([1.0, 10.0]))
     array([31., 42.])
     """
-    if sparse.issparse(features):
+    if is_sparse(features):
         return np.asarray(features.T @ row_gradient, dtype=np.float64)
     X, g = read_only(features), read_only(row_gradient)
     cuts = np.append(np.arange(0, len(features), BLOCK), len(features))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce.arrays import Floats
+from luce.arrays import Floats, Integers
 from luce.kernels.ordered_likelihood import cpu
 from luce.lists import NO_ROWS, Evaluation, Lists, evaluate_kernel
 
@@ -18,25 +18,30 @@ TO_THE_LOWEST = -1
 LONGEST_ON_GPU = 8_192
 """Items of a list that a program holds; longer lists run in plain PyTorch."""
 
+SHARED = np.empty(0, dtype=np.int64)
+"""The starts of place weights that are the same for every list."""
+
 
 class Order(NamedTuple):
     """Which orders of a list count, and which of their places.
 
     Losses are averages over `permutations` shuffles of equal labels. With `whole_grades` the places go on to the end of
-    the label that `depth` cuts. `place_weights` are α, 0 beyond their end, all 1 where empty; `halving` makes them
-    (2^(n−j) − 1) / (2^(n−1) − 1), whatever the length n of the list.
+    the label that `depth` cuts. `place_weights` are α, 0 beyond their end, all 1 where empty; those of list q start at
+    `place_starts[q]`, where lists have their own. `halving` makes them (2^(n−j) − 1) / (2^(n−1) − 1), whatever the
+    length n of the list.
     """
 
     depth: int = ALL
     whole_grades: bool = False
     permutations: int = 1
     place_weights: Floats = NO_ROWS
+    place_starts: Integers = SHARED
     halving: bool = False
 
     def arguments(self, lists: Lists) -> tuple[Any, ...]:
         """As kernels take it, with the draw that shuffles."""
         settings = self.permutations, self.depth, self.whole_grades, self.halving
-        return self.place_weights, *lists.stream, *settings
+        return self.place_weights, self.place_starts, *lists.stream, *settings
 
 
 def ordered_likelihood(lists: Lists, order: Order = Order()) -> Evaluation:  # noqa: B008 – a NamedTuple never changes

@@ -6,6 +6,8 @@ from luce.compiled import compiled
 from luce.kernels.elementary import span
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.ordered_likelihood import moving_scale, one_scale
+from luce.kernels.ordered_likelihood.place_weights import of_list, weights_of_places
+from luce.kernels.ordered_likelihood.several_orders import add_orders, tied_places
 from luce.kernels.shuffles import shuffle_ties, shuffling_space
 
 HALVINGS = 1_075
@@ -21,6 +23,7 @@ def ordered_likelihood(
     labels,
     item_weights,
     place_weights,
+    place_starts,
     numbers,
     seed,
     step,
@@ -48,23 +51,46 @@ def ordered_likelihood(
         if deep == 0:
             loss[q] = np.nan
             continue
-        places, w = order[: ends[sets - 1]], weight[:deep]
+        places, w, alpha = order[: ends[sets - 1]], weight[:deep], of_list(place_weights, place_starts, q)
         lowest, highest = span(s)
         near = highest - lowest < one_scale.NARROW
         if near:
             one_scale.worths(s, highest, worth)
-        for sample in range(permutations):
+        tied = tied_places(ends, sets, deep, permutations)
+        orders = permutations if tied[2] else 1  # without ties all are the same
+        if near and orders > 1:
+            loss[q] = add_orders(
+                worth,
+                places,
+                ends,
+                sets,
+                tied,
+                w,
+                weighted,
+                halving,
+                alpha,
+                item_weights[rows],
+                (seed, step, numbers[q]),
+                orders,
+                words,
+                share,
+                mass,
+                chance,
+                derivative,
+                hessian,
+            )
+            continue
+        for sample in range(orders):
             shuffle_ties(order, ends, sets, deep, seed, step, numbers[q], sample, words)
             if weighted:
-                weights_of_places(places, halving, place_weights, item_weights[rows], w)
+                weights_of_places(places, halving, alpha, item_weights[rows], w)
             if near:
-                loss[q] += one_scale.add_order(worth, places, w, weighted, share, mass, chance, derivative, hessian)
+                loss[q] = one_scale.add_order(worth, places, w, weighted, share, mass, chance, derivative, hessian)
             else:
-                loss[q] += moving_scale.add_order(s, places, w, share, mass, derivative, hessian)
-        if permutations > 1:
-            loss[q] /= permutations
-            derivative /= permutations
-            hessian /= permutations
+                loss[q] += moving_scale.add_order(s, places, w, share, mass, derivative, hessian) / orders
+        if orders > 1:
+            derivative /= orders
+            hessian /= orders
 
 
 @compiled
@@ -79,21 +105,3 @@ def places_that_count(ends, sets, depth, whole_grades, halving):
             m += 1
         deep = np.int64(ends[m])
     return min(deep, HALVINGS) if halving else deep
-
-
-@compiled
-def weights_of_places(order, halving, place_weights, item_weights, weight):
-    """The weight of each place: its own times that of the item there."""
-    if halving:
-        power, last = 1.0, 2.0 ** (1.0 - len(order))
-        for j in range(len(weight)):
-            weight[j] = (power - last) / (1.0 - last)
-            power *= 0.5
-    elif place_weights.size:
-        for j in range(len(weight)):
-            weight[j] = place_weights[j] if j < place_weights.size else 0.0
-    else:
-        weight[:] = 1.0
-    if item_weights.size:
-        for j in range(len(weight)):
-            weight[j] *= item_weights[order[j]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.arrays import Floats, Integers
+from luce.arrays import Floats, Integers, read_only
 from luce.kernels.pairs import outcomes, swaps
 from luce.kernels.pairs.blocks import outcomes_in_blocks
 from luce.kernels.pairs.draws import DAVIDSON, NO_DRAWS, RAO_KUPPER
@@ -58,27 +58,36 @@ def pair_outcomes(lists: Lists, draws: str = "none", parameter: float = 0.0) -> 
 
 
 def pair_swaps(
-    lists: Lists, gains: Floats, truncation_level: int | None = None, change: float = 1.0, gap: float = 0.0
+    lists: Lists,
+    gains: Floats,
+    truncation_level: int | None = None,
+    change: float = 1.0,
+    gap: float = 0.0,
+    discounts: Floats | None = None,
+    normalized: bool = True,
 ) -> Evaluation:
     """Σ c_ij log(1 + e^{−δ}) over the pairs with different labels.
 
-    c_ij = (G_i − G_j) / ideal DCG · (change·|D_i − D_j| + gap·Δ(|r_i − r_j|)): gains G on any scale, rising with the
-    labels (NaN in a list without gain: loss 0); discounts D = 1 / log₂(1 + rank); Δ(d) = 1/log₂(1 + d) − 1/log₂(2 + d);
-    r the ranks by the scores, which are held in the derivatives. With a truncation level k, c_ij = 0 where neither item
-    is among the first k, and the ideal DCG is that of k places. Equal scores share their ranks: c_ij is its mean over
-    their orders.
+    c_ij = (G_i − G_j) / ideal DCG · (change·|D(r_i) − D(r_j)| + gap·(D(d) − D(d + 1))), d = |r_i − r_j|: gains G on any
+    scale, rising with the labels (NaN in a list without gain: loss 0), not divided unless `normalized`; discounts D of
+    the first ranks, 0 past them, by default 1 / log₂(1 + rank) of all; r the ranks by the scores, which are held in the
+    derivatives. With a truncation level k, c_ij = 0 where neither item is among the first k, and the ideal DCG is that
+    of k places. Equal scores share their ranks: c_ij is its mean over their orders.
 
     >>> found = pair_swaps(Lists(np.zeros(2), np.array([1.0, 0]), np.array([0, 2])), np.array([1.0, 0]))
     >>> found.gradient.round(6)  # ½ (1 − 1 / log₂ 3)
     array([-0.184535,  0.184535])
     """
     n_rows, level = len(lists.scores), np.iinfo(np.int64).max if truncation_level is None else truncation_level
+    longest = int(np.diff(lists.offsets).max(initial=0))
+    given = 1.0 / np.log2(np.arange(2.0, longest + 2.0)) if discounts is None else discounts[:longest]
+    by_rank = np.concatenate([given, np.zeros(longest - len(given))])
     loss, gradient, second = np.zeros(len(lists.offsets) - 1), np.zeros(n_rows), np.zeros(n_rows * lists.hessian)
     over_lists_and_parts(
         swaps.pair_swaps,
         lists.offsets,
         [lists.scores, lists.labels, gains, lists.weights],
-        [level, float(change), float(gap)],
+        [level, float(change), float(gap), read_only(by_rank), normalized],
         [loss],
         [gradient, second],
         level,

@@ -12,12 +12,6 @@ FEW = 256
 
 
 @compiled
-def discounts_to(length):
-    """1 / log₂(1 + rank) for the ranks 1 … length."""
-    return 1.0 / np.log2(np.arange(2.0, length + 2.0))
-
-
-@compiled
 def places_of(ordered, places):
     """Write the place of each item, the highest score first; equal scores keep their order."""
     n = len(ordered)
@@ -54,7 +48,7 @@ def swap_values(begin, counted, blocks, change, gap, discounts, ends, values):
     """Write what swapping an item of the block from `begin` with each item from there on is worth.
 
     Places a < b are worth change·(D_a − D_b) + gap·(D_{b−a−1} − D_{b−a}) where a < `counted`, else nothing, with
-    D_a = 1 / log₂(2 + a). Of two items within the block it is half of that: they meet twice.
+    discounts D that do not rise. Of two items within the block it is half of that: they meet twice.
     """
     end, n = ends[begin], len(ends)
     size = end - begin
@@ -69,7 +63,7 @@ def swap_values(begin, counted, blocks, change, gap, discounts, ends, values):
     inside, below = 0.0, 0.0
     for a in range(end - 1, begin - 1, -1):
         if a < counted:
-            inside += change * ((end - 1 - a) * discounts[a] - below) + gap * (1.0 - discounts[end - a - 1])
+            inside += change * ((end - 1 - a) * discounts[a] - below) + gap * (discounts[0] - discounts[end - a - 1])
         below += discounts[a]
     values[begin:end] = inside / (size * (size - 1)) if size > 1 else 0.0
 

@@ -45,19 +45,27 @@ def pair_swaps(
     truncation_level: int | None = None,
     change: float = 1.0,
     gap: float = 0.0,
+    discounts: Floats | None = None,
+    normalized: bool = True,
 ) -> tuple[float, Floats, Floats]:
     """Loss, gradient and second derivative of one list, the ranks held."""
     s, y, g = (np.asarray(values, dtype=np.float64) for values in (scores, labels, gains))
     seen = np.flatnonzero(~np.isnan(y))
     level = len(seen) if truncation_level is None else truncation_level
-    discounts = 1 / np.log2(np.arange(2, len(seen) + 2))
-    ideal = np.sort(g[seen])[::-1][:level] @ discounts[:level]
+
+    def discount(place: int) -> float:
+        if discounts is None:
+            return float(1 / np.log2(place + 2))
+        return float(discounts[place]) if place < len(discounts) else 0.0
+
+    best = np.sort(g[seen])[::-1][:level]
+    ideal = sum(gain * discount(place) for place, gain in enumerate(best)) if normalized else 1.0
     ranks = {int(i): [(s[seen] > s[i]).sum() + t for t in range((s[seen] == s[i]).sum())] for i in seen}
     worth = np.zeros((len(seen), len(seen)))  # what swapping two places is worth, counted from 0
     for a, b in np.ndindex(worth.shape):
         if a != b and min(a, b) < level:
-            fall = 1 / np.log2(1 + abs(a - b)) - 1 / np.log2(2 + abs(a - b))
-            worth[a, b] = change * abs(discounts[a] - discounts[b]) + gap * fall
+            fall = discount(abs(a - b) - 1) - discount(abs(a - b))
+            worth[a, b] = change * abs(discount(a) - discount(b)) + gap * fall
 
     def terms(i: int, j: int, d: float) -> Terms:
         # Every way in which equal scores may be put in order gives the two items different places.

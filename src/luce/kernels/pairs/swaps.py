@@ -1,4 +1,4 @@
-"""log(1 + e^{−δ}) weighted by the change of NDCG if the two items were swapped (LambdaRank, LambdaLoss).
+"""log(1 + e^{−δ}) weighted by the change of DCG if the two items were swapped (LambdaRank, LambdaLoss).
 
 Items stand by falling score, equal scores by falling gain. Every block of equal scores that begins within the
 truncation level meets itself and all items below it: item by item, or a large block at once by sums over its gains.
@@ -11,7 +11,7 @@ from luce.kernels.elementary import exp, log1p_and_inverse
 from luce.kernels.label_order import longest_list, sort_by_label
 from luce.kernels.pairs.layout import PAD, padded
 from luce.kernels.pairs.parts import number_of_parts
-from luce.kernels.pairs.places import discounts_to, ends_of_blocks, places_of, swap_values
+from luce.kernels.pairs.places import ends_of_blocks, places_of, swap_values
 
 NEAR = 600.0
 """Scores this near each other may all be exponentials on one scale."""
@@ -37,22 +37,26 @@ def pair_swaps(
     level,
     change,
     gap,
+    discounts,
+    normalized,
     loss,
     gradient,
     second,
 ):
     longest = longest_list(first, last, offsets)
     order, places, ends = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    items, discounts = np.empty((ROWS, longest + PAD)), discounts_to(longest)
+    items = np.empty((ROWS, longest + PAD))
     for q in range(first, last):
         if parts < number_of_parts(offsets[q + 1] - offsets[q], level):
             continue
         n = sort_by_label(labels, offsets[q], offsets[q + 1], order)
-        ideal = 0.0
-        for k in range(min(n, level)):
-            ideal += gains[order[k]] * discounts[k]
-        if not ideal > 0.0 or gains[order[0]] == gains[order[n - 1]]:
+        if n < 2 or not gains[order[0]] > gains[order[n - 1]]:
             continue  # no order is better than another
+        ideal = 0.0 if normalized else 1.0
+        for k in range(min(n, level) if normalized else 0):
+            ideal += gains[order[k]] * discounts[k]
+        if not ideal > 0.0:
+            continue
         places_of(scores[order[:n]], places[:n])
         _fill(order, places[:n], scores, gains, weights, ideal, items)
         blocks = ends_of_blocks(items[SCORE][:n], ends)

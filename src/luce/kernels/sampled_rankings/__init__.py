@@ -56,9 +56,16 @@ def sample_rankings(
 
 
 def gumbel_scores(
-    scores: Floats, offsets: Integers, *, sample: int = 0, draw: Draw | None = None, n_jobs: int | None = None
+    scores: Floats,
+    offsets: Integers,
+    *,
+    sample: int | Integers = 0,
+    draw: Draw | None = None,
+    n_jobs: int | None = None,
 ) -> Floats:
     """The scores (N,) plus Gumbel noise, −log(−log u): their order is a Plackett-Luce ranking of all items.
+
+    `sample` is the number of the sample, of all lists or of each.
 
     >>> noisy = gumbel_scores(np.array([0.0, 1000.0, -np.inf]), np.array([0, 3]))
     >>> noisy.argsort()[::-1]
@@ -66,7 +73,7 @@ def gumbel_scores(
     """
     check_scores(scores)
     draw, noisy = draw or Draw(), np.empty(len(scores))
-    settings = *draw.stream(len(offsets) - 1), sample
+    settings = *draw.stream(len(offsets) - 1), np.full(len(offsets) - 1, sample, dtype=np.int64)
     over_lists(cpu.gumbel_scores, offsets, scores, *settings, results=[noisy], n_jobs=n_jobs)
     return noisy
 

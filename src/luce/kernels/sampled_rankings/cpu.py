@@ -110,9 +110,9 @@ def sample_rankings(first, last, offsets, scores, numbers, seed, step, first_sam
 
 
 @compiled
-def gumbel_scores(first, last, offsets, scores, numbers, seed, step, sample, noisy):
+def gumbel_scores(first, last, offsets, scores, numbers, seed, step, samples, noisy):
     for q in range(first, last):
-        stream = Stream(seed, step, numbers[q], sample)
+        stream = Stream(seed, step, numbers[q], samples[q])
         for row in range(offsets[q], offsets[q + 1]):
             uniform = later_uniform(stream, 0, row - offsets[q])
             noisy[row] = scores[row] - log(-log(uniform))

@@ -3,15 +3,19 @@
 Equal labels are one set; S_1 > … > S_K are the sets of a list, R_k = S_k ∪ … ∪ S_K. At stage k any of the 2^N − 1
 non-empty subsets of R_k may be chosen, S with probability Φ(S) / Σ_{S' ⊆ R_k} Φ(S'): to be equal is an outcome too.
 The worth of a subset is the mean of its items' worths e^s: the arithmetic one (their "full decomposition"), whose
-normalizer is ((2^N − 1)/N) Σ_{R_k} e^s, or the geometric one, e^{mean of s}. The direction "forward" chooses the best
+normalizer is ((2^N − 1)/N) Σ_{R_k} e^s, or the geometric one, e^{mean of s}; or it is a function Φ_k of the user's,
+whose normalizer is the sum over all subsets. The direction "forward" chooses the best
 first; "backward" eliminates the worst first: the same model of −s, the sets taken from the last to the first.
 """
+
+from functools import partial
 
 import numpy as np
 
 from luce.arrays import Floats, selected_offsets
 from luce.errors import DataError
-from luce.kernels.subset_choice import arithmetic, geometric, sampled
+from luce.kernels.subset_choice import arithmetic, geometric, open_choice, sampled
+from luce.kernels.subset_choice.potentials import Potential
 from luce.kernels.subset_choice.symmetric import LONGEST
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.threads import over_lists
@@ -43,28 +47,49 @@ def geometric_choice(lists: Lists, direction: str = "forward") -> Evaluation:
     return _turned_back(found, direction)
 
 
+def potential_choice(lists: Lists, potential: Potential, direction: str = "forward") -> Evaluation:
+    """Loss (Q,) = Σ_k log Σ_{∅ ≠ S ⊆ R_k} Φ_k(S) − log Φ_k(S_k) for Φ_k of a function, and its gradient.
+
+    The sum is that of `potential.log_sum`, or over all subsets of at most 15 observed items.
+
+    >>> from luce.kernels.subset_choice.potentials import geometric_mean
+    >>> lists = Lists(np.arange(3.0), np.array([1.0, 0, 0]), np.array([0, 3]))
+    >>> bool(np.isclose(potential_choice(lists, geometric_mean).loss, geometric_choice(lists).loss)[0])
+    True
+    """
+    return _turned_back(open_choice.open_choice(_turned(lists, direction), potential), direction)
+
+
 def sampled_choice(
     lists: Lists,
     *,
+    potential: Potential | None = None,
     gibbs: bool = True,
     corrected: bool = True,
     steps: int = 1,
     chains: int = 1,
+    start: str = "observed",
     direction: str = "forward",
 ) -> Evaluation:
-    """An estimate of the geometric choice's gradient (N,); the loss is the difference (Q,) that it is derived from.
+    """An estimate of the gradient (N,) of a choice; the loss is the difference (Q,) that it is derived from.
 
-    At every stage a chain starts at S_k and makes a few steps, sweeps of Gibbs or proposals of Metropolis-Hastings
-    (`corrected` or as printed). The difference is Σ_k mean score of the sampled subsets − mean score of S_k, averaged
-    over steps and chains; its derivative is taken with the subsets held. O(steps · chains · Σ_k |R_k|).
+    At every stage a chain starts at S_k, or at a random subset, and makes a few steps, sweeps of Gibbs or proposals of
+    Metropolis-Hastings (`corrected` or as printed). The difference is Σ_k log Φ_k of the sampled subsets less that of
+    S_k, averaged over steps and chains; its derivative is taken with the subsets held. Without a potential it is that
+    of the geometric choice, in O(steps · chains · Σ_k |R_k|).
 
     >>> lists = Lists(np.zeros(4), np.array([2.0, 1, 1, 0]), np.array([0, 4]))
     >>> found = sampled_choice(lists, steps=2_000, chains=20)
     >>> abs(found.gradient - geometric_choice(lists).gradient).max() < 0.03
     np.True_
     """
-    settings = *lists.stream, gibbs, corrected, steps, chains
-    found = evaluate_kernel(sampled.sampled_choice, _turned(lists, direction), *settings, has_hessian=False)
+    turned, random_start = _turned(lists, direction), start == "random"
+    if potential is None:
+        settings = *lists.stream, gibbs, corrected, steps, chains, random_start
+        found = evaluate_kernel(sampled.sampled_choice, turned, *settings, has_hessian=False)
+    else:
+        chain = open_choice.gibbs_sweep if gibbs else partial(open_choice.metropolis_step, corrected=corrected)
+        found = open_choice.sampled_open_choice(turned, potential, chain, steps, chains, random_start)
     return _turned_back(found, direction)
 
 

@@ -39,6 +39,17 @@ def _below(n, word, next_word):
 
 
 @compiled
+def random_subset(member, words):
+    """Each item with probability ½; one of them, all alike, where that leaves none. At most n + 2 words."""
+    n, count = len(member), 0.0
+    for i in range(n):
+        member[i] = 1.0 if words[i] >> uint32(31) else 0.0
+        count += member[i]
+    if count == 0.0:
+        member[_below(n, words[n], words[n + 1])] = 1.0
+
+
+@compiled
 def gibbs_sweep(scores, member, words):
     """Visit the items in their order; `member` (0.0 or 1.0 each) becomes the next subset. One word an item.
 

@@ -17,7 +17,7 @@ def geometric_choice(first, last, offsets, scores, labels, longest, loss, gradie
     for q in range(first, last):
         sets = sort_into_sets(labels, offsets[q], offsets[q + 1], order, ends, space)
         if sets and ends[sets - 1] > 1:
-            means = _fill_nest(scores, order, ends, sets, nest)
+            means = fill_nest(scores, order, ends, sets, nest)
             sum_subsets(nest, sets, sums, gradient.size > 0)
             loss[q] = np.sum(sums.log_sum[:sets]) - means
             if gradient.size:
@@ -25,7 +25,7 @@ def geometric_choice(first, last, offsets, scores, labels, longest, loss, gradie
 
 
 @compiled
-def _fill_nest(scores, order, ends, sets, nest):
+def fill_nest(scores, order, ends, sets, nest):
     """Lay out the sets R_M ⊂ … ⊂ R_1, scores below the highest of the list; return Σ_m mean of s over S_m."""
     n = ends[sets - 1]
     highest = scores[order[0]]

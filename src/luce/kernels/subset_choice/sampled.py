@@ -1,16 +1,30 @@
-"""Successive choices of subsets against a few steps of a Markov chain that starts at the observed subset."""
+"""Successive choices of subsets against a few steps of a Markov chain from the observed subset or a random one."""
 
 import numpy as np
 
 from luce.compiled import compiled
 from luce.kernels.label_order import longest_list, sort_into_sets, sorting_space
 from luce.kernels.shuffles import shuffle_ties, shuffling_space
-from luce.kernels.subset_choice.chains import draw_words, gibbs_sweep, metropolis_step
+from luce.kernels.subset_choice.chains import draw_words, gibbs_sweep, metropolis_step, random_subset
 
 
 @compiled
 def sampled_choice(
-    first, last, offsets, scores, labels, numbers, seed, step, gibbs, corrected, steps, chains, loss, gradient
+    first,
+    last,
+    offsets,
+    scores,
+    labels,
+    numbers,
+    seed,
+    step,
+    gibbs,
+    corrected,
+    steps,
+    chains,
+    random_start,
+    loss,
+    gradient,
 ):
     longest = longest_list(first, last, offsets)
     order, ends, pool = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
@@ -28,10 +42,13 @@ def sampled_choice(
             for m in range(sets):
                 if n - begin < 2:
                     break  # one item is one subset: nothing to choose
-                part = slice(begin, n)
+                part, used = slice(begin, n), (n - begin + 7) // 4 * 4
                 difference = _observe(ends[m] - begin, ordered[part], member[part], pool[part], derivative[part])
+                if random_start:
+                    block = draw_words(seed, step, numbers[q], 2 * chain + 1, block, words[:used])
+                    random_subset(member[part], words)
                 for _ in range(steps):
-                    block = draw_words(seed, step, numbers[q], 2 * chain + 1, block, words[: (n - begin + 7) // 4 * 4])
+                    block = draw_words(seed, step, numbers[q], 2 * chain + 1, block, words[:used])
                     if gibbs:
                         gibbs_sweep(ordered[part], member[part], words)
                     else:

@@ -39,7 +39,7 @@ class LabelLearner(TorchLearner):
         self.objective, self.features, self.data = objective, features, data
         self.negatives, self.n_jobs = negatives, n_jobs
 
-    def step(self, lists: Integers, pass_number: int, step: int) -> float:
+    def step(self, lists: Integers, epoch: float, step: int) -> float:
         self.seed_dropout(step)
         self.network.train()
         labels, offsets, grades = self.data.relevant(lists)
@@ -61,7 +61,7 @@ class LabelLearner(TorchLearner):
         scores = self.network(rows_to(self.features, lists, self.device), chosen).to(loss_device)
         try:
             loss = label_loss(
-                self.objective, scores, relevant, draw=Draw(self.seed, pass_number, lists), n_jobs=self.n_jobs
+                self.objective, scores, relevant, draw=Draw(self.seed, int(epoch), lists, epoch), n_jobs=self.n_jobs
             )
         except NumericalError as error:
             if step == 0 and bool(scores.isfinite().all()):

@@ -36,7 +36,7 @@ class LabelRanker(FittedLabels):
     hidden_layer_sizes : sequence of int, default=(256,)
         The widths of the hidden layers; () is a linear map of the features.
     activation : {"relu", "sigmoid", "tanh", "gelu", "silu", "identity"}, default="relu"
-        The activation after each hidden layer; "identity" with squared-label is the model of LEML.
+        The activation after each hidden layer.
     dropout : float, default=0.0
         The fraction of hidden values that are dropped in training.
     negatives : int, optional
@@ -202,6 +202,7 @@ class LabelRanker(FittedLabels):
             held_out_features = self.transform_features(self._rows(held_out))
             self.label_counts_ = self.label_counts_ + held_out.label_counts
             self.training_rows_ += held_out.n_rows
+        self.record_data(data, held_out)
         training = TrainingData(data, features, held_out, held_out_features)
         fit_resampled(self, training, callback, checkpoint)
         return self

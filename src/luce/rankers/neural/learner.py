@@ -33,7 +33,7 @@ class NetworkLearner(TorchLearner):
         self.objective, self.features, self.dataset, self.n_jobs = objective, features, dataset, n_jobs
         self.sizes, self.item_groups = dataset.sizes, dataset.item_group_numbers()
 
-    def step(self, lists: Integers, pass_number: int, step: int) -> float:
+    def step(self, lists: Integers, epoch: float, step: int) -> float:
         data = self.dataset
         rows = rows_of_lists(data.offsets, lists)
         offsets = offsets_of_sizes(self.sizes[lists])
@@ -54,7 +54,7 @@ class NetworkLearner(TorchLearner):
                 offsets,
                 item_weights=None if data.item_weights is None else data.item_weights[rows],
                 nuisance=self.nuisance.detach().numpy(),
-                draw=Draw(self.seed, pass_number, lists),
+                draw=Draw(self.seed, int(epoch), lists, epoch),
                 n_jobs=self.n_jobs,
                 item_groups=None if self.item_groups is None else self.item_groups[rows],
             )

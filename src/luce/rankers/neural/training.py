@@ -49,7 +49,7 @@ class TorchLearner:
         self.optimizer = OPTIMIZERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
 
     @abstractmethod
-    def step(self, lists: Integers, pass_number: int, step: int) -> float:
+    def step(self, lists: Integers, epoch: float, step: int) -> float:
         """One update from these lists; their mean loss before it."""
 
     def seed_dropout(self, step: int) -> None:

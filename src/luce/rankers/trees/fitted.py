@@ -10,11 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 from luce.arrays import Floats, Integers
 from luce.data.transforms import Block, width_after
 from luce.errors import DataError, OptionError, unknown_name
+from luce.rankers.ensemble_members import members_manifest, restore_members
 from luce.rankers.explanation import Explainable
 from luce.rankers.importance import Importance
 from luce.rankers.inputs import finite
-from luce.rankers.trees.forest import Forest
-from luce.rankers.trees.lightgbm_package import forest_booster, predict_contributions, predict_scores
+from luce.rankers.ranker import Ranker
+from luce.rankers.trees.init_model import background_contributions, check_background
+from luce.rankers.trees.lightgbm_package import forest_booster, predict_contributions
+from luce.scoring.forest import Forest
+from luce.scoring.model_files import read_forest
+from luce.scoring.models import TreeModel
 from luce.threads import thread_count
 
 DEEPEST = 1_000
@@ -26,11 +31,12 @@ class FittedTrees(Explainable):
 
     forest_: Forest
     grown_: Forest
+    init_model_: Ranker | None = None
     n_jobs: int | None
 
     def _set_forest(self, forest: Forest, grown: Forest | None = None) -> None:
         """Take over the trees of a fit, and all that were grown, where those are more."""
-        self.forest_, self.grown_, self._booster = forest, grown or forest, forest_booster(forest)
+        self.forest_, self.grown_ = forest, grown or forest
 
     @property
     def _n_outputs(self) -> int:
@@ -41,12 +47,25 @@ class FittedTrees(Explainable):
     def allow_nan(self) -> bool:
         return True
 
+    def scoring_model(self) -> TreeModel:
+        return TreeModel(
+            tuple(self.transforms_),
+            self.n_jobs,
+            forest=self.forest_,
+            ranking_score=self.get_objective().ranking_score,
+            background=self.init_model_ and self.init_model_.scoring_model(),
+        )
+
     def compute_scores(self, features: Any, offsets: Integers) -> Floats:
-        return self.combine_outputs(self.compute_outputs(features, offsets))
+        return self.scoring_model().compute_scores(features, offsets)
+
+    @property
+    def list_context(self) -> str:
+        return super().list_context or ("" if self.init_model_ is None else self.init_model_.list_context)
 
     def compute_outputs(self, features: Any, offsets: Integers) -> Floats:
         """The outputs of a block of transformed features, (N,) or (N, grades)."""
-        return predict_scores(self._booster, features, thread_count(self.n_jobs))
+        return self.forest_.scores(features, self.n_jobs)
 
     def combine_outputs(self, scores: Floats) -> Floats:
         """One score a row, of one or several outputs."""
@@ -57,12 +76,16 @@ class FittedTrees(Explainable):
         deepest = max(tree.depth for tree in self.forest_.trees)
         if deepest > DEEPEST:
             raise OptionError(f"A tree that is {deepest:,} splits deep cannot be explained; the limit is {DEEPEST:,}.")
-        contributions, base = predict_contributions(self._booster, features, thread_count(self.n_jobs))
-        scores = predict_scores(self._booster, features, thread_count(self.n_jobs))
+        booster = forest_booster(self.forest_)
+        contributions, base = predict_contributions(booster, features, thread_count(self.n_jobs))
+        scores = self.forest_.scores(features, self.n_jobs)
         apart = np.abs(base + contributions.sum(axis=1) - scores)
         if not (apart <= 1e-9 * np.maximum(1, np.abs(scores))).all():  # nor where they are not numbers
             raise DataError("The trees cannot be explained: their counts of rows in leaves are wrong.")
-        return contributions, base
+        if self.init_model_ is None:
+            return contributions, base
+        own, own_base = background_contributions(self.init_model_, features, offsets, self.explained_feature_names)
+        return contributions + own, base + own_base
 
     def importance(self, kind: str = "gain") -> Importance:
         """How much the trees use each feature.
@@ -90,7 +113,7 @@ class FittedTrees(Explainable):
         check_is_fitted(self)
         if kind not in ("gain", "split"):
             raise unknown_name("kind of importance", str(kind), ("gain", "split"))
-        values = self._booster.feature_importance(importance_type=kind)
+        values = forest_booster(self.forest_).feature_importance(importance_type=kind)
         return Importance(kind, self.transformed_feature_names, values.astype(np.float64))
 
     def to_lightgbm(self) -> Any:
@@ -111,7 +134,12 @@ class FittedTrees(Explainable):
         True
         """
         check_is_fitted(self)
-        return forest_booster(self.forest_)
+        if self.init_model_ is not None:
+            raise OptionError(
+                f"The trees are added to the scores of a {type(self.init_model_).__name__}, which LightGBM cannot "
+                "contain: save the ranker with save()."
+            )
+        return forest_booster(self.forest_, self.transformed_feature_names)
 
     def truncate(self, n_estimators: int) -> Self:
         """The ranker as it was after its first rounds.
@@ -190,33 +218,43 @@ class FittedTrees(Explainable):
 
     def _staged_scores(self, parts: Sequence[Block], position: Any) -> Iterator[Floats]:
         """The scores of the rows of all blocks after each round, in the order in which they were given."""
-        booster, n_jobs = forest_booster(self.grown_), thread_count(self.n_jobs)
 
-        def outputs(first: int, rounds: int) -> Floats:
-            return np.concatenate([predict_scores(booster, part.features, n_jobs, first, rounds) for part in parts])
+        def outputs(forest: Forest) -> Floats:
+            return np.concatenate([forest.scores(part.features, self.n_jobs) for part in parts])
 
+        start = np.zeros(1)
+        if self.init_model_ is not None:
+            background = self.init_model_.scoring_model()
+            start = np.concatenate([background.scores(part.features, part.offsets) for part in parts])
         first = self.forest_.rounds - self.best_iteration_  # after the trees of init_model
-        sums = outputs(0, first) if first else np.float64(0)
+        sums = outputs(self.grown_.first(first)) if first else np.float64(0)
         for place in range(first, self.grown_.rounds):
-            sums = sums + outputs(place, 1)  # round by round, as LightGBM adds them up
-            yield np.array(finite(self.combine_outputs(sums))[position])
+            sums = sums + outputs(self.grown_.round(place))  # round by round, as the kernel adds them up
+            yield np.array(finite(start + self.combine_outputs(sums))[position])
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_booster"}
+    def to_manifest(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        manifest, arrays = super().to_manifest()
+        if self.init_model_ is None:
+            return manifest, arrays
+        members, own = members_manifest([("init_model", self.init_model_)])
+        return manifest | {"members": members}, arrays | own
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "forest_" in state:
-            self._set_forest(self.forest_, self.grown_)
+    @classmethod
+    def from_manifest(cls, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], **params: Any) -> Self:
+        ranker = super().from_manifest(manifest, arrays, **params)
+        if "members" in manifest:
+            try:
+                ((_, ranker.init_model_),) = restore_members(manifest, arrays)
+                check_background(ranker, ranker.init_model_, ranker._n_outputs)
+            except (OptionError, ValueError) as error:
+                raise DataError(f"The model file does not contain trees that fit their init_model: {error}") from error
+        return ranker
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         text = np.frombuffer(self.forest_.text().encode(), dtype=np.uint8)
         return {"model": text, "nuisance": self._nuisance}
 
     def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
-        model = arrays["model"]
-        if model.dtype != np.uint8 or model.ndim != 1:
-            raise DataError("The model file does not contain trees.")
         self.restore_nuisance(arrays)
         width = width_after(self.transforms_, self.n_features_in_)
-        self._set_forest(Forest.parse(model.tobytes().decode("ascii"), width, self._n_outputs))
+        self._set_forest(read_forest(arrays, width, self._n_outputs))

@@ -16,10 +16,10 @@ from luce.data import Dataset
 from luce.errors import DataError
 from luce.kernels.elementary import span
 from luce.kernels.leaf_sums import Leaves
-from luce.rankers.trees.forest import Tree, text_sections
 from luce.rankers.trees.lightgbm_package import lightgbm, lightgbm_features
 from luce.rankers.trees.reducer import Reducer
 from luce.rankers.trees.rows import find_leaves
+from luce.scoring.forest import Tree, text_sections
 from luce.threads import check_threads
 
 ROUNDING = 16 * np.finfo(np.float64).eps

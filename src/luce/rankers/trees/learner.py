@@ -13,11 +13,10 @@ from luce.kernels.leaf_sums import Leaves
 from luce.lists import Lists
 from luce.objectives import Draw, Evaluation, Objective
 from luce.optimizers.gradient_descent import Arrays
-from luce.rankers.trees.forest import Forest, Tree, constant_tree
 from luce.rankers.trees.grower import TRAINING, VALIDATION, TreeGrower
 from luce.rankers.trees.leaves import exact_hessian, exact_leaf_sums, monotone_values, newton_steps
-from luce.rankers.trees.lightgbm_package import forest_booster, predict_scores
 from luce.rankers.trees.rows import add_values
+from luce.scoring.forest import Forest, Tree, constant_tree
 
 NUDGE = 1e-4
 """A parameter learned beside the trees is moved by this much to see how its gradient changes."""
@@ -62,8 +61,10 @@ class TreeLearner:
         params: BoostingParams,
         validation_score: Callable[[Floats], float] | None,
         init_forest: Forest | None,
+        init_scores: list[Floats] | None = None,
     ):
-        """has_signal: of each list, whether it has a gradient, machine by machine; those of this one are `dataset`."""
+        """has_signal: of each list, whether it has a gradient, machine by machine; those of this one are `dataset`.
+        init_scores: of the training and validation rows, what the trees are added to."""
         self.grower, self.objective, self.dataset, self.params = grower, objective, dataset, params
         self.reducer, self._validation_score = grower.reducer, validation_score
         self.init_rounds = 0 if init_forest is None else init_forest.rounds
@@ -72,8 +73,10 @@ class TreeLearner:
         self.first_list = sum(map(len, has_signal[: self.reducer.rank]))  # lists are numbered over all machines
         self.n_rows = int(self._sum(dataset.n_rows)[0])
         self.observed = self.has_signal[list_of_row(dataset.offsets)] & ~np.isnan(dataset.labels)
+        self.init_scores = init_scores
         self.scores = self._predicted_scores()
-        if self.trees:
+        has_start = bool(self.trees or init_scores)
+        if has_start:
             self.grower = grower.starting_at(self.scores[TRAINING][0])
         self.nuisance = np.array([list(objective.nuisance.values())], dtype=np.float64)
         self.init_score = np.zeros(grower.outputs)
@@ -93,7 +96,7 @@ class TreeLearner:
         )
         self.evaluation = self._evaluate(0)
         absolute = objective.one_output_per_grade or not objective.shift_invariant
-        if absolute and objective.hessian and not self.trees and not params.builtin_objective:
+        if absolute and objective.hessian and not has_start and not params.builtin_objective:
             self._set_init_score()
 
     def forest(self, rounds: int) -> Forest:
@@ -143,10 +146,13 @@ class TreeLearner:
 
     def state(self) -> Arrays:
         text = self._forest(self.trees).text() if self.trees else ""
-        return {"model": np.frombuffer(text.encode(), dtype=np.uint8), "nuisance": self.nuisance}
+        start = np.zeros(0) if self.init_scores is None else self.init_scores[TRAINING]
+        return {"model": np.frombuffer(text.encode(), dtype=np.uint8), "nuisance": self.nuisance, "init_scores": start}
 
     def restore(self, state: Arrays, rounds: int) -> None:
         model, nuisance = state["model"], state["nuisance"]
+        if not np.array_equal(state["init_scores"], self.state()["init_scores"]):
+            raise ValueError("init_model gives other scores")
         if rounds == 0:
             return
         if model.dtype != np.uint8 or model.ndim != 1:
@@ -167,11 +173,22 @@ class TreeLearner:
 
     def _predicted_scores(self) -> list[Floats]:
         """The scores (outputs, N) of training and validation rows; exactly the sums that growing the trees made."""
+        if self.init_scores is not None:
+            return [
+                self._add_trees(rows, start) for rows, start in zip(self.grower.features, self.init_scores, strict=True)
+            ]
         if not self.trees:
             return [np.zeros((self.grower.outputs, rows.shape[0])) for rows in self.grower.features]
-        booster = forest_booster(self._forest(self.trees))
-        found = [predict_scores(booster, rows, self.params.n_jobs) for rows in self.grower.features]
+        forest = self._forest(self.trees)
+        found = [forest.scores(rows, self.params.n_jobs) for rows in self.grower.features]
         return [np.ascontiguousarray(scores.reshape(-1, self.grower.outputs).T) for scores in found]
+
+    def _add_trees(self, rows: Any, start: Floats) -> Floats:
+        """The initial scores plus the trees, one after the other, in the order in which they were grown."""
+        scores = np.array(start, dtype=np.float64)
+        for tree in self.trees:
+            scores += self._forest([tree]).scores(rows, self.params.n_jobs)
+        return scores[None, :]
 
     def _shaped(self, scores: Floats) -> Floats:
         return np.ascontiguousarray(scores.T) if self.objective.one_output_per_grade else scores[0]

@@ -7,7 +7,7 @@ from luce.data import Dataset
 from luce.kernels.leaf_sums import Leaves
 from luce.lists import Lists
 from luce.objectives import Draw, Objective
-from luce.rankers.trees.forest import Tree
+from luce.scoring.forest import Tree
 
 FLAT = 1e-10
 """A hessian below this part of its terms is rounding: each list lies wholly inside the leaf, or outside."""

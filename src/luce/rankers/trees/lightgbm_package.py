@@ -1,7 +1,7 @@
 """The LightGBM package: its version, the parameters that Luce cannot hand on, and predictions of its boosters."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from scipy import sparse
 
 from luce.arrays import Floats
 from luce.errors import MissingPackageError, OptionError, load_package
-from luce.rankers.trees.forest import Forest
+from luce.scoring.forest import Forest
 from luce.threads import check_threads, one_thread_after_fork
 
 VERSIONS = ((4, 4), (5, 0))
@@ -67,20 +67,9 @@ def lightgbm_features(features: Any) -> Any:
     return sparse.csr_matrix(arrays, shape=features.shape)
 
 
-def forest_booster(forest: Forest) -> Any:
-    """The trees as a Booster of LightGBM."""
-    return lightgbm().Booster(model_str=forest.text())
-
-
-def predict_scores(booster: Any, features: Any, n_jobs: int, first: int = 0, rounds: int | None = None) -> Floats:
-    """The scores of some rows, (N,) or (N, outputs), by all rounds of trees or by so many from one on."""
-    check_threads("LightGBM", n_jobs)
-    rows = lightgbm_features(features)
-    if not rows.shape[0]:
-        outputs = booster.num_model_per_iteration()
-        return np.zeros(0 if outputs == 1 else (0, outputs))
-    part = {"start_iteration": first, "num_iteration": rounds}
-    return booster.predict(rows, raw_score=True, num_threads=n_jobs, **part)
+def forest_booster(forest: Forest, feature_names: Sequence[str] | None = None) -> Any:
+    """The trees as a Booster of LightGBM; with names, also one that other readers of its models accept."""
+    return lightgbm().Booster(model_str=forest.text(feature_names))
 
 
 def predict_contributions(booster: Any, features: Any, n_jobs: int) -> tuple[Floats, float]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from luce.arrays import Floats
 from luce.data import Dataset
-from luce.data.fingerprint import fingerprint
-from luce.data.transforms import chain_of, width_after
+from luce.data.summary import joined
+from luce.data.transforms import chain_of
 from luce.errors import DataError, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
@@ -20,12 +19,12 @@ from luce.optimizers.gradient_descent import Checkpointer
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.ranker import highest_grade
+from luce.rankers.ranker import Ranker, highest_grade
 from luce.rankers.resampling import fit_resampled
 from luce.rankers.training_data import TrainingData
 from luce.rankers.trees.fitted import FittedTrees
-from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.grower import BuiltinObjective, TreeGrower
+from luce.rankers.trees.init_model import start_of
 from luce.rankers.trees.learner import TreeLearner
 from luce.rankers.trees.lightgbm_package import check_lightgbm_params, lightgbm
 from luce.rankers.trees.reducer import Reducer
@@ -36,6 +35,7 @@ from luce.rankers.trees.settings import (
     lightgbm_parameters,
     threads_for,
 )
+from luce.scoring.forest import Forest
 from luce.threads import thread_count
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class TreeRanker(FittedTrees):
         The trees.
     grown_ : Forest
         The trees of all rounds that were grown, also after the best; for `staged_predict`, and not in a model file.
+    init_model_ : Ranker or None
+        The linear or neural ranker that the trees started from, whose scores are added to theirs.
     nuisance_ : dict of str to float
         Parameters of the objective that were learned beside the trees.
     history_ : list of dict
@@ -211,7 +213,7 @@ class TreeRanker(FittedTrees):
         *,
         group: Any = None,
         validation: Any = None,
-        init_model: "TreeRanker | None" = None,
+        init_model: Ranker | None = None,
         callback: Callback | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
         machines: "Machines | None" = None,
@@ -232,8 +234,9 @@ class TreeRanker(FittedTrees):
             In place of qid: the number of rows of each list, one list after the other.
         validation : Dataset or tuple (X, y, qid), optional
             Lists for early stopping by `metric`.
-        init_model : TreeRanker, optional
-            A fitted ranker of the same features. Its trees are kept, and up to `n_estimators` rounds are added.
+        init_model : TreeRanker, LinearRanker or NeuralRanker, optional
+            A fitted ranker of the same features. The trees of a TreeRanker are kept, and the scores of another ranker
+            are those that the first tree starts from; up to `n_estimators` rounds are added.
         callback : callable, optional
             Called with the record of each round, a dict as in `history_`.
         checkpoint : Checkpoint or path, optional
@@ -254,6 +257,9 @@ class TreeRanker(FittedTrees):
             reducers = connected(machines)
         with reducers as reducer:
             self.check_params()
+            lightgbm()  # an error without the package, before the work
+            if machines is not None and not isinstance(init_model, TreeRanker | None):
+                raise OptionError(f"machines need an init_model of trees. Got {type(init_model).__name__}.")
             if self.n_bags > 1 and (init_model is not None or machines is not None):
                 raise OptionError(f"init_model and machines need n_bags=1. Got n_bags={self.n_bags}.")
             training = self.prepare_training_data(X, y, qid, group, validation)
@@ -270,13 +276,14 @@ class TreeRanker(FittedTrees):
         *,
         callback: Callback | None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None,
-        init_model: "TreeRanker | None" = None,
+        init_model: Ranker | None = None,
         reducer: Reducer | None = None,
     ) -> None:
         """Grow trees on these lists."""
         reducer = Reducer() if reducer is None else reducer
         shards = self._shards(reducer, training, getattr(init_model, "forest_", None))
-        learner = self._learner(training, self._init_forest(init_model), reducer, shards)
+        forest, self.init_model_ = start_of(self, init_model, self._n_outputs)
+        learner = self._learner(training, forest, reducer, shards)
         own = None if reducer.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
         self._train(learner, training, reducer.checkpointer(own), callback)
 
@@ -293,10 +300,13 @@ class TreeRanker(FittedTrees):
         top = 0.0 if training.validation is None else highest_grade(training.validation)
         own: dict[str, Any] = {"seed": self.get_seed(), "max_grade": self.max_grade_, "validation_max_grade": top}
         if reducer.size > 1:
-            own["fingerprint"] = fingerprint(training.dataset)
+            own["data"] = self.provenance_
         settings = self.describe(("n_jobs",)) if reducer.size > 1 else {}
         shards = reducer.exchange_metadata(own, settings, training, chain_of(self.transforms_), init_forest)
         self.max_grade_ = max(shard["max_grade"] for shard in shards)
+        if reducer.size > 1:
+            parts = [[shard["data"][part] for shard in shards] for part in ("training", "validation")]
+            self.provenance_ = {"training": joined(parts[0]), "validation": joined(parts[1]) if parts[1][0] else None}
         return shards
 
     def _train(
@@ -323,23 +333,6 @@ class TreeRanker(FittedTrees):
             f"{self.min_child_samples}."
         )
 
-    def _init_forest(self, init_model: "TreeRanker | None") -> Forest | None:
-        """The trees to begin with, which must be of the same features and outputs."""
-        if init_model is None:
-            return None
-        if not isinstance(init_model, TreeRanker):
-            raise OptionError(f"init_model must be a fitted TreeRanker. Got {type(init_model).__name__}.")
-        check_is_fitted(init_model)
-        width = width_after(self.transforms_, self.n_features_in_)
-        forest = init_model.forest_
-        if len(forest.feature_infos) != width or forest.outputs != self._n_outputs:
-            raise DataError(
-                f"init_model scores {len(forest.feature_infos)} features by {forest.outputs} trees per round; here "
-                "there are "
-                f"{width} features and {self._n_outputs} trees per round."
-            )
-        return forest
-
     def _learner(
         self, training: TrainingData, init_forest: Forest | None, reducer: Reducer, shards: list[dict[str, Any]]
     ) -> TreeLearner:
@@ -364,8 +357,9 @@ class TreeRanker(FittedTrees):
             return self.validation_score(self.combine_outputs(scores), judge, top, reducer.sum)
 
         params = boosting_params(self, self._leaf_hessian == "exact", parameters, seed)
-        score = None if judge is None else validation_score
-        return TreeLearner(grower, objective, dataset, has_signal, params, score, init_forest)
+        score, background = None if judge is None else validation_score, self.init_model_
+        starts = background and [background.predict(lists) for lists in (dataset, judge) if lists is not None]
+        return TreeLearner(grower, objective, dataset, has_signal, params, score, init_forest, starts)
 
     def _set_fitted(self, learner: TreeLearner, curve: LearningCurve) -> None:
         self._set_forest(learner.forest(curve.best_iteration), learner.forest(len(curve.history)))
@@ -385,8 +379,8 @@ class TreeRanker(FittedTrees):
 
     def check_params(self) -> None:
         super().check_params()
-        lightgbm()
-        check_lightgbm_params(self.lightgbm_params or {})
+        if self.lightgbm_params:
+            check_lightgbm_params(self.lightgbm_params)
         objective = self.get_objective()
         if self.leaf_hessian == "exact" and objective.leaf_sums is None:
             known = ", ".join(name for name, each in OBJECTIVES.items() if each.leaf_sums is not None)

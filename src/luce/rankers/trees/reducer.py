@@ -11,7 +11,7 @@ from luce.data.transforms import Transform
 from luce.optimizers.gradient_descent import Checkpointer
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.training_data import TrainingData
-from luce.rankers.trees.forest import Forest
+from luce.scoring.forest import Forest
 
 
 class Reducer:

@@ -21,10 +21,10 @@ from luce.optimizers.gradient_descent import Arrays, Checkpointer
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.training_data import TrainingData
 from luce.rankers.trees.collectives import Collectives
-from luce.rankers.trees.forest import Forest
 from luce.rankers.trees.lightgbm_package import aliases, lightgbm
 from luce.rankers.trees.machines import Machines
 from luce.rankers.trees.reducer import Reducer
+from luce.scoring.forest import Forest
 
 
 @contextmanager

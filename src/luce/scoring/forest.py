@@ -1,14 +1,17 @@
 """Trees as arrays, and LightGBM's text of them: every number of a file is checked before LightGBM reads it."""
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers
+from luce.kernels.tree_scores import Layout, layout_of, scores_of
 
 FORMATS = {
     "split_feature": "%d",
@@ -191,6 +194,21 @@ class Forest:
         """The trees of the first rounds."""
         return Forest(self.trees[: rounds * self.outputs], self.outputs, self.feature_infos)
 
+    def round(self, place: int) -> "Forest":
+        """The trees of one round, counted from 0."""
+        return Forest(self.trees[place * self.outputs : (place + 1) * self.outputs], self.outputs, self.feature_infos)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return layout_of(self.trees, self.outputs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_layout"}
+
+    def scores(self, features: Any, n_jobs: int | None = None) -> Floats:
+        """The outputs of float32 or float64 rows, (N,) or (N, outputs): bit for bit what LightGBM predicts."""
+        return scores_of(self._layout, features, n_jobs=n_jobs)
+
     @classmethod
     def weighted_sum(cls, forests: Sequence["Forest"], weights: Iterable[float]) -> "Forest":
         """The trees of all forests, whose outputs are the weighted sums of the outputs of each."""
@@ -203,8 +221,9 @@ class Forest:
         infos = map(_united_info, zip(*(forest.feature_infos for forest in forests), strict=True))
         return cls(trees, outputs.pop(), tuple(infos))
 
-    def text(self) -> str:
-        """The model as LightGBM reads it."""
+    def text(self, feature_names: Sequence[str] | None = None) -> str:
+        """The model as LightGBM reads it; with names also as other readers of its models do, who need them and an
+        objective. A model file has neither."""
         blocks = [f"Tree={number}\n{tree.text()}\n\n" for number, tree in enumerate(self.trees)]
         lines = {
             "version": "v4",
@@ -212,7 +231,10 @@ class Forest:
             "num_tree_per_iteration": str(self.outputs),
             "label_index": "0",
             "max_feature_idx": str(len(self.feature_infos) - 1),
-            "feature_names": " ".join(f"Column_{column}" for column in range(len(self.feature_infos))),
+            **({"objective": "regression"} if feature_names is not None and self.outputs == 1 else {}),
+            "feature_names": " ".join(f"Column_{column}" for column in range(len(self.feature_infos)))
+            if feature_names is None
+            else " ".join(lightgbm_names(feature_names)),
             "feature_infos": " ".join(self.feature_infos),
             "tree_sizes": " ".join(str(len(block)) for block in blocks),
         }
@@ -231,6 +253,20 @@ class Forest:
         for tree in forest.trees:
             tree.check(n_features)
         return forest
+
+
+def lightgbm_names(names: Sequence[str]) -> list[str]:
+    """Names that a model of LightGBM can have: without blanks and the signs of JSON, no two the same.
+
+    >>> lightgbm_names(["title bm25", "price", "title:bm25"])
+    ['title_bm25', 'price', 'title_bm25_2']
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        clean = re.sub(r'[\s",:\[\]{}]', "_", name) or "_"
+        numbered = (clean if count == 1 else f"{clean}_{count}" for count in itertools.count(1))
+        found[next(each for each in numbered if each not in found)] = None
+    return list(found)
 
 
 def _united_info(infos: Sequence[str]) -> str:

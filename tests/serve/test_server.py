@@ -1,0 +1,43 @@
+"""The socket of the server, its token, and the line for a package that is missing."""
+
+import socket
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from luce.cli import app
+from luce.cli.serve import TOKEN, _token
+from luce.errors import MissingPackageError, OptionError
+from luce.serve.server import _listener
+
+
+def test_the_socket_sends_at_once_and_an_address_in_use_is_an_error():
+    with _listener("127.0.0.1", 0) as listener:
+        assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        port = listener.getsockname()[1]
+        with pytest.raises(OptionError, match=f"cannot listen on 127.0.0.1, port {port}: "):
+            _listener("127.0.0.1", port)
+
+
+def test_the_token_is_one_line_of_visible_characters(tmp_path, monkeypatch):
+    file = tmp_path / "token"
+    file.write_text(" secret\n")
+    monkeypatch.setenv(TOKEN, "other")
+    assert (_token(file), _token(None)) == ("secret", "other")
+    for wrong in ("", "\n", "a b", "a\nb", "é", "a\x00"):
+        file.write_text(wrong)
+        with pytest.raises(OptionError, match="must contain a token"):
+            _token(file)
+    monkeypatch.delenv(TOKEN)
+    assert _token(None) is None
+
+
+def test_a_missing_package_is_an_error_with_the_line_that_installs_it(linear, monkeypatch):
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] == "starlette" or name.startswith("luce.serve")
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    result = CliRunner().invoke(app, ["serve", str(linear)])
+    assert isinstance(result.exception, MissingPackageError) and "pip install 'luce[serve]'" in str(result.exception)
