@@ -22,6 +22,12 @@ CASES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def validated(monkeypatch):
+    """Arguments are validated by default: `torch.compile`, in another test, turns that off for the whole process."""
+    monkeypatch.setattr(Distribution, "_validate_args", True)
+
+
 def every(n, depth):
     return torch.tensor(list(permutations(range(n), depth)))
 
