@@ -111,9 +111,9 @@ def _cost_table(costs: Costs, grid: SimulationGrid) -> ResultTable:
     for n_items, (cost_name, unit) in product(grid.cost_items, (("seconds", "s"), ("megabytes", "MB"))):
         rows.append([f"{n_items:,}", unit, *(costs[method, n_items][cost_name] for method in METHODS)])
     note = (
-        f"One thread; 1,000 times the median of the steps done in {grid.limit:g} s. Memory is the growth of "
-        "the process during the steps, in pages. The paper used a V100, where RankNet ran out of memory at 100,000 "
-        "items."
+        f"CPU seconds of one thread; 1,000 times the median of the steps done in {grid.limit:g} s. Memory is the "
+        "growth of the process during the steps, in pages. The paper used a V100, where RankNet ran out of memory at "
+        "100,000 items."
     )
     title, columns = f"Figure 2: 1,000 steps of {BATCH_SIZE} rankings", ["items", "", *METHODS]
     return ResultTable(title, columns, rows, note, ".3g", on_page=True)
