@@ -19,7 +19,19 @@ FILES = sorted(SOURCE.rglob("*.py"))
 OTHERS = sorted(file for folder in ("papers", "tests") for file in (ROOT / folder).rglob("*.py"))
 PACKAGES = sorted(file.parent for file in FILES if file.name == "__init__.py")
 LAYERS = [
-    {"errors", "compilation", "compiled", "arrays", "threads", "randomness", "files", "options", "lists", "storage"},
+    {
+        "errors",
+        "compilation",
+        "compiled",
+        "arrays",
+        "threads",
+        "randomness",
+        "files",
+        "options",
+        "lists",
+        "storage",
+        "distributed",
+    },
     {"data", "kernels"},
     {"metrics"},
     {"objectives"},

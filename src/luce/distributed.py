@@ -1,0 +1,202 @@
+"""The one seam to more than one machine: sums and gathers over the process group of torch.distributed that is there.
+
+A fit, an evaluation or a ranking inside an initialized group works on the share of the data of its rank, and all ranks
+end with the same result. Outside a group nothing of this is imported.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from functools import cache
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from luce.arrays import Floats
+from luce.errors import MachineError
+
+GRACE = 5.0
+"""Seconds in which the ranks that are left say that they are, or why they stop, once one of them does not answer."""
+LARGE = 2**16
+"""From so many values on a sum is split: each rank adds one part, and the parts are gathered."""
+
+
+def current_group() -> "Group | None":
+    """The group of more than one process that this one belongs to, or None."""
+    package = sys.modules.get("torch.distributed")  # a process that did not import it is in no group
+    if package is None or not package.is_available() or not package.is_initialized() or package.get_world_size() == 1:
+        return None
+    return _group(package.group.WORLD)
+
+
+@cache
+def _group(world: Any) -> "Group":
+    return Group(world)
+
+
+class Group:
+    """The ranks that work together, and what they tell each other; every rank makes the same calls in the same order.
+
+    Sums are added in the order of ranks, so that all ranks have the same bits, and have them again in the next run.
+
+    Attributes
+    ----------
+    rank, size
+        Which process this is, from 0, and how many there are.
+    """
+
+    def __init__(self, world: Any) -> None:
+        import torch.distributed as package
+
+        self.rank, self.size = package.get_rank(), package.get_world_size()
+        self._package, self._store = package, package.distributed_c10d._get_default_store()
+        # The values are on the CPU, which NCCL does not reach.
+        self._group = world if "gloo" in package.get_backend_config() else package.new_group(backend="gloo")
+        self._calls = 0
+
+    def sum(self, values: Any) -> Floats:
+        """The sum over all ranks, of values of the same shape on each."""
+        own = np.ascontiguousarray(values, dtype=np.float64)
+        if own.size < LARGE:
+            return _added(self.gather_rows(own.ravel())).reshape(own.shape)
+        blocks = np.array_split(own.ravel(), self.size)
+        part = _added(self.exchange(blocks, [len(blocks[self.rank])] * self.size))
+        return np.concatenate(self.gather(part)).reshape(own.shape)
+
+    def gather_rows(self, own: NDArray[Any]) -> NDArray[Any]:
+        """The values of all ranks, of the same number and type on each, a row for each rank."""
+        import torch
+
+        found = np.empty((self.size, own.size), dtype=own.dtype)
+        if own.size:
+            with self._answered():
+                mine = torch.from_numpy(np.ascontiguousarray(own).view(np.uint8))
+                self._package.all_gather_into_tensor(torch.from_numpy(found.view(np.uint8).ravel()), mine, self._group)
+        return found
+
+    def gather(self, own: NDArray[Any]) -> list[NDArray[Any]]:
+        """The flat values of each rank, in the order of ranks; of one type, and as many on each rank as it has."""
+        sizes = self.gather_rows(np.array([own.size]))[:, 0]
+        return self.exchange([own.ravel()] * self.size, sizes.tolist())
+
+    def exchange(self, outgoing: Sequence[NDArray[Any]], sizes: Sequence[int]) -> list[NDArray[Any]]:
+        """What each rank has for this one: `outgoing[r]` goes to rank r, and `sizes[r]` values come from there."""
+        import torch
+
+        sent = np.concatenate([np.ascontiguousarray(each).ravel() for each in outgoing])
+        found, unit = np.empty(sum(sizes), dtype=sent.dtype), sent.dtype.itemsize
+        counts = [size * unit for size in sizes], [each.size * unit for each in outgoing]
+        with self._answered():
+            tensors = [torch.from_numpy(each.view(np.uint8)) for each in (found, sent)]
+            self._package.all_to_all_single(*tensors, *counts, group=self._group)
+        return np.split(found, np.cumsum(sizes)[:-1])
+
+    def gather_json(self, own: Any) -> list[Any]:
+        """What each rank has, in the order of ranks; anything that JSON can hold."""
+        texts = self.gather(np.frombuffer(json.dumps(own).encode(), dtype=np.uint8))
+        return [json.loads(text.tobytes()) for text in texts]
+
+    def agree(self, common: dict[str, Any], own: Any = None) -> list[Any]:
+        """What each rank has of its own, in the order of ranks; an error on all of them where `common` differs."""
+        gathered = self.gather_json([common, own])
+        first = gathered[0][0]
+        for rank, (theirs, _) in enumerate(gathered):
+            for name in [*first, *theirs]:
+                if first.get(name) != theirs.get(name):
+                    raise MachineError(
+                        f"The ranks do not work on the same: {name} is {_short(first.get(name))} at rank 0 and "
+                        f"{_short(theirs.get(name))} at rank {rank}. Give every rank the same settings, and parts of "
+                        "one data set."
+                    )
+        return [each for _, each in gathered]
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Work that all ranks do: the others are told the error that ends it here, instead of waiting."""
+        try:
+            yield
+        except BaseException as error:
+            self._leave(str(error) or type(error).__name__)
+            raise
+
+    @contextlib.contextmanager
+    def _answered(self) -> Iterator[None]:
+        """A call to the other ranks; an error that names those which did not answer."""
+        try:
+            yield
+        except RuntimeError as error:  # torch's errors of connections and time-outs are of this type
+            self._lost(error)
+
+    def _leave(self, why: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the store may be gone with its process
+            self._store.set(f"luce/left/{self.rank}", why)
+
+    def _lost(self, error: RuntimeError) -> NoReturn:
+        """Raise the reason of a rank that stopped with an error, or the names of those that vanished."""
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        try:
+            self._store.set(f"luce/waiting/{self.rank}", "")
+            until, reasons, silent = time.monotonic() + GRACE, {}, others
+            while silent and not reasons and time.monotonic() < until:
+                time.sleep(0.05)
+                reasons = {rank: self._said(f"luce/left/{rank}") for rank in others if self._has(f"luce/left/{rank}")}
+                silent = [rank for rank in others if not self._has(f"luce/waiting/{rank}")]
+        except RuntimeError:
+            raise MachineError(
+                f"Rank 0 or the launcher, which keeps the store of the group, cannot be reached any more: {error}"
+            ) from error
+        for rank, why in reasons.items():
+            raise MachineError(f"Rank {rank} has stopped: {why}") from error
+        names = " and ".join(f"rank {rank}" for rank in silent or others)
+        raise MachineError(
+            f"{names[0].upper()}{names[1:]} did not answer: killed, suspended, or out of reach of the network. "
+            f"This rank, {self.rank}, stops; a restart goes on from the last checkpoint. ({error})"
+        ) from error
+
+    def _has(self, key: str) -> bool:
+        return bool(self._store.check([key]))
+
+    def _said(self, key: str) -> str:
+        return str(self._store.get(key).decode(errors="replace"))
+
+
+@contextlib.contextmanager
+def launched(timeout: float) -> Iterator[Group | None]:
+    """The group of the processes that torchrun, or another launcher with its variables, started; None outside of one.
+
+    `timeout` is the number of seconds after which a rank that does not answer counts as lost.
+    """
+    import os
+
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or "RANK" not in os.environ:
+        yield None
+        return
+    from luce.errors import load_package
+
+    package: Any = load_package("torch", "neural").distributed
+    package.init_process_group("gloo", timeout=timedelta(seconds=timeout))
+    try:
+        group = current_group()
+        assert group is not None
+        with group.together():
+            yield group
+    finally:
+        package.destroy_process_group()
+        _group.cache_clear()
+
+
+def _added(parts: Sequence[Floats] | Floats) -> Floats:
+    """The sum in the order of ranks."""
+    total = np.array(parts[0], dtype=np.float64)
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"
