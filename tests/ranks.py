@@ -1,4 +1,4 @@
-"""Processes on this machine in one group of torch.distributed, started once and kept for the tests that ask for them."""
+"""Processes on this machine in one group of torch.distributed, started once for the tests that ask for them."""
 
 import atexit
 import multiprocessing
