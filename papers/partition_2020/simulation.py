@@ -135,20 +135,21 @@ def _error_claims(errors: Errors) -> list[Claim]:
         _compared(
             "PL-Partition recovers the worths with the least error for every N and n.",
             _excess(errors, OURS, RIVALS),
-            "A difference is the least error of the other methods over that of PL-Partition, less 1. The mean over "
-            f"seeds is the least at {sum(best)} of {len(best)} points"
+            "A difference is the smallest error of the other methods divided by that of PL-Partition, minus 1. The "
+            f"mean error of PL-Partition over seeds is the smallest at {sum(best)} of {len(best)} points"
             + (f"; not at {'; '.join(lost)}." if lost else "."),
         ),
         Claim.from_checks(
-            f"It comes close to the oracle PL-TopK (here: at most {CLOSE:g} times its error).",
+            f"PL-Partition comes close to the oracle PL-TopK (here: at most {CLOSE:g} times its error).",
             [ratio <= CLOSE for ratio in ratios.values()],
-            f"In the mean over seeds at most {ratios[far]:.2f} times, at N = {far[0]:,}, n = {far[1]:,}.",
+            f"The mean error over seeds is at most {ratios[far]:.2f} times that of PL-TopK, at N = {far[0]:,}, "
+            f"n = {far[1]:,}.",
         ),
         *(
             _compared(
                 f"PL-LB is worse than {NAMES[rival]} when N is small (here: N ≤ {SMALL}).",
                 _excess(small, rival, ("pl-lb",)),
-                f"A difference is the error of PL-LB over that of {NAMES[rival]}, less 1.",
+                f"A difference is the error of PL-LB divided by that of {NAMES[rival]}, minus 1.",
             )
             for rival in PAIRWISE
         ),
@@ -184,18 +185,24 @@ def _growth(costs: Costs, method: str, cost_name: str, grid: SimulationGrid) -> 
 
 def _cost_claims(costs: Costs, grid: SimulationGrid) -> list[Claim]:
     listwise = (OURS, *LISTWISE)
+    first, last = grid.cost_items[0], grid.cost_items[-1]
     claims = []
     for cost_name, word in (("seconds", "time"), ("megabytes", "memory")):
         powers = {method: _growth(costs, method, cost_name, grid) for method in (*listwise, *PAIRWISE)}
         faster = [powers[pair] > powers[each] + FASTER for pair, each in product(PAIRWISE, listwise)]
-        exponents = ", ".join(f"{method} N^{power:.2f}" for method, power in powers.items())
+        exponents = ", ".join(f"N^{power:.2f} ({method})" for method, power in powers.items())
+        note = " Luce's pairwise objectives never store the pairs." if word == "memory" else ""
         claims.append(
-            Claim.from_checks(f"The {word} of the pairwise methods grows faster with N.", faster, f"{exponents}.")
+            Claim.from_checks(
+                f"The {word} of the pairwise methods grows faster with N.",
+                faster,
+                f"From {first:,} to {last:,} items the {word} grows as {exponents}.{note}",
+            )
         )
     over = {n: costs[OURS, n]["seconds"] / costs["pl-lb", n]["seconds"] for n in grid.cost_items}
     large = [n for n in grid.cost_items if n >= LARGE]
     ratios = ", ".join(f"{ratio:.2f} at {n:,}" for n, ratio in over.items())
-    first, last, worst = grid.cost_items[0], grid.cost_items[-1], max(over, key=lambda n: over[n])
+    worst = max(over, key=lambda n: over[n])
     claims.append(
         Claim.from_checks(
             "The overhead of PL-Partition over PL-LB is amortized as N grows, and little is left at N = 100,000 "
@@ -210,14 +217,15 @@ def _cost_claims(costs: Costs, grid: SimulationGrid) -> list[Claim]:
         Claim.from_checks(
             "PL-LB takes longer than AttRank.",
             [ratio > 1 for ratio in longer.values()],
-            f"Seconds of PL-LB over those of AttRank: {ratios} items.",
+            f"Seconds of PL-LB divided by those of AttRank: {ratios} items.",
         )
     )
     pairs = [[max(costs[method, n]["megabytes"], 1) for method in LISTWISE] for n in grid.cost_items]
     alike = [max(pair) <= SIMILAR * min(pair) for pair in pairs]
     memory = "; ".join(f"{a:.0f} and {b:.0f} MB at {n:,}" for (a, b), n in zip(pairs, grid.cost_items, strict=True))
     text = f"PL-LB and AttRank need similar memory (here: within {SIMILAR:g} times)."
-    return [*claims, Claim.from_checks(text, alike, f"{memory}.")]
+    evidence = f"PL-LB and AttRank take {memory} items; less than 1 MB counts as 1."
+    return [*claims, Claim.from_checks(text, alike, evidence)]
 
 
 def _pictures(errors: Errors, costs: Costs, grid: SimulationGrid) -> list[Picture]:

@@ -125,6 +125,10 @@ def test_trials_decide_only_if_everything_was_varied_and_no_sign_changed():
         assert verdict(one) == "on synthetic data", "too little was varied"
     assert verdict({trial._replace(length=0): each for trial, each in DIFFERENCES.items()}) == "held", "no training"
     assert verdict({Trial("mq2008", 470, 8, fold): 1.0 for fold in range(5)}) == "on other data"
+    apart = {Trial(f"synthetic {size}", size, length, seed): 0.5 for _, size, length, seed in DIFFERENCES}
+    assert verdict(apart) == "on synthetic data", "no dataset has two sizes"
+    alike = {trial._replace(size=100 + trial.size // 100): each for trial, each in DIFFERENCES.items()}
+    assert verdict(alike) == "on synthetic data", "folds of 101 and of 104 lists are no two sizes"
     assert verdict({}) == "needs data not available here"
     with pytest.raises(OptionError, match="must be finite"):
         verdict({Trial("synthetic", 100, 8, 0): math.nan})

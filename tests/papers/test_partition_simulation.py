@@ -65,8 +65,8 @@ def test_every_point_that_is_lost_is_named():
         "Positive in 2 of 4 trials (0 of 2 on 10 items, 2 of 2 on 1,000 items), by −0.125 to +1: 100 rankings, 2 seeds."
         in (best.evidence)
     )
-    assert "1 of 2 points; not at N = 10, n = 100: ranksvm 7.00e−01 against 8.00e−01." in best.evidence
-    assert "2.67 times, at N = 10" in close.evidence
+    assert "smallest at 1 of 2 points; not at N = 10, n = 100: ranksvm 7.00e−01 against 8.00e−01." in best.evidence
+    assert "2.67 times that of PL-TopK, at N = 10," in close.evidence
 
 
 def test_every_seed_counts():
@@ -90,10 +90,10 @@ def test_cost_claims_compare_growth():
     claims = simulation._cost_claims(costs(ranknet=1.5, ranksvm=1.4, pl_partition=0.9, pl_lb=0.95, attrank=0.9), GRID)
     time, memory, overhead, longer, alike = (claim.verdict for claim in claims)
     assert (time, memory, overhead, longer, alike) == ("held", "not held", "held", "held in part", "held")
-    assert "ranknet N^1.50" in claims[0].evidence
+    assert "N^1.50 (ranknet)" in claims[0].evidence
     assert "up to 1.00 times as long as PL-LB (100 items): 1.00 at 100, 0.71 at 100,000 items." in claims[2].evidence
     quick = {key: one | {"seconds": 1e-6 * one["seconds"]} for key, one in costs(ranknet=1.5).items()}
-    assert "ranknet N^1.50" in simulation._cost_claims(quick, GRID)[0].evidence, "on a quick machine too"
+    assert "N^1.50 (ranknet)" in simulation._cost_claims(quick, GRID)[0].evidence, "on a quick machine too"
     slow = costs(ranknet=1.5, ranksvm=1.0, pl_partition=1.2, pl_lb=1.0)
     assert [claim.verdict for claim in simulation._cost_claims(slow, GRID)][:3] == [
         "held in part",
