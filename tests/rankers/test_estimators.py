@@ -1,5 +1,6 @@
 """Every public estimator as it is: scikit-learn's checks that need no data, and those of its habits that need some."""
 
+import dataclasses
 import pickle
 from itertools import product
 
@@ -11,6 +12,7 @@ from sklearn.utils import estimator_checks
 
 from luce.aggregation import ItemScores, PlackettLuce
 from luce.data.synthetic import web_search
+from luce.objectives import objective
 from luce.rankers import EnsembleRanker, LabelRanker, LinearRanker, NeuralRanker, TreeRanker
 
 from .tagged import tagged
@@ -78,3 +80,24 @@ def test_a_score_before_the_fit_is_refused(name):
     estimator, data = ESTIMATORS[name]
     with pytest.raises(NotFittedError, match="fit"):
         clone(estimator).score(data)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "data"),
+    [
+        (LinearRanker(optimizer="gradient-descent", max_iter=2, n_jobs=1), LISTS),
+        (NeuralRanker(**NETWORK), LISTS),
+        (LabelRanker(**NETWORK), ESTIMATORS["labels"][1]),
+    ],
+    ids=["linear", "neural", "labels"],
+)
+def test_every_step_tells_its_objective_how_many_passes_are_done(ranker, data):
+    """A schedule of the number of samples grows a little at every step."""
+    seen, softmax = [], objective("softmax")
+
+    def watch(lists, **options):
+        seen.append(lists.draw.epoch)
+        return softmax.compute(lists, **options)
+
+    clone(ranker).set_params(objective=dataclasses.replace(softmax, compute=watch), batch_size=3).fit(data)
+    assert 0 == seen[0] < seen[1] < seen[2] < 1 <= max(seen)
