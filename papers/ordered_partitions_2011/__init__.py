@@ -25,7 +25,8 @@ lists.
 On Yahoo's own lists the sampled methods take 1,000 passes with learning rate 0.1, as printed, and the L2 penalty, of
 which the paper says nothing, is 1. On other data the penalty of every method and the learning rate of the sampled ones
 are those of highest ERR on validation lists, from the same grid, whose highest rate is the printed one. There a
-trial pairs 25 or 100 iterations of L-BFGS with 2 or 6 passes (25 or 50 with 2 or 4 in a quick run)."""
+trial pairs 25 or 100 iterations of L-BFGS with 2 or 6 passes (25 or 50 with 2 or 4 in a quick run): on the smallest
+sets the sampled methods then take few steps, and may be far from their optimum."""
 
 
 def run(run: Run) -> Outcome:

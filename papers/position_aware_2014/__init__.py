@@ -8,6 +8,7 @@ import numpy as np
 
 from luce.arrays import Floats
 from luce.report.curves import lines
+from luce.report.formatting import count
 from luce.report.svg import Picture
 from papers.datasets import DatasetSpec, SyntheticShape, real_data
 from papers.outcome import Claim, Outcome, ResultTable
@@ -85,10 +86,11 @@ def _figure_table(data: Largest) -> ResultTable:
         ours = None if method == OURS else 100 * (data.mean(OURS, GAINS[0]) - ndcg) / ndcg
         values = [f"{ndcg:.4f}", f"{data.mean(method, GAINS[1]):.4f}"]
         rows.append([method, *values, ours, published.get(method), data.rates(method)])
-    columns = ["method", "NDCG@10", "NDCG@10, gain l", "p-ListMLE above it, %", "paper, %", "rates of the folds"]
+    columns = ["method", "NDCG@10", "NDCG@10, gain l", "p-ListMLE above it, %", "paper, %", "chosen rates"]
     note = (
-        f"{data.size:,} training lists, at most {data.length:g} epochs, means over the test lists of {len(data.folds)} "
-        "folds or seeds. The gain is 2^l − 1 as in the paper, or l for comparison."
+        f"{data.size:,} training lists, at most {data.length:g} epochs, means over the test lists of "
+        f"{count(len(data.folds), 'seed' if 'synthetic' in data.data else 'fold')}, each with a learning rate of its "
+        "own. The gain is 2^l − 1 as in the paper, or l for comparison."
     )
     return ResultTable(f"Figure 1 on {data.data}", columns, rows, note, form="+.2f", on_page=True)
 
@@ -156,13 +158,15 @@ def _learning_claims(final: Sequence[Largest], results: Results, is_public: bool
             mean, error, half = (100 * value / base for value in (found.mean, found.error, found.half_width))
             near.append(abs(mean - percent) <= half)
             above.append(
-                f"{other} on {data.data} {mean:+.2f} ± {error:.2f} % (paper {percent:+.2f} %)".replace(" -", " −")
+                f"by {mean:+.2f} ± {error:.2f} % above {other} on {data.data} (paper {percent:+.2f} %)".replace(
+                    " -", " −"
+                )
             )
     text = (
         "On MQ2007-list and MQ2008-list p-ListMLE is above ListMLE, ListNet and RankCosine by 0.22 to 1.48 percent in "
         "NDCG@10 (here: each value of section 6 is inside our 95 % interval)."
     )
-    return [*claims, Claim.from_checks(text, near if is_public else [], f"Above {', '.join(above)}.")]
+    return [*claims, Claim.from_checks(text, near if is_public else [], f"p-ListMLE is {'; '.join(above)}.")]
 
 
 def _learned_claim(final: Sequence[Largest], results: Results, is_public: bool) -> Claim:
