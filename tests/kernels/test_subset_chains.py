@@ -48,6 +48,17 @@ def drawn(chain, start, steps, samples=20_000):
     return np.array(list(counts.values()))
 
 
+def test_a_random_start_takes_each_item_with_probability_one_half_and_never_none():
+    words = np.random.default_rng(0).integers(0, 2**32, (20_000, 5), dtype=np.uint32)
+    counts = dict.fromkeys(subsets(3), 0)
+    for each in words:
+        member = np.empty(3)
+        chains.random_subset(member, each)
+        counts[tuple(np.flatnonzero(member).tolist())] += 1
+    probabilities = [1 / 8 + (len(one) == 1) / 24 for one in counts]
+    assert chisquare([*counts.values()], np.array(probabilities) * 20_000).pvalue > 1e-4
+
+
 def transition_of(chain):
     if chain == "gibbs":
         return reference.gibbs_transition(SCORES, range(4))
