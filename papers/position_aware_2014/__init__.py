@@ -158,7 +158,7 @@ def _learning_claims(final: Sequence[Largest], results: Results, is_public: bool
             mean, error, half = (100 * value / base for value in (found.mean, found.error, found.half_width))
             near.append(abs(mean - percent) <= half)
             above.append(
-                f"by {mean:+.2f} ± {error:.2f} % above {other} on {data.data} (paper {percent:+.2f} %)".replace(
+                f"by {mean:+.2f} ± {error:.2f} % from {other} on {data.data} (paper {percent:+.2f} %)".replace(
                     " -", " −"
                 )
             )
@@ -166,7 +166,7 @@ def _learning_claims(final: Sequence[Largest], results: Results, is_public: bool
         "On MQ2007-list and MQ2008-list p-ListMLE is above ListMLE, ListNet and RankCosine by 0.22 to 1.48 percent in "
         "NDCG@10 (here: each value of section 6 is inside our 95 % interval)."
     )
-    return [*claims, Claim.from_checks(text, near if is_public else [], f"p-ListMLE is {'; '.join(above)}.")]
+    return [*claims, Claim.from_checks(text, near if is_public else [], f"p-ListMLE differs {'; '.join(above)}.")]
 
 
 def _learned_claim(final: Sequence[Largest], results: Results, is_public: bool) -> Claim:
@@ -241,7 +241,7 @@ def _theory_claims(gaps: Mapping[tuple[str, str, int], Sequence[float]]) -> list
         Claim.from_checks(
             "In a rank-differentiable space the optimum of p-ListMLE orders all items correctly (Theorem 2).",
             [all(gap > 0 for gap in values) for values in inside.values()],
-            f"{np.sum(weighted > 0):,} of {len(weighted):,} optima, the smallest gap of scores {weighted.min():.4f}. "
+            f"{np.sum(weighted > 0):,} of {len(weighted):,} optima, the smallest gap of scores {weighted.min():.1g}. "
             f"Without the condition {1 - ours_outside.mean():.0%} fail for the paper's weights: "
             f"{consistency.counterexample()}.",
         ),
