@@ -89,10 +89,14 @@ class Group:
 
         sent = np.concatenate([np.ascontiguousarray(each).ravel() for each in outgoing])
         found, unit = np.empty(sum(sizes), dtype=sent.dtype), sent.dtype.itemsize
-        counts = [size * unit for size in sizes], [each.size * unit for each in outgoing]
         with self._answered():
-            tensors = [torch.from_numpy(each.view(np.uint8)) for each in (found, sent)]
-            self._package.all_to_all_single(*tensors, *counts, group=self._group)
+            self._package.all_to_all_single(
+                torch.from_numpy(found.view(np.uint8)),
+                torch.from_numpy(sent.view(np.uint8)),
+                [size * unit for size in sizes],
+                [each.size * unit for each in outgoing],
+                group=self._group,
+            )
         return np.split(found, np.cumsum(sizes)[:-1])
 
     def gather_json(self, own: Any) -> list[Any]:
@@ -140,7 +144,8 @@ class Group:
         others = [rank for rank in range(self.size) if rank != self.rank]
         try:
             self._store.set(f"luce/waiting/{self.rank}", "")
-            until, reasons, silent = time.monotonic() + GRACE, {}, others
+            reasons: dict[int, str] = {}
+            until, silent = time.monotonic() + GRACE, others
             while silent and not reasons and time.monotonic() < until:
                 time.sleep(0.05)
                 reasons = {rank: self._said(f"luce/left/{rank}") for rank in others if self._has(f"luce/left/{rank}")}
