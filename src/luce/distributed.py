@@ -169,6 +169,39 @@ class Group:
         return str(self._store.get(key).decode(errors="replace"))
 
 
+def summed(values: Any) -> Floats:
+    """The sum over the ranks of the group; outside of one the values themselves.
+
+    >>> summed([1.0, 2.0])
+    array([1., 2.])
+    """
+    group = current_group()
+    return np.asarray(values, dtype=np.float64) if group is None else group.sum(values)
+
+
+def highest(value: float) -> float:
+    """The highest value of the ranks of the group; outside of one the value itself.
+
+    >>> highest(2.0)
+    2.0
+    """
+    group = current_group()
+    return value if group is None else float(group.gather_rows(np.array([value])).max())
+
+
+def numbered(count: int) -> tuple[int, int]:
+    """The number of the first of `count` things of this rank, where those of all ranks are numbered, and of how many.
+
+    >>> numbered(3)
+    (0, 3)
+    """
+    group = current_group()
+    if group is None:
+        return 0, count
+    counts = group.gather_rows(np.array([count]))[:, 0]
+    return int(counts[: group.rank].sum()), int(counts.sum())
+
+
 @contextlib.contextmanager
 def launched(timeout: float) -> Iterator[Group | None]:
     """The group of the processes that torchrun, or another launcher with its variables, started; None outside of one.
