@@ -99,6 +99,17 @@ class Group:
             )
         return np.split(found, np.cumsum(sizes)[:-1])
 
+    def broadcast(self, own: NDArray[Any]) -> NDArray[Any]:
+        """The flat values of rank 0, on every rank."""
+        import torch
+
+        size = self.gather_rows(np.array([own.size]))[0, 0]
+        found = np.array(own).ravel() if self.rank == 0 else np.empty(size, dtype=own.dtype)
+        if size:
+            with self._answered():
+                self._package.broadcast(torch.from_numpy(found.view(np.uint8)), 0, self._group)
+        return found
+
     def gather_json(self, own: Any) -> list[Any]:
         """What each rank has, in the order of ranks; anything that JSON can hold."""
         texts = self.gather(np.frombuffer(json.dumps(own).encode(), dtype=np.uint8))

@@ -2,13 +2,16 @@
 
 import os
 import re
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 
+from luce.distributed import Group
 from luce.errors import DataError, OptionError
+from luce.optimizers.gradient_descent import Arrays, Checkpointer
 from luce.storage import open_model, save_model
 
 
@@ -78,7 +81,7 @@ class Checkpoint:
     def _at(self, path: Path) -> "Checkpoint":
         return Checkpoint(path, minutes=self.minutes, steps=self.steps, resume=self.resume)
 
-    def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+    def load(self) -> tuple[dict[str, Any], Arrays] | None:
         """The progress and the arrays that were saved last; None if nothing was."""
         if not self.path.exists():
             return None
@@ -101,7 +104,7 @@ class Checkpoint:
             return True
         return self.minutes is not None and time.monotonic() - self._last >= 60 * self.minutes
 
-    def save(self, progress: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def save(self, progress: dict[str, Any], arrays: Arrays) -> None:
         """Replace what was saved before."""
         save_model(self.path, {"kind": "checkpoint", "training": self._training, "progress": progress}, arrays)
         self._last = time.monotonic()
@@ -115,3 +118,36 @@ class Checkpoint:
         """The files of all trainings of the fit that are there: this one, and those numbered beside it."""
         own = re.compile(rf"{re.escape(self.path.name)}(\.\d+)*")
         return sorted(path for path in self.path.parent.glob("*") if own.fullmatch(path.name))
+
+
+def shared(own: Checkpoint | None, group: Group | None) -> Checkpointer | None:
+    """What keeps the checkpoint of a training: `own`, and in a group that of rank 0, which alone needs to have one."""
+    return own if group is None else SharedCheckpoint(own, group)
+
+
+class SharedCheckpoint:
+    """Rank 0 saves the checkpoint, and all ranks resume from what it has."""
+
+    def __init__(self, own: Checkpoint | None, group: Group):
+        self.own, self.group = own if group.rank == 0 else None, group
+
+    def load(self) -> tuple[dict[str, Any], Arrays] | None:
+        """What rank 0 saved last; None if nothing was."""
+        saved = None if self.own is None else self.own.load()
+        own = np.zeros(0, np.uint8) if saved is None or self.own is None else np.fromfile(self.own.path, np.uint8)
+        content = self.group.broadcast(own)
+        if saved is not None or not content.size:
+            return saved
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "checkpoint"
+            content.tofile(path)
+            return Checkpoint(path).load()
+
+    def due(self, step: int) -> bool:
+        """Whether to save now: never on other ranks than the first."""
+        return self.own is not None and self.own.due(step)
+
+    def save(self, progress: dict[str, Any], arrays: Arrays) -> None:
+        """Replace what was saved before, on rank 0."""
+        if self.own is not None:
+            self.own.save(progress, arrays)
