@@ -14,6 +14,8 @@ from luce.errors import OptionError
 from papers import REPRODUCTIONS, Reproduction, __main__, environment, stored_output
 from papers.outcome import Claim, Outcome, ResultTable
 from papers.papers_page import PAGE, papers_page
+from papers.partition_2020.label_results import TITLES
+from papers.partition_2020.published import METHODS
 from papers.plots import Line, log_lines
 from papers.runner import Run
 from papers.stored_output import PICTURES, digest, load, store
@@ -29,6 +31,35 @@ def test_pictures_are_those_of_the_stored_outputs():
     for name, output in OUTPUTS.items():
         picture = output.get("picture")
         assert picture is None or digest(PICTURES / picture["file"]) == picture["digest"], f"run {name} --store again"
+
+
+def test_other_pages_quote_the_stored_outputs():
+    which, readme = (PAGE.parent / "which_objective.md", PAGE.parents[1] / "README.md")
+    lines = which.read_text(encoding="utf-8").splitlines()
+
+    def assert_quoted(name, cells):
+        ends = f"| {' | '.join(cells)} |"
+        assert any(line.startswith(f"| {name}") and line.endswith(ends) for line in lines), (name, cells)
+
+    tagged = {row[0]: row[1:] for row in _table("partition-labels", "Tables 1 and 2, D-1K")["rows"]}
+    for name in METHODS:
+        assert_quoted(f"`{name}` ", tagged[TITLES[name]][:4])
+    ours, paper = ([tagged[name][0], tagged[name][2]] for name in ("PL-Partition", "PL-Partition, paper"))
+    first = " / ".join(each.partition(" ")[0] for each in ours)
+    assert f"| {first} | published {paper[0]} / {paper[1]} (" in readme.read_text(encoding="utf-8")
+    errors = _table("partition-simulation", "Figures 1 and 3: mean squared error of the worths")
+    few = [row for row in errors["rows"] if row[:2] in (["1,000", "1,000"], ["10,000", "100"])]
+    times = _table("partition-simulation", "Figure 2: 1,000 steps of 20 rankings")
+    names = sorted(errors["columns"][2:])
+    for name in names:
+        assert_quoted(f"`{name}` ", [row[errors["columns"].index(name)] for row in few])
+    for row in times["rows"]:
+        if row[:2] in (["1,000", "s"], ["100,000", "s"]):
+            assert_quoted(row[0], [f"{row[times['columns'].index(name)]:.3g} s" for name in names])
+
+
+def _table(name, title):
+    return next(each for each in OUTPUTS[name]["tables"] if each["title"] == title)
 
 
 @pytest.fixture
