@@ -119,13 +119,22 @@ class TreeResults(NamedTuple):
 
     def trials(self, pairs: Sequence[Pair], margin: float = 0.0) -> dict[Trial, list[float]]:
         """The differences of the pairs, plus a margin, in each trial that has all of their systems."""
-        systems = {system for pair in pairs for system in (pair.one, pair.other)}
+        systems = sorted({system for pair in pairs for system in (pair.one, pair.other)})
         return {
             Trial(cell.data, cell.size, limit, cell.seed): [self._gap(cell, pair, limit) + margin for pair in pairs]
             for cell, scores in self.scores.items()
-            if systems <= scores.keys()
+            if {*systems} <= scores.keys()
+            for limit in self._different_limits(cell, systems)
+        }
+
+    def _different_limits(self, cell: Cell, systems: Sequence[str]) -> list[int]:
+        """The limits of rounds without those that change nothing, because all of these trainings ended before."""
+        ends = {
+            limit: [(one.round, str(one.params)) for one in (self.at(cell, system, limit) for system in systems)]
             for limit in self.limits
         }
+        before = [None, *ends.values()]
+        return [limit for limit, last in zip(ends, before, strict=False) if ends[limit] != last]
 
     def _gap(self, cell: Cell, pair: Pair, limit: int) -> float:
         one, other = (self.at(cell, system, limit).mean(pair.metric) for system in (pair.one, pair.other))

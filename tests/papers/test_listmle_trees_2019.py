@@ -127,13 +127,13 @@ def test_linear_systems_do_not_depend_on_rounds_and_features_matter():
     assert len(times) == 4 and min(times) >= 0
 
 
-def scores_around(level, seed=0):
-    """Lists about a level, or about one for each metric."""
+def scores_around(level, seed=0, best=7):
+    """Lists about a level, or about one for each metric, at this round."""
     random, levels = np.random.default_rng(seed), np.broadcast_to(level, len(METRICS))
     lists = {metric: levels[i] + 0.01 * random.normal(size=50) for metric, i in (("ndcg@10", 2), ("err", 3))}
     by_depth = np.full(10, levels[2])
     by_depth[[0, 2]] = levels[:2]
-    return SystemScores(lists, by_depth, 7, {"num_leaves": 30, "learning_rate": 0.1})
+    return SystemScores(lists, by_depth, best, {"num_leaves": 30, "learning_rate": 0.1})
 
 
 def invented(main, *, public=False, ratio=0.0, few=-0.1, many=0.1, tuned=0.1, seconds=None):
@@ -145,7 +145,9 @@ def invented(main, *, public=False, ratio=0.0, few=-0.1, many=0.1, tuned=0.1, se
         given = {**levels, LIGHTGBM: levels["LambdaMART"]}
         for size, seed in ((10, 0),) if public else product((10, 20), (0, 1)):
             cell = Cell(names[data], size, seed)
-            scores[cell] = {name: dict.fromkeys(limits, scores_around(one, seed)) for name, one in given.items()}
+            scores[cell] = {
+                name: {limit: scores_around(one, seed, limit) for limit in limits} for name, one in given.items()
+            }
             if data == YAHOO:
                 noise = 0.01 * np.random.default_rng(seed).normal(size=50)
                 features[cell] = {
@@ -214,6 +216,27 @@ def test_a_claim_of_several_comparisons_needs_all_of_them_in_a_trial():
     assert claims(invented(below))[3].verdict == "not held"
 
 
+def test_a_limit_that_ends_no_training_is_no_trial():
+    results, pairs = invented(PUBLISHED), [Pair("ndcg@10", "PLRank(obj=1)", "LambdaMART")]
+    cell = next(iter(results.scores))
+    for name, trials in (("PLRank(obj=1)", 16), ("LambdaMART", 15)):  # ended before 40 rounds, one after the other
+        found = results.scores[cell][name]
+        found[200] = found[40]
+        assert len(results.trials(pairs)) == trials
+    assert {trial.length for trial in results.trials(pairs) if trial[:2] == cell[:2] and trial.seed == cell.seed} == {
+        40
+    }
+    results.scores[cell]["LambdaMART"][200] = results.scores[cell]["LambdaMART"][200]._replace(params={"num_leaves": 3})
+    assert len(results.trials(pairs)) == 16
+
+
+def test_the_notes_name_the_grid():
+    notes = listmle_trees_2019._notes(FULL)
+    assert (
+        "10 or 30 leaves" in notes and "learning rate of 0.05 or 0.1," in notes and "40, 200 or 1,000 rounds" in notes
+    )
+
+
 def test_tables_show_published_values_beside_ours():
     found = invented(PUBLISHED)
     shown = tables(found)
@@ -225,6 +248,9 @@ def test_tables_show_published_values_beside_ours():
     assert shown[1].rows[0][5:7] == [pytest.approx(0.7885, abs=0.01), 0.7885]
     assert shown[3].rows[0][:4] == ["3", "0.8672", "2.60", "0.8672"]
     assert shown[4].rows[1][1:] == ["91.0", "1.10", "91", "1.10"]
+    assert "PLRank(obj=1) to MART-2 1.10," in next(
+        one.evidence for one in claims(found) if one.text.startswith("MART,")
+    )
     assert isinstance(found.linear_difference("synthetic yahoo-set1", 5, "ndcg@1"), Difference)
     assert [table.title for table in tables(invented(PUBLISHED, public=True))][1:3] == [
         "Table 1 on yahoo-set1, 10 training lists",
