@@ -147,7 +147,7 @@ def as_onnx(forest: Any) -> bytes:
     attributes |= {f"target_{name}": values for name, values in leaves.items()}
     plain = {name: [v.item() if hasattr(v, "item") else v for v in values] for name, values in attributes.items()}
     node = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1, **plain)
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, N_FEATURES])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, len(forest.feature_infos)])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 1])
     imports = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
     model = helper.make_model(helper.make_graph([node], "trees", [x], [y]), opset_imports=imports, ir_version=9)

@@ -7,10 +7,8 @@ import luce
 from luce.exports.decision_trees import decision_trees, next_above
 from luce.exports.linear_form import linear_of
 from luce.exports.network_form import layers_of
-from luce.exports.solr import SLACK, _before_slack, _factor
-from luce.exports.vespa import rank_features
-from luce.scoring.forest import lightgbm_names
-from tests.exports.models import data, made
+from luce.exports.solr import AROUND_ZERO, SLACK, _before_slack, _factor
+from tests.exports.models import SETTINGS, data, made
 
 
 @pytest.mark.parametrize("name", ["trees, missing values", "trees, transforms"])
@@ -71,12 +69,25 @@ def test_solr_refuses_a_feature_with_thresholds_of_too_many_sizes(tmp_path):
         luce.export(ranker, "solr", tmp_path / "shop.json")
 
 
-def test_names_that_an_engine_can_hold():
-    assert lightgbm_names(["a b", "a_b", "a:b", ""]) == ["a_b", "a_b_2", "a_b_3", "_"]
-    ranker = luce.TreeRanker(n_estimators=1, min_child_samples=1, n_jobs=1)
-    names = ["bm25(title)", "attribute(price)", "title bm25", "1st", "1st!"]
-    lists = luce.Dataset(np.eye(5), range(5), [0, 5], feature_names=names)
-    assert rank_features(ranker.fit(lists)) == ["bm25(title)", "attribute(price)", "_title_bm25", "_1st", "_1st_"]
+def test_zero_goes_to_its_side_in_solr_where_no_power_serves_all_thresholds(tmp_path):
+    """Large amounts of both signs and zeros, which LightGBM divides at ±1e-35."""
+    rng = np.random.default_rng(0)
+    amounts = np.where(rng.random(400) < 0.4, 0, rng.normal(size=400) * 1e12).astype(np.float32)[:, None]
+    lists = luce.Dataset(amounts, np.where(amounts == 0, 2, amounts > 0).ravel(), np.arange(0, 401, 10))
+    ranker = luce.TreeRanker(n_estimators=5, num_leaves=8, min_child_samples=2, **SETTINGS).fit(lists)
+    thresholds = np.concatenate([tree.threshold for tree in decision_trees(ranker, "solr")])
+    assert np.isin(AROUND_ZERO, thresholds).all() and np.abs(thresholds).max() > 1e9
+    check = luce.export(ranker, "solr", tmp_path / "shop.json", data=lists)
+    assert check.different_rows == 0
+
+
+def test_a_split_within_the_zero_of_lightgbm_is_refused_there(tmp_path):
+    scales = np.float32([3e-26, 0, 0, 0, 0, 0])
+    tiny = data().with_features((data().features - data().features.mean(axis=0)) * scales)
+    ranker = luce.TreeRanker(transforms=("standardize",), n_estimators=5, **SETTINGS).fit(tiny)
+    with pytest.raises(luce.OptionError, match=r"splits a feature within 1e-35 of 0.* --to treelite or onnx"):
+        luce.export(ranker, "lightgbm", tmp_path / "shop.txt")
+    assert luce.export(ranker, "elasticsearch", tmp_path / "shop.json").different_rows == 0
 
 
 def test_an_intercept_goes_into_the_mean_of_a_feature():

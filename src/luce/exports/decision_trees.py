@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers, read_only
 from luce.data.transforms import Encode, apply_transforms
-from luce.exports.parts import Part, check_one_score, only_part, parts_of, refuse_transforms, refused
+from luce.exports.parts import TO_ONNX, Part, check_one_score, only_part, parts_of, refuse_transforms, refused
 
 MONOTONE = ("fill", "symlog1p", "standardize")
 """Transforms of one feature that never fall as it grows."""
@@ -90,7 +90,7 @@ def _rule(
     default_left, missing = (decision & 2) > 0, decision >> 2
     zero_left = np.where(default_left, threshold >= ZERO, threshold >= -ZERO)
     if (missing == 1).any() and (zero_left != default_left)[missing == 1].any():
-        raise refused(format_name, "it was trained with zero_as_missing", "Train without it.")
+        raise refused(format_name, "it was trained with zero_as_missing", f"Train without it. {TO_ONNX}")
     columns, places = _columns(part)[feature], np.arange(len(feature))
 
     def goes_left(values: NDArray[np.float32]) -> NDArray[np.bool_]:

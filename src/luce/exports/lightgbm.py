@@ -7,8 +7,8 @@ import numpy as np
 
 from luce.arrays import Floats
 from luce.errors import load_package
-from luce.exports.decision_trees import DecisionTree, at_most, decision_trees
-from luce.exports.parts import check_one_score, feature_names, only_part, parts_of, refuse_transforms
+from luce.exports.decision_trees import ZERO, DecisionTree, at_most, decision_trees
+from luce.exports.parts import check_one_score, feature_names, only_part, parts_of, refuse_transforms, refused
 from luce.exports.record import Export, Rows
 from luce.rankers.trees.lightgbm_package import forest_booster
 from luce.scoring.forest import Forest, Tree
@@ -43,7 +43,16 @@ def _explicit(tree: Tree, decision: DecisionTree) -> Tree:
 
 def _write(ranker: Any, name: str) -> bytes:
     """The text with the line at its end that LightGBM's Python package writes, without which lleaves refuses it."""
-    return f"{_forest(ranker, 'lightgbm').text(feature_names(ranker))}\npandas_categorical:[]\n".encode()
+    forest = _forest(ranker, "lightgbm")
+    thresholds = np.concatenate([tree.threshold for tree in forest.trees])
+    transformed = any(part.transforms for part in parts_of(ranker))  # only then can there be others
+    if transformed and ((thresholds >= -ZERO) & (thresholds < ZERO)).any():
+        raise refused(
+            "lightgbm",
+            "it splits a feature within 1e-35 of 0, and LightGBM takes all that is so near for 0",
+            "Train with the feature on another scale, or use --to treelite or onnx.",
+        )
+    return f"{forest.text(feature_names(ranker))}\npandas_categorical:[]\n".encode()
 
 
 def _oracle(content: bytes, rows: Rows) -> Floats:

@@ -56,6 +56,11 @@ def scaling_of(part: Part, format_name: str) -> Scaling:
     refuse_transforms(part.transforms, ("fill", "standardize"), format_name)
     _check_missing(part, format_name)
     names = feature_names(part.ranker, one_hot=True)
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise refused(
+            format_name, f"a feature and a value of a category are both {twice!r} here", "Rename the feature."
+        )
     n_numbers = part.ranker.n_features_in_
     if part.ranker.categories_ is not None:
         n_numbers = sum(values is None for values in part.ranker.categories_)

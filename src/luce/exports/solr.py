@@ -16,8 +16,8 @@ from luce.exports.walking import float32, reached_leaves
 
 SLACK = np.float32(1e-6)
 """What Solr adds to a threshold."""
-NEXT_TO_ZERO = np.nextafter(np.float32(ZERO), np.float32(1))
-"""Where the thresholds end that stand for zero."""
+AROUND_ZERO = np.float32([ZERO, -np.nextafter(np.float32(ZERO), np.float32(1))])
+"""The thresholds that stand for zero: they have it on their left, and on their right."""
 ACTIVATIONS = {
     "identity": lambda x: x,
     "relu": lambda x: np.where(x < 0, np.float32(0), x),
@@ -83,17 +83,13 @@ def _trees(ranker: Any) -> tuple[Any, Any]:
 
 
 def _factors(trees: list[DecisionTree], names: list[str]) -> Floats:
-    """The least power of two for each feature by which all its thresholds come out of the slack as they are.
-
-    One that brings them to 64 or more always does. LightGBM's ±1e-35 for zero is left to rounding where thresholds of
-    other sizes leave no such power.
-    """
+    """A power of two for each feature by which its thresholds come out of the slack as they are."""
     factors = np.ones(len(names))
     columns = np.concatenate([tree.feature for tree in trees])
     thresholds = np.concatenate([tree.threshold for tree in trees])
     for column in np.unique(columns):
         used = np.unique(thresholds[(columns == column) & np.isfinite(thresholds)])
-        found = next(filter(None, map(_factor, (used, used[np.abs(used) > NEXT_TO_ZERO]))), None)
+        found = _factor(used)
         if found is None:
             sizes = np.abs(used[used != 0])
             raise refused(
@@ -107,25 +103,28 @@ def _factors(trees: list[DecisionTree], names: list[str]) -> Floats:
 
 
 def _factor(thresholds: NDArray[np.float32]) -> float | None:
-    """The least power of two by which all these thresholds come out of the slack; None where there is none."""
-    for power in range(127):
-        with np.errstate(over="ignore"):
-            scaled = thresholds * np.float32(2.0**power)
-        if not np.isfinite(scaled).all():
-            return None
-        if np.array_equal(_before_slack(scaled).astype(np.float32) + SLACK, scaled):
-            return 2.0**power
+    """The least power of two by which all these thresholds come out of the slack; None where there is none.
+
+    One that brings them to 64 or more always does. Where thresholds of other sizes leave none for LightGBM's ±1e-35,
+    the largest that serves the others: then zero is on its side, and only numbers next to 1e-35 are not.
+    """
+    others = thresholds[~np.isin(thresholds, AROUND_ZERO)]
+    for needed, powers in ((thresholds, range(127)), (others, range(126, -1, -1))):
+        for power in powers:
+            with np.errstate(over="ignore"):
+                scaled = needed * np.float32(2.0**power)
+            if np.isfinite(scaled).all() and np.array_equal(_before_slack(scaled).astype(np.float32) + SLACK, scaled):
+                return 2.0**power
     return None
 
 
 def _before_slack(thresholds: NDArray[np.float32]) -> Floats:
-    """The numbers that become these thresholds when Solr has added its slack in float32."""
+    """The largest numbers that become these thresholds, or less, when Solr has added its slack in float32."""
     with np.errstate(over="ignore"):
         near = thresholds - SLACK
-        for side in (-np.inf, np.inf):
-            other = np.nextafter(near, np.float32(side))
-            near = np.where((near + SLACK != thresholds) & (other + SLACK == thresholds), other, near)
-    return at_most(near)
+        numbers = np.stack([np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))])
+        largest = np.where(numbers + SLACK <= thresholds, numbers, np.float32(-np.inf)).max(axis=0)
+    return at_most(largest)
 
 
 WRITERS = {"trees": _trees, "linear": _linear, "neural": _network}

@@ -12,17 +12,17 @@ from luce.exports.decision_trees import decision_trees, next_above
 from luce.exports.parts import feature_names
 from luce.exports.record import Export, Rows, in_float64
 from luce.exports.walking import float32, reached_leaves
+from luce.scoring.forest import distinct
 
 RANK_FEATURE = re.compile(r"[A-Za-z_]\w*(\([\w., ]*\))?(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
 def rank_features(ranker: Any) -> list[str]:
     """The names as Vespa's ranking expressions can hold them: functions or rank features."""
-    given, found = feature_names(ranker), dict[str, None]()
-    for number, name in enumerate(given, 1):
-        clean = name if RANK_FEATURE.fullmatch(name) else "_" + re.sub(r"\W", "_", name, flags=re.ASCII)
-        found[clean if clean not in found else f"{clean}_{number}"] = None
-    return list(found)
+    return distinct(
+        name if RANK_FEATURE.fullmatch(name) else "_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+        for name in feature_names(ranker)
+    )
 
 
 def _write(ranker: Any, name: str) -> bytes:
@@ -92,11 +92,12 @@ def _profile(ranker: Any, name: str) -> dict[str, str]:
     functions = "".join(
         f"        function {each}() {{\n            expression: attribute({each})\n        }}\n" for each in own
     )
-    profile = re.sub(r"\W", "_", name)
+    profile = re.sub(r"\W", "_", name, flags=re.ASCII)
+    file = json.dumps(f"{name}.json", ensure_ascii=False)
     text = (
         f"    rank-profile {profile} inherits default {{\n{functions}"
         f"        first-phase {{\n            expression: nativeRank\n        }}\n"
-        f'        second-phase {{\n            expression: lightgbm("{name}.json")\n        }}\n    }}\n'
+        f"        second-phase {{\n            expression: lightgbm({file})\n        }}\n    }}\n"
     )
     return {".profile": text}
 

@@ -256,15 +256,23 @@ class Forest:
 
 
 def lightgbm_names(names: Sequence[str]) -> list[str]:
-    """Names that a model of LightGBM can have: without blanks and the signs of JSON, no two the same.
+    """Names that a model of LightGBM can have: without blanks and what JSON would have to escape, no two the same.
 
     >>> lightgbm_names(["title bm25", "price", "title:bm25"])
     ['title_bm25', 'price', 'title_bm25_2']
     """
+    return distinct(re.sub(r'[\s\x00-\x1f",:\[\]{}\\]', "_", name) or "_" for name in names)
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """The names, with a number after one that was there before.
+
+    >>> distinct(["price", "price_2", "price"])
+    ['price', 'price_2', 'price_3']
+    """
     found: dict[str, None] = {}
     for name in names:
-        clean = re.sub(r'[\s",:\[\]{}]', "_", name) or "_"
-        numbered = (clean if count == 1 else f"{clean}_{count}" for count in itertools.count(1))
+        numbered = (name if count == 1 else f"{name}_{count}" for count in itertools.count(1))
         found[next(each for each in numbered if each not in found)] = None
     return list(found)
 

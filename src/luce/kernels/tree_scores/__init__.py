@@ -32,10 +32,12 @@ def _add(layout: Layout, features: Any, result: Floats, n_jobs: int | None) -> N
     rows = read_only(np.ascontiguousarray(features, dtype=np.float32 if single else np.float64))
     forest, n_rows = layout.single if single else layout.exact, len(rows)
     if n_rows < SMALL:
-        cpu.add_scores(0, n_rows, rows, forest, result)
+        cpu.add_scores(0, n_rows, rows, tuple(forest), result)
         return
     starts = range(0, n_rows, BLOCK)
-    in_parallel([partial(cpu.add_scores, a, min(a + BLOCK, n_rows), rows, forest, result) for a in starts], n_jobs)
+    in_parallel(
+        [partial(cpu.add_scores, a, min(a + BLOCK, n_rows), rows, tuple(forest), result) for a in starts], n_jobs
+    )
 
 
 def _add_sparse(layout: Layout, features: Any, result: Floats, n_jobs: int | None) -> None:

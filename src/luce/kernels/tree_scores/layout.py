@@ -11,40 +11,17 @@ from luce.kernels.tree_scores import cpu
 
 WORD_BITS, KINDS = 32, 16
 """Leaves in a word, and values that a decision_type may have."""
-BLOCK_WORDS = 256
+BLOCK_WORDS = 384
 """Words of leaves worked on together: with those of all rows they stay in the processor's first cache."""
 MOST_WORDS = 16
 """Words of the leaves of a tree above which a walk takes less time."""
 
 
-class FlatForest(NamedTuple):
-    """The trees as the kernel takes them; `cpu` names the columns of the arrays that have several.
-
-    The leaves of a tree are bits in words, numbered from left to right. A condition clears those in one word that a
-    split has on its left, where a value is above the threshold. Conditions are sorted by block of trees, by group and
-    by threshold. A group is the splits of one kind by one feature. Large trees, and those with categories, are walked
-    from split to split.
-    """
-
-    threshold: NDArray[Any]
-    conditions: NDArray[np.uint32]
-    bounds: NDArray[np.uint64]
-    """Where the conditions of each block and group begin, and where the next do, (blocks, groups + 1)."""
-    groups: Integers
-    blocks: Integers
-    trees: Integers
-    leaf_value: Floats
-    splits: Integers
-    split_threshold: Floats
-    sets: NDArray[np.uint32]
-    """The categories that go left, as bits, one set after the other."""
-
-
 class Layout(NamedTuple):
     """The flat trees for features of float64 and of float32, and the columns of the features that they use."""
 
-    exact: FlatForest
-    single: FlatForest
+    exact: cpu.FlatForest
+    single: cpu.FlatForest
     columns: Integers
     outputs: int
 
@@ -87,7 +64,7 @@ def layout_of(trees: Sequence[Any], outputs: int) -> Layout:
     known = joined["split_feature"], joined["decision_type"], joined["threshold"]
     splits = _Splits(tree_of_split, *known, begin, middle).take(scored)
     sets = _category_sets(trees, is_set, joined["threshold"], tree_of_split)
-    exact = FlatForest(
+    exact = cpu.FlatForest(
         **_conditions(splits, first_word, block),
         blocks=np.stack([first_trees, np.append(np.diff(before[first_trees]), 0)], axis=1),
         trees=np.stack([leaf_starts[:-1], n_words, first_word], axis=1),
@@ -96,7 +73,7 @@ def layout_of(trees: Sequence[Any], outputs: int) -> Layout:
         split_threshold=joined["threshold"],
         sets=np.concatenate([tree.cat_threshold for tree in trees]).astype(np.uint32),
     )
-    exact = FlatForest(*(read_only(np.ascontiguousarray(array)) for array in exact))
+    exact = cpu.FlatForest(*(read_only(np.ascontiguousarray(array)) for array in exact))
     single = exact._replace(threshold=read_only(_rounded_down(exact.threshold)))
     return Layout(exact, single, read_only(np.unique(joined["split_feature"])), outputs)
 
