@@ -213,6 +213,44 @@ def numbered(count: int) -> tuple[int, int]:
     return int(counts[: group.rank].sum()), int(counts.sum())
 
 
+def is_first_rank() -> bool:
+    """Whether this process speaks for all ranks of the group: warns, reports progress, writes files.
+
+    >>> is_first_rank()
+    True
+    """
+    group = current_group()
+    return group is None or group.rank == 0
+
+
+@contextlib.contextmanager
+def failing_together() -> Iterator[None]:
+    """Work of each rank on its own, such as checks: what fails on one rank fails on all, once all have done theirs."""
+    group, own = current_group(), None
+    try:
+        yield
+    except Exception as error:
+        if group is None:
+            raise
+        own = error
+    if group is None:
+        return
+    reasons = group.gather_json(None if own is None else str(own))
+    if own is not None:
+        raise own
+    for rank, reason in enumerate(reasons):
+        if reason is not None:
+            raise MachineError(f"Rank {rank} has stopped: {reason}")
+
+
+@contextlib.contextmanager
+def together() -> Iterator[None]:
+    """Work that all ranks of the group do: the others are told the error that ends it here, instead of waiting."""
+    group = current_group()
+    with contextlib.nullcontext() if group is None else group.together():
+        yield
+
+
 @contextlib.contextmanager
 def launched(timeout: float) -> Iterator[Group | None]:
     """The group of the processes that torchrun, or another launcher with its variables, started; None outside of one.
