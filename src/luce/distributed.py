@@ -8,7 +8,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Any, NoReturn
@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from luce.arrays import Floats
+import luce.errors
+from luce.arrays import Floats, Integers
 from luce.errors import MachineError
 
 GRACE = 5.0
@@ -235,12 +236,52 @@ def failing_together() -> Iterator[None]:
         own = error
     if group is None:
         return
-    reasons = group.gather_json(None if own is None else str(own))
+    found = group.gather_json(None if own is None else [type(own).__name__, str(own)])
     if own is not None:
         raise own
-    for rank, reason in enumerate(reasons):
-        if reason is not None:
-            raise MachineError(f"Rank {rank} has stopped: {reason}")
+    for rank, error in enumerate(found):
+        if error is not None:  # of the same type, so that all ranks go on alike where it is caught
+            raise getattr(luce.errors, error[0], MachineError)(f"Rank {rank} has stopped: {error[1]}")
+
+
+def summed_work(work: Callable[[], Floats], size: int) -> Floats:
+    """The sum over the ranks of the group of the `size` numbers that `work` gives; what fails on one fails on all.
+
+    >>> summed_work(lambda: np.ones(2), 2)
+    array([1., 1.])
+    """
+    if current_group() is None:
+        return work()
+    own, failure = np.zeros(size + 1), None
+    try:
+        own[:-1] = work()
+    except Exception as error:
+        own[-1], failure = 1.0, error
+    total = summed(own)
+    if total[-1]:
+        with failing_together():
+            if failure is not None:
+                raise failure
+    return total[:-1]
+
+
+def gathered(own: NDArray[Any]) -> NDArray[Any]:
+    """The flat values of all ranks of the group, one rank after the other; outside of one the values themselves.
+
+    >>> gathered(np.array([3, 1]))
+    array([3, 1])
+    """
+    group = current_group()
+    return own if group is None else np.concatenate(group.gather(own))
+
+
+def in_share(numbers: Integers, first: int, count: int) -> Integers:
+    """Which of these things, numbered over all ranks, are among the `count` of this rank, as numbered there.
+
+    >>> in_share(np.array([7, 2, 5]), first=5, count=3)
+    array([2, 0])
+    """
+    return numbers[(numbers >= first) & (numbers < first + count)] - first
 
 
 @contextlib.contextmanager
