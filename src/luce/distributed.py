@@ -61,7 +61,7 @@ class Group:
 
     def sum(self, values: Any) -> Floats:
         """The sum over all ranks, of values of the same shape on each."""
-        own = np.ascontiguousarray(values, dtype=np.float64)
+        own = np.asarray(values, dtype=np.float64)
         if own.size < LARGE:
             return _added(self.gather_rows(own.ravel())).reshape(own.shape)
         blocks = np.array_split(own.ravel(), self.size)
@@ -191,6 +191,16 @@ def summed(values: Any) -> Floats:
     return np.asarray(values, dtype=np.float64) if group is None else group.sum(values)
 
 
+def overall_mean(values: Floats) -> float:
+    """The mean of the values of all ranks of the group; outside of one that of the values.
+
+    >>> overall_mean(np.array([1.0, 2.0]))
+    1.5
+    """
+    total, count = summed([values.sum(), values.size])
+    return float(total / count)
+
+
 def highest(value: float) -> float:
     """The highest value of the ranks of the group; outside of one the value itself.
 
@@ -236,12 +246,13 @@ def failing_together() -> Iterator[None]:
         own = error
     if group is None:
         return
-    found = group.gather_json(None if own is None else [type(own).__name__, str(own)])
+    failures = group.gather_json(None if own is None else [type(own).__name__, str(own)])
     if own is not None:
         raise own
-    for rank, error in enumerate(found):
-        if error is not None:  # of the same type, so that all ranks go on alike where it is caught
-            raise getattr(luce.errors, error[0], MachineError)(f"Rank {rank} has stopped: {error[1]}")
+    for rank, failure in enumerate(failures):
+        if failure is not None:  # of the same type, so that all ranks go on alike where it is caught
+            name, why = failure
+            raise getattr(luce.errors, name, MachineError)(f"Rank {rank} has stopped: {why}")
 
 
 def summed_work(work: Callable[[], Floats], size: int) -> Floats:
