@@ -340,7 +340,7 @@ class TreeRanker(FittedTrees):
         has_signal = reducer.gather(objective.has_signal(dataset.labels, dataset.offsets))
         if self.lightgbm_objective is None and not any(lists.any() for lists in has_signal):
             raise DataError(objective.no_signal_message(dataset))
-        seed, top = shards[0]["seed"], max(shard["validation_max_grade"] for shard in shards)
+        seed = shards[0]["seed"]
         n_jobs = threads_for(dataset.n_rows * width, thread_count(self.n_jobs))
         parameters = lightgbm_parameters(self, width, self._n_outputs, seed, n_jobs)
         grower = TreeGrower(
@@ -354,7 +354,7 @@ class TreeRanker(FittedTrees):
         judge: Any = training.validation
 
         def validation_score(scores: Floats) -> float:
-            return self.validation_score(self.combine_outputs(scores), judge, top, reducer.sum)
+            return self.validation_score(self.combine_outputs(scores), judge)
 
         params = boosting_params(self, self._leaf_hessian == "exact", parameters, seed)
         score, background = None if judge is None else validation_score, self.init_model_
