@@ -62,7 +62,7 @@ class Group:
         """The sum over all ranks, of values of the same shape on each."""
         own = np.ascontiguousarray(values, dtype=np.float64)
         if own.size < LARGE:
-            return _added(self.gather_rows(own.ravel())).reshape(own.shape)
+            return _added(self.gather_rows(own.ravel())).reshape(np.shape(values))
         blocks = np.array_split(own.ravel(), self.size)
         part = _added(self.exchange(blocks, [len(blocks[self.rank])] * self.size))
         return np.concatenate(self.gather(part)).reshape(own.shape)
@@ -75,7 +75,7 @@ class Group:
         if own.size:
             with self._answered():
                 mine = torch.from_numpy(np.ascontiguousarray(own).view(np.uint8))
-                self._package.all_gather_into_tensor(torch.from_numpy(found.view(np.uint8).ravel()), mine, self._group)
+                self._package.all_gather(list(torch.from_numpy(found.view(np.uint8))), mine, self._group)
         return found
 
     def gather(self, own: NDArray[Any]) -> list[NDArray[Any]]:
@@ -211,6 +211,44 @@ def numbered(count: int) -> tuple[int, int]:
         return 0, count
     counts = group.gather_rows(np.array([count]))[:, 0]
     return int(counts[: group.rank].sum()), int(counts.sum())
+
+
+def is_first_rank() -> bool:
+    """Whether this process speaks for all ranks of the group: warns, reports progress, writes files.
+
+    >>> is_first_rank()
+    True
+    """
+    group = current_group()
+    return group is None or group.rank == 0
+
+
+@contextlib.contextmanager
+def failing_together() -> Iterator[None]:
+    """Work of each rank on its own, such as checks: what fails on one rank fails on all, once all have done theirs."""
+    group, own = current_group(), None
+    try:
+        yield
+    except Exception as error:
+        if group is None:
+            raise
+        own = error
+    if group is None:
+        return
+    reasons = group.gather_json(None if own is None else str(own))
+    if own is not None:
+        raise own
+    for rank, reason in enumerate(reasons):
+        if reason is not None:
+            raise MachineError(f"Rank {rank} has stopped: {reason}")
+
+
+@contextlib.contextmanager
+def together() -> Iterator[None]:
+    """Work that all ranks of the group do: the others are told the error that ends it here, instead of waiting."""
+    group = current_group()
+    with contextlib.nullcontext() if group is None else group.together():
+        yield
 
 
 @contextlib.contextmanager

@@ -88,8 +88,12 @@ def joined(shards: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """
     if len(shards) == 1:
         return shards[0]
+    mark = hashlib.sha256("".join(shard["fingerprint"] for shard in shards).encode()).hexdigest()[:24]
+    if "n_labels" in shards[0]:
+        per_row = _ends([shard["labels_per_row"] for shard in shards if shard["labels_per_row"]])
+        rows = sum(shard["rows"] for shard in shards)
+        return {**shards[0], "rows": rows, "labels_per_row": per_row, "fingerprint": mark}
     lengths, labels = ([shard[name] for shard in shards if shard[name]] for name in ("list_lengths", "labels"))
-    texts = "".join(shard["fingerprint"] for shard in shards)
     return {
         **{name: sum(shard[name] for shard in shards) for name in _COUNTS},
         "features": shards[0]["features"],
@@ -97,7 +101,7 @@ def joined(shards: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "labels": _ends(labels) if any("least" in each for each in labels) else _added(labels),
         "constant_features": None,
         "constant_feature_names": [],
-        "fingerprint": hashlib.sha256(texts.encode()).hexdigest()[:24],
+        "fingerprint": mark,
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from luce.distributed import Group
+from luce.distributed import Group, failing_together
 from luce.errors import DataError, OptionError
 from luce.optimizers.gradient_descent import Arrays, Checkpointer
 from luce.storage import open_model, save_model
@@ -133,7 +133,8 @@ class SharedCheckpoint:
 
     def load(self) -> tuple[dict[str, Any], Arrays] | None:
         """What rank 0 saved last; None if nothing was."""
-        saved = None if self.own is None else self.own.load()
+        with failing_together():
+            saved = None if self.own is None else self.own.load()
         own = np.zeros(0, np.uint8) if saved is None or self.own is None else np.fromfile(self.own.path, np.uint8)
         content = self.group.broadcast(own)
         if saved is not None or not content.size:

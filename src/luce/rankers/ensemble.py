@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from luce.arrays import Floats, Integers
 from luce.data import Dataset, split
 from luce.data.transforms import Transform
+from luce.distributed import current_group
 from luce.errors import OptionError
 from luce.objectives import Objective
 from luce.options import Option, number
@@ -138,6 +139,10 @@ class EnsembleRanker(_BaseComposition, Explainable):
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
         self.check_params()
+        if current_group() is not None:
+            raise OptionError(
+                "An ensemble is fitted on one rank only. On several fit its members one by one, and blend their scores."
+            )
         training = self.prepare_training_data(X, y, qid, group, validation)
         dataset, held_out, seed = training.dataset, training.validation, self.get_seed()
         saved = self.open_checkpoint(checkpoint, dataset)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from luce.arrays import Floats, Integers
 from luce.data.transforms import width_after
+from luce.distributed import current_group
 from luce.errors import OptionError, unknown_name
 from luce.objectives import Objective
 from luce.optimizers.learning_curve import LearningCurve
@@ -159,6 +160,8 @@ class LinearRanker(Explainable):
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
         self.check_params()
+        if self.chosen_optimizer == "coordinate-ascent" and current_group() is not None:
+            raise OptionError("Coordinate ascent runs on one rank only. On several use optimizer='lbfgs'.")
         training = self.prepare_training_data(X, y, qid, group, validation)
         judged = fit_resampled(self, training, callback, checkpoint)
         self.finish_fit(training.dataset, judged)
@@ -185,7 +188,7 @@ class LinearRanker(Explainable):
             self.logged(callback),
         )
         try:
-            OPTIMIZERS[self.chosen_optimizer].run(fit, self.open_checkpoint(checkpoint, training.dataset))
+            OPTIMIZERS[self.chosen_optimizer].run(fit, self.shared_checkpoint(checkpoint, training.dataset))
         except KeyboardInterrupt:
             if fit.curve.best_state is not None:
                 self._keep_best(fit.curve)

@@ -100,9 +100,10 @@ def _saved_rows(checkpointer: Checkpointer | None, name: str, width: int) -> lis
 
 def run_gradient_descent(fit: LinearFit, checkpointer: Checkpointer | None) -> None:
     """Steps against the gradient of the mean loss of a batch of lists, with ties shuffled and samples drawn anew."""
+    learner = _WeightsLearner(fit)
     descend(
-        _WeightsLearner(fit),
-        np.arange(fit.training.dataset.n_lists),
+        learner,
+        np.arange(learner.problem.n_lists),
         fit.curve,
         epochs=fit.max_iter,
         batch_size=fit.params["batch_size"],

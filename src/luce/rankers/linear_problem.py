@@ -7,6 +7,8 @@ import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.data import Dataset
+from luce.distributed import current_group, numbered, summed
+from luce.errors import NumericalError
 from luce.kernels.linear_products import weights_of
 from luce.lists import Lists
 from luce.objectives import Draw, Objective
@@ -14,7 +16,10 @@ from luce.scoring.models import Parameters
 
 
 class LinearProblem:
-    """Σ_q w_q loss_q + ½·reg_lambda·‖weights‖²; intercepts and the objective's nuisance parameters have no prior."""
+    """Σ_q w_q loss_q + ½·reg_lambda·‖weights‖²; intercepts and the objective's nuisance parameters have no prior.
+
+    In a process group the sum is over the lists of all ranks, which are numbered in the order of ranks.
+    """
 
     def __init__(
         self,
@@ -28,7 +33,9 @@ class LinearProblem:
         max_grade: float,
     ):
         self.features = features
-        self.objective, self.draw, self.reg_lambda, self.n_jobs = objective, draw, reg_lambda, n_jobs
+        self.objective, self.reg_lambda, self.n_jobs = objective, reg_lambda, n_jobs
+        self.first_list, self.n_lists = numbered(dataset.n_lists)
+        self.draw = draw._replace(lists=np.arange(self.first_list, self.first_list + dataset.n_lists))
         grades = int(max_grade) + 1 if objective.one_output_per_grade else 1
         self.shape = (features.shape[1], grades) if objective.one_output_per_grade else (features.shape[1],)
         self._set_lists(dataset.with_features(np.empty((dataset.n_rows, 0), dtype=np.float32)))
@@ -53,11 +60,12 @@ class LinearProblem:
     def of_lists(self, lists: Integers, epoch: float) -> Self:
         """The same for some of the lists, in whose sum the prior has their share, with draws of their own."""
         some = copy(self)
-        if len(lists) < self.dataset.n_lists:
-            some.features = self.features[rows_of_lists(self.dataset.offsets, lists)]
-            some._set_lists(self.dataset.take(lists))
-            some.reg_lambda = self.reg_lambda * len(lists) / self.dataset.n_lists
-        some.draw = self.draw._replace(step=int(epoch), lists=lists, epoch=epoch)
+        own = lists[(lists >= self.first_list) & (lists < self.first_list + self.dataset.n_lists)]
+        if len(lists) < self.n_lists:
+            some.features = self.features[rows_of_lists(self.dataset.offsets, own - self.first_list)]
+            some._set_lists(self.dataset.take(own - self.first_list))
+            some.reg_lambda = self.reg_lambda * len(lists) / self.n_lists
+        some.draw = self.draw._replace(step=int(epoch), lists=own, epoch=epoch)
         return some
 
     def start(self) -> Floats:
@@ -72,8 +80,22 @@ class LinearProblem:
         return Parameters(weights.reshape(self.shape), intercept, nuisance)
 
     def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
-        """The penalized loss and its gradient in all parameters."""
+        """The penalized loss and its gradient in all parameters; a NumericalError on one rank is one on all."""
         given = self.parameters(point)
+        try:
+            own = self._sums_of_lists(given)
+        except NumericalError:
+            if current_group() is not None:
+                summed(np.full(1 + len(point), np.nan))
+            raise
+        value, gradient = np.split(summed(own), [1])
+        if np.isnan(value[0]) and current_group() is not None:
+            raise NumericalError("Another rank has scores that are not finite.")
+        gradient[: given.weights.size] += self.reg_lambda * given.weights.ravel()
+        return float(value[0]) + 0.5 * self.reg_lambda * float(np.sum(given.weights**2)), gradient
+
+    def _sums_of_lists(self, given: Parameters) -> Floats:
+        """The loss and then its gradient in all parameters, of the lists of this rank."""
         scores = given.scores(self.features, self.n_jobs)
         evaluation = self.objective.evaluate(
             self.lists._replace(scores=scores, nuisance=given.nuisance, draw=self.draw)
@@ -82,8 +104,8 @@ class LinearProblem:
         if self.row_weights is not None:
             score_gradients = score_gradients * self.row_weights
         columns = [weights_of(self.features, np.ascontiguousarray(one), n_jobs=self.n_jobs) for one in score_gradients]
-        gradient = np.stack(columns, axis=-1).reshape(self.shape) + self.reg_lambda * given.weights
+        gradient = np.stack(columns, axis=-1).ravel()
         intercepts = score_gradients.sum(axis=1) if self.n_intercepts else []
         extra = evaluation.nuisance_gradient
-        value = float(self.list_weights @ evaluation.loss) + 0.5 * self.reg_lambda * float(np.sum(given.weights**2))
-        return value, np.concatenate([gradient.ravel(), intercepts, [] if extra is None else self.list_weights @ extra])
+        value = self.list_weights @ evaluation.loss
+        return np.concatenate([[value], gradient, intercepts, [] if extra is None else self.list_weights @ extra])

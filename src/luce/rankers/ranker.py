@@ -3,7 +3,6 @@
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from luce.data import Dataset, from_arrays
 from luce.data.alignment import aligned
 from luce.data.in_memory import to_score
 from luce.data.transforms import fit_encoded
+from luce.distributed import current_group, failing_together, highest, is_first_rank, summed
 from luce.errors import DataError, LuceWarning
 from luce.metrics import Metric, measure
 from luce.metrics import metric as metric_of
@@ -247,9 +247,11 @@ class Ranker(Estimator):
 
     def prepare_training_data(self, X: Any, y: Any, qid: Any, group: Any, validation: Any) -> TrainingData:
         """What to learn from; sets the fitted attributes for its features, its highest grade and the transforms."""
-        dataset = as_dataset(X, y, qid, group, "fit")
-        observed = dataset.labels[~np.isnan(dataset.labels)]
-        if not observed.size:
+        with failing_together():
+            dataset = as_dataset(X, y, qid, group, "fit")
+            held_out = None if validation is None else as_held_out(validation, Dataset, from_arrays, "X, y, qid")
+        self.agree_on_fit(dataset, validated=held_out is not None)
+        if not summed(np.count_nonzero(~np.isnan(dataset.labels))):
             raise DataError(f"There is nothing to learn from in {dataset!r}: no item has a label.")
         if not dataset.n_features:
             raise DataError(
@@ -257,8 +259,8 @@ class Ranker(Estimator):
                 "minimum of 1 is required."
             )
         self.n_features_in_ = dataset.n_features
-        self.max_grade_ = float(observed.max())
-        if self.get_objective().weights_by_gain and self.max_grade_ > HIGHEST_GRADE:
+        self.max_grade_ = highest(float(np.fmax.reduce(dataset.labels, initial=-np.inf)))
+        if self.get_objective().weights_by_gain and self.max_grade_ > HIGHEST_GRADE and is_first_rank():
             warnings.warn(
                 f"{self.get_objective().name} weights an item by the gain 2^y − 1 of its label, and the highest label "
                 f"is {self.max_grade_:g}: other items hardly count. For labels that are ranks or counts use "
@@ -272,30 +274,25 @@ class Ranker(Estimator):
         if dataset.feature_names is not None:
             self.feature_names_in_ = np.array(dataset.feature_names, dtype=object)
         self.transforms_ = fit_encoded(self.transforms, dataset, one_hot=self.one_hot)
-        features = self.transform_features(dataset)
-        if validation is None:
-            self.record_data(dataset, None)
-            return TrainingData(dataset, features, None, None)
-        held_out = self.aligned(as_held_out(validation, Dataset, from_arrays, "X, y, qid"))
+        with failing_together():
+            features, judged_features = self.transform_features(dataset), None
+            if held_out is not None:
+                held_out = self.aligned(held_out)
+                judged_features = self.transform_features(held_out)
         self.record_data(dataset, held_out)
-        return TrainingData(dataset, features, held_out, self.transform_features(held_out))
+        return TrainingData(dataset, features, held_out, judged_features)
 
-    def validation_score(
-        self, scores: Floats, dataset: Dataset, top: float = 0.0, total: Callable[[Floats], Floats] = np.asarray
-    ) -> float:
-        """The mean of `metric` over the lists that have something to measure, as `luce.evaluate` weights them.
-
-        `total` adds up over machines, and `top` is the highest grade on any of them.
-        """
-        values = self._list_scores(scores, dataset, top)
-        weighted_sum, weight = total(weighted_sums(values, dataset.list_weights))
+    def validation_score(self, scores: Floats, dataset: Dataset) -> float:
+        """The mean of `metric` over the lists that have something to measure, as `luce.evaluate` weights them."""
+        values = self._list_scores(scores, dataset)
+        weighted_sum, weight = summed(weighted_sums(values, dataset.list_weights))
         if not weight:
             raise DataError(f"{self.metric} is undefined for every list of {dataset!r}: check its labels.")
         return float(weighted_sum / weight)
 
-    def _list_scores(self, scores: Floats, dataset: Dataset, top: float = 0.0) -> Floats:
+    def _list_scores(self, scores: Floats, dataset: Dataset) -> Floats:
         """`metric` of each list, NaN where there is nothing to measure."""
-        top = max(top, self.max_grade_, highest_grade(dataset))
+        top = highest(max(self.max_grade_, highest_grade(dataset)))
         item_groups = dataset.item_group_numbers() if self.get_metric().needs_item_groups else None
         settings: dict[str, Any] = {"max_grade": top, "item_groups": item_groups, "n_jobs": self.n_jobs}
         name = str(self.get_metric())
@@ -315,8 +312,9 @@ class Ranker(Estimator):
         self.baseline_score_ = None
         if judged is not None and not self.get_objective().beyond_relevance:
             self.baseline_score_ = self.validation_score(np.zeros(judged.n_rows), judged)
-        reason = self.why_nothing_learned(dataset)
-        if reason:
+        reason, group = self.why_nothing_learned(dataset), current_group()
+        reasons = [reason] if group is None else group.gather_json(reason)
+        if all(reasons) and is_first_rank():
             warnings.warn(reason, LuceWarning, stacklevel=4)
 
     def why_nothing_learned(self, dataset: Dataset) -> str:

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from luce.arrays import Integers
+from luce.distributed import current_group, numbered, summed
+from luce.errors import OptionError
 from luce.options import integer, number, or_none
 from luce.rankers.bagging import Bagging
 from luce.rankers.checkpoint import Checkpoint
@@ -32,9 +34,11 @@ def fit_resampled(ranker: Any, training: TrainingData, callback: Any, checkpoint
     fraction = None if ranker.get_objective().beyond_relevance else ranker.validation_fraction
     if training.validation is None and fraction is not None:
         judged = np.flatnonzero(has_signal & ranker.measurable_lists(training.dataset))
+    if ranker.n_bags > 1 and current_group() is not None:
+        raise OptionError(f"Bags cannot be fitted on several ranks yet: n_bags must be 1. Got {ranker.n_bags}.")
     if ranker.n_bags > 1 and has_signal.any():
         return Bagging(ranker, training, np.flatnonzero(has_signal), judged, callback, checkpoint).fit()
-    if len(judged) >= FEWEST:
+    if summed(len(judged)) >= FEWEST:
         return _fit_held_out(ranker, training, judged, callback, checkpoint, more)
     ranker.train(training, callback=callback, checkpoint=checkpoint, **more)
     return training.validation
@@ -44,9 +48,10 @@ def _fit_held_out(
     ranker: Any, training: TrainingData, judged: Integers, callback: Any, checkpoint: Checkpoint | None, more: Any
 ) -> Any:
     """Hold out some of the judged lists to choose the number of iterations by, then train on all for as many."""
-    seed = ranker.get_seed()
-    size = min(max(1, round(ranker.validation_fraction * len(judged))), len(judged) - 1)
-    held_out = np.sort(np.random.default_rng((seed, 0)).permutation(judged)[:size])
+    seed, (first, total) = ranker.get_seed(), numbered(len(judged))
+    size = min(max(1, round(ranker.validation_fraction * total)), total - 1)
+    chosen = np.sort(np.random.default_rng((seed, 0)).permutation(total)[:size])
+    held_out = judged[chosen[(chosen >= first) & (chosen < first + len(judged))] - first]
     others = np.setdiff1d(np.arange(training.dataset.n_lists), held_out)
     search = ranker.unfitted_copy(random_state=seed)
     first = None if checkpoint is None else checkpoint.numbered(0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from luce.arrays import Floats, Integers, is_sparse
 from luce.compiled import compiled
 from luce.data.transforms.base import Features, Transform, blocks, contiguous, saturated, width_after
+from luce.distributed import is_first_rank, summed
 from luce.errors import DataError, LuceWarning, OptionError
 from luce.threads import in_parallel, one_blas_thread, over_lists, thread_count
 
@@ -89,7 +90,7 @@ class SecondOrder(Transform):
                 f"{len(left):,} products pass the threshold {self.threshold} of second-order. "
                 f"At most {PRODUCTS_LIMIT:,} are allowed: raise the threshold."
             )
-        if not len(left):
+        if not len(left) and is_first_rank():
             warnings.warn(
                 f"No product passes the threshold {self.threshold} of second-order.", LuceWarning, stacklevel=2
             )
@@ -146,7 +147,8 @@ def _tile(
     """The pairs of one tile that pass, and their correlations, in one pass over the rows."""
     sums = np.zeros((6, a.stop - a.start, b.stop - b.start))
     observed = dataset.labels[~np.isnan(dataset.labels)]
-    middle = observed.mean() if observed.size else 0.0
+    total, count = summed([observed.sum(), observed.size])
+    middle = total / max(count, 1.0)
     threads = thread_count()
     for block in blocks(dataset.features, dataset.offsets, before):
         labels = dataset.labels[block.rows] - middle
@@ -155,7 +157,7 @@ def _tile(
             [partial(_sums, block.features, labels, share, a, b) for share in np.array_split(seen, threads)]
         ):
             sums += part
-    correlation = _correlation(*sums)
+    correlation = _correlation(*summed(sums))
     passing = np.abs(correlation) > threshold
     if a == b:
         passing = np.triu(passing)

@@ -5,6 +5,7 @@ Means and deviations are gathered block by block in float64; missing values are 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from luce.arrays import Floats, Integers, is_sparse, read_only
 from luce.compiled import compiled
 from luce.data.transforms.base import Features, Transform, blocks, saturated, width_after
+from luce.distributed import current_group
 from luce.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -218,10 +220,15 @@ def _sparse_moments(features: Any, result: Moments) -> None:
 
 
 def _training_moments(dataset: "Dataset", before: Sequence[Transform]) -> Moments:
+    """Those of the rows of all ranks."""
     moments = no_moments(width_after(before, dataset.n_features))
     for block in blocks(dataset.features, dataset.offsets, before):
         moments = moments.merged(moments_of(block.features))
-    return moments
+    group = current_group()
+    if group is None:
+        return moments
+    first, *others = (Moments(*part.reshape(3, -1)) for part in group.gather_rows(np.concatenate(moments)))
+    return reduce(Moments.merged, others, first)
 
 
 def _with_data(features: Any, data: NDArray[np.float32]) -> Any:
