@@ -72,8 +72,8 @@ def _serve(rank, size, store, pipe):
         except EOFError:
             return
         try:
-            result = work(*arguments, **common)
+            pipe.send_bytes(cloudpickle.dumps(work(*arguments, **common)))
         except BaseException as error:
             error.add_note(traceback.format_exc())
-            result = error
-        pipe.send_bytes(cloudpickle.dumps(result))
+            pipe.send_bytes(cloudpickle.dumps(error))
+            return  # the ranks that wait for this one are told by its connections

@@ -6,7 +6,8 @@ values that LightGBM gave to leaves, not with ours.
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,12 @@ from luce.errors import DataError
 from luce.kernels.elementary import span
 from luce.kernels.leaf_sums import Leaves
 from luce.rankers.trees.lightgbm_package import lightgbm, lightgbm_features
-from luce.rankers.trees.reducer import Reducer
 from luce.rankers.trees.rows import find_leaves
 from luce.scoring.forest import Tree, text_sections
 from luce.threads import check_threads
+
+if TYPE_CHECKING:
+    from luce.rankers.trees.network import Network
 
 ROUNDING = 16 * np.finfo(np.float64).eps
 """A change of score is known to this part of the largest score."""
@@ -60,8 +63,8 @@ class BuiltinObjective(NamedTuple):
 class TreeGrower:
     """Grows trees on the rows of some features; the leaves of further, validation rows are found too.
 
-    Where a reducer adds up over several machines, these are the rows of this machine and trees are grown on those of
-    all; the bins of features are then given to LightGBM as `bins`.
+    With a network these are the rows of this rank, and trees are grown on those of all ranks: `bins` is then a dataset
+    of LightGBM whose bins of features they have in common.
     """
 
     def __init__(
@@ -72,7 +75,7 @@ class TreeGrower:
         categorical: Sequence[int] = (),
         validation_features: Any = None,
         builtin_objective: BuiltinObjective | None = None,
-        reducer: Reducer | None = None,
+        network: "Network | None" = None,
         bins: Any = None,
     ):
         package = lightgbm()
@@ -82,15 +85,15 @@ class TreeGrower:
         self.parameters = {"verbosity": -1, "metric": "None", "deterministic": True, **parameters}
         self.features = [lightgbm_features(each) for each in (features, validation_features) if each is not None]
         self.categorical, self.builtin_objective = list(categorical), builtin_objective
-        self.outputs, self.reducer = int(parameters.get("num_class", 1)), reducer or Reducer()
-        if bins is None:
-            bins = self.reducer.shared_bins(self.features[TRAINING], self.parameters, self.categorical)
+        self.outputs, self.network = int(parameters.get("num_class", 1)), network
+        if network is not None and bins is None:
+            bins = network.bins(self.features[TRAINING], self.parameters, self.categorical)
         self.bins = bins
         shared = {"params": self.parameters, "categorical_feature": self.categorical}
         data = package.Dataset(self.features[TRAINING], reference=bins, **shared)
         if builtin_objective is not None:
             builtin_objective.add_to(data)
-        with self.reducer.lightgbm_calls():
+        with self._calls():
             self.booster = package.Booster(self.parameters, data)
         for rows in self.features[VALIDATION:]:
             label = np.zeros(rows.shape[0]) if builtin_objective is not None else None
@@ -109,7 +112,7 @@ class TreeGrower:
             categorical=self.categorical,
             validation_features=self.features[VALIDATION] if len(self.features) > 1 else None,
             builtin_objective=self.builtin_objective._replace(init_score=scores),
-            reducer=self.reducer,
+            network=self.network,
             bins=self.bins,
         )
 
@@ -119,7 +122,7 @@ class TreeGrower:
             return None
         if seeds:
             self.booster.reset_parameter(dict(seeds))
-        with self.reducer.lightgbm_calls():
+        with self._calls():
             if self.builtin_objective is not None:
                 finished = self.booster.update()
             elif self.private:
@@ -159,6 +162,10 @@ class TreeGrower:
             num_threads=self.n_jobs,
         )
         return list(np.ascontiguousarray(found.reshape(-1, self.outputs).T, dtype=np.int32))
+
+    def _calls(self) -> AbstractContextManager[None]:
+        """What to call LightGBM in, where all ranks work together."""
+        return nullcontext() if self.network is None else self.network.calls()
 
     def _update(self, gradient: Floats, hessian: Floats) -> bool:
         """`Booster.update` without its copies."""

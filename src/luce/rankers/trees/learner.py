@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from luce.arrays import Floats, list_of_row
 from luce.data import Dataset
+from luce.distributed import numbered, summed
 from luce.errors import LuceError, NumericalError
 from luce.kernels.leaf_sums import Leaves
 from luce.lists import Lists
@@ -57,21 +58,21 @@ class TreeLearner:
         grower: TreeGrower,
         objective: Objective,
         dataset: Dataset,
-        has_signal: list[NDArray[np.bool_]],
+        has_signal: NDArray[np.bool_],
         params: BoostingParams,
         validation_score: Callable[[Floats], float] | None,
         init_forest: Forest | None,
         init_scores: list[Floats] | None = None,
     ):
-        """has_signal: of each list, whether it has a gradient, machine by machine; those of this one are `dataset`.
+        """has_signal: of each list, whether it has a gradient.
         init_scores: of the training and validation rows, what the trees are added to."""
         self.grower, self.objective, self.dataset, self.params = grower, objective, dataset, params
-        self.reducer, self._validation_score = grower.reducer, validation_score
+        self._validation_score = validation_score
         self.init_rounds = 0 if init_forest is None else init_forest.rounds
         self.trees: list[Tree] = [] if init_forest is None else list(init_forest.trees)
-        self.has_signal, self.all_has_signal = has_signal[self.reducer.rank], np.concatenate(has_signal)
-        self.first_list = sum(map(len, has_signal[: self.reducer.rank]))  # lists are numbered over all machines
-        self.n_rows = int(self._sum(dataset.n_rows)[0])
+        self.has_signal, self.n_rows = has_signal, int(summed(dataset.n_rows))
+        first, _ = numbered(dataset.n_lists)
+        self.list_numbers = np.arange(first, first + dataset.n_lists)
         self.observed = self.has_signal[list_of_row(dataset.offsets)] & ~np.isnan(dataset.labels)
         self.init_scores = init_scores
         self.scores = self._predicted_scores()
@@ -122,8 +123,8 @@ class TreeLearner:
         leaves = [self.grower.leaves(trees, data) for data in range(len(self.scores))]
         for output, tree in enumerate(trees):
             own = leaves[TRAINING][output]
-            if self.reducer.size > 1:  # LightGBM only estimates them, from second derivatives
-                counts = self.reducer.sum(np.bincount(own, minlength=len(tree.leaf_value)).astype(np.float64))
+            if self.grower.network is not None:  # LightGBM only estimates them, from second derivatives
+                counts = summed(np.bincount(own, minlength=len(tree.leaf_value)))
                 tree = tree.with_leaf_counts(counts.astype(np.int64))
             if not self.params.builtin_objective:
                 rows = [_of_output(values, output) for values in (gradient, hessian) if values is not None]
@@ -138,7 +139,7 @@ class TreeLearner:
     def loss(self) -> float:
         weights = self.dataset.list_weights
         weights = self.has_signal if weights is None else self.has_signal * weights
-        total, count = self._sum(weights @ self.evaluation.loss, self.has_signal.sum())
+        total, count = summed([weights @ self.evaluation.loss, self.has_signal.sum()])
         return float(total / max(count, 1))
 
     def validation_score(self) -> float | None:
@@ -215,25 +216,20 @@ class TreeLearner:
             f"learning_rate below {self.params.learning_rate:g}, or a higher reg_lambda."
         )
 
-    def _sum(self, *values: Any) -> Floats:
-        """Sums over all machines."""
-        return self.reducer.sum(np.array(values, dtype=np.float64))
-
     def _draw(self, round_number: int) -> Draw:
-        numbers = np.arange(self.first_list, self.first_list + self.dataset.n_lists)
-        return Draw(self.params.seed, round_number if self.params.resample_each_round else 0, numbers)
+        return Draw(self.params.seed, round_number if self.params.resample_each_round else 0, self.list_numbers)
 
     def _weights(self, round_number: int) -> Weights:
         """All lists, or those drawn for this round."""
         if self.params.subsample == 1:
             return self.all_weights
-        candidates = np.flatnonzero(self.all_has_signal)
+        candidates = np.flatnonzero(self.has_signal)
+        first, total = numbered(len(candidates))
         rng = np.random.default_rng((self.params.seed, round_number))
-        count = max(1, round(self.params.subsample * len(candidates)))
-        sampled = np.zeros(len(self.all_has_signal))
-        sampled[rng.permutation(candidates)[:count]] = 1.0
-        own = sampled[self.first_list : self.first_list + self.dataset.n_lists]
-        return self._row_weights(own if self.dataset.list_weights is None else own * self.dataset.list_weights)
+        drawn = rng.permutation(total)[: max(1, round(self.params.subsample * total))] - first
+        sampled = np.zeros(self.dataset.n_lists)
+        sampled[candidates[drawn[(drawn >= 0) & (drawn < len(candidates))]]] = 1.0
+        return self._row_weights(sampled if self.dataset.list_weights is None else sampled * self.dataset.list_weights)
 
     def _row_weights(self, lists: Floats | None) -> Weights:
         rows = self.observed.astype(np.float64)
@@ -260,11 +256,11 @@ class TreeLearner:
         """Newton's step of each leaf; rows: the gradient of each row, and its hessian where it is needed."""
         params, n_leaves = self.params, len(tree.leaf_value)
         sums = np.array([np.bincount(leaves, values, n_leaves).astype(np.float64) for values in rows])
-        gradient, *hessians = self.reducer.sum(sums)
+        gradient, *hessians = summed(sums)
         if params.exact_leaves:
             arguments = self.dataset, leaves, n_leaves, list_weights, self._draw(round_number), params.n_jobs
             own = exact_leaf_sums(self.objective, self.scores[TRAINING][0], *arguments)
-            hessian = exact_hessian(self.reducer.sum(own))
+            hessian = exact_hessian(summed(own))
         else:
             hessian = hessians[0]
         steps = newton_steps(gradient, hessian, params.reg_lambda)
@@ -281,7 +277,7 @@ class TreeLearner:
     def _set_init_score(self) -> None:
         """Begin at Newton's step of all rows together, where the objective knows more than differences of scores."""
         rows = [np.atleast_2d(np.asarray(values).T) for values in self._gradient_and_hessian(self.all_weights)]
-        gradient, hessian = self.reducer.sum(np.array([values.sum(axis=1) for values in rows]))
+        gradient, hessian = summed([values.sum(axis=1) for values in rows])
         self.init_score = newton_steps(gradient, hessian, 0.0)
         self.evaluation = self._evaluate(0)
 
@@ -293,7 +289,7 @@ class TreeLearner:
             nudged = last.copy()
             nudged[place] += NUDGE
             gradients: list[Any] = [self._evaluate(0, point).nuisance_gradient for point in (last, nudged)]
-            here, there = self._sum(*(weights @ gradient[:, place] for gradient in gradients))
+            here, there = summed([weights @ gradient[:, place] for gradient in gradients])
             hessian = (there - here) / NUDGE
             last[place] -= np.clip(here / hessian if hessian > 0 else np.sign(here), -1.0, 1.0)
         self.nuisance = np.vstack([self.nuisance, last])

@@ -24,9 +24,9 @@ UNSUPPORTED = {
     "learning_rate": "it is a parameter of the ranker",
     "num_leaves": "it is a parameter of the ranker",
     "num_threads": "it is a parameter of the ranker: n_jobs",
-    "machines": "to train on several machines use fit(…, machines=luce.Machines(…))",
-    "num_machines": "to train on several machines use fit(…, machines=luce.Machines(…))",
-    "tree_learner": "on several machines, each grows the tree on its own rows",
+    "machines": "to train on several machines start the training with torchrun",
+    "num_machines": "to train on several machines start the training with torchrun",
+    "tree_learner": "each of several ranks finds splits in its own rows",
 }
 """Parameters of LightGBM that `lightgbm_params` cannot hold, and why."""
 

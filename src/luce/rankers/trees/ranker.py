@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from luce.arrays import Floats
 from luce.data import Dataset
-from luce.data.summary import joined
-from luce.data.transforms import chain_of
+from luce.distributed import current_group, summed, together
 from luce.errors import DataError, MachineError, OptionError
 from luce.objectives import OBJECTIVES, Objective
 from luce.optimizers.boosting import boost
@@ -19,7 +18,7 @@ from luce.optimizers.gradient_descent import Checkpointer
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.ranker import Ranker, highest_grade
+from luce.rankers.ranker import Ranker
 from luce.rankers.resampling import fit_resampled
 from luce.rankers.training_data import TrainingData
 from luce.rankers.trees.fitted import FittedTrees
@@ -27,7 +26,6 @@ from luce.rankers.trees.grower import BuiltinObjective, TreeGrower
 from luce.rankers.trees.init_model import start_of
 from luce.rankers.trees.learner import TreeLearner
 from luce.rankers.trees.lightgbm_package import check_lightgbm_params, lightgbm
-from luce.rankers.trees.reducer import Reducer
 from luce.rankers.trees.settings import (
     PARAM_SPECS,
     boosting_params,
@@ -39,7 +37,7 @@ from luce.scoring.forest import Forest
 from luce.threads import thread_count
 
 if TYPE_CHECKING:
-    from luce.rankers.trees.machines import Machines
+    from luce.rankers.trees.network import Network
 
 
 class TreeRanker(FittedTrees):
@@ -101,7 +99,7 @@ class TreeRanker(FittedTrees):
     validation_fraction : float or None, default=0.2
         Without validation data, this share of the lists is held out to choose the number of rounds, and as many are
         then grown on all lists; with several bags, each has the lists outside of it for that. None, fewer than ten
-        lists that `metric` can measure, or several machines: `n_estimators` rounds are grown.
+        lists that `metric` can measure: `n_estimators` rounds are grown.
     transforms : sequence, default=()
         Names of TRANSFORMS, fitted on the training data. Trees need none, and take missing values.
     random_state : int, RandomState or None, default=0
@@ -216,11 +214,11 @@ class TreeRanker(FittedTrees):
         init_model: Ranker | None = None,
         callback: Callback | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
-        machines: "Machines | None" = None,
     ) -> Self:
         """Grow trees on a dataset, or on features, labels and the query of each row.
 
-        An interrupt (Ctrl-C) or a lost machine leaves the ranker fitted with the best rounds so far.
+        Inside a group of torch.distributed each rank gives its own lists, and all end with the same trees. An interrupt
+        (Ctrl-C) or a lost rank leaves the ranker fitted with the best rounds so far.
 
         Parameters
         ----------
@@ -240,34 +238,23 @@ class TreeRanker(FittedTrees):
         callback : callable, optional
             Called with the record of each round, a dict as in `history_`.
         checkpoint : Checkpoint or path, optional
-            Where the state of the training is saved, to resume it after a crash; with machines, rank 0 saves it.
-        machines : Machines, optional
-            Connected machines that train together. The data are then the shard of this one, and all end with the same
-            trees.
+            Where the state of the training is saved, to resume it after a crash; in a group rank 0 saves it.
 
         Returns
         -------
         TreeRanker
             The fitted ranker itself.
         """
-        reducers: Any = nullcontext(None)
-        if machines is not None:
-            from luce.rankers.trees.shards import connected  # one machine alone does without the network's modules
-
-            reducers = connected(machines)
-        with reducers as reducer:
+        with together():
             self.check_params()
             lightgbm()  # an error without the package, before the work
-            if machines is not None and not isinstance(init_model, TreeRanker | None):
-                raise OptionError(f"machines need an init_model of trees. Got {type(init_model).__name__}.")
-            if self.n_bags > 1 and (init_model is not None or machines is not None):
-                raise OptionError(f"init_model and machines need n_bags=1. Got n_bags={self.n_bags}.")
+            if current_group() is not None and not isinstance(init_model, TreeRanker | None):
+                raise OptionError(f"On several ranks init_model must be of trees. Got {type(init_model).__name__}.")
+            if self.n_bags > 1 and init_model is not None:
+                raise OptionError(f"init_model needs n_bags=1. Got n_bags={self.n_bags}.")
             training = self.prepare_training_data(X, y, qid, group, validation)
-            if machines is None:
-                judged = fit_resampled(self, training, callback, checkpoint, init_model=init_model)
-                self.finish_fit(training.dataset, judged)
-            else:
-                self.train(training, callback=callback, checkpoint=checkpoint, init_model=init_model, reducer=reducer)
+            judged = fit_resampled(self, training, callback, checkpoint, init_model=init_model)
+            self.finish_fit(training.dataset, judged)
         return self
 
     def train(
@@ -277,15 +264,14 @@ class TreeRanker(FittedTrees):
         callback: Callback | None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None,
         init_model: Ranker | None = None,
-        reducer: Reducer | None = None,
     ) -> None:
         """Grow trees on these lists."""
-        reducer = Reducer() if reducer is None else reducer
-        shards = self._shards(reducer, training, getattr(init_model, "forest_", None))
-        forest, self.init_model_ = start_of(self, init_model, self._n_outputs)
-        learner = self._learner(training, forest, reducer, shards)
-        own = None if reducer.rank else self.open_checkpoint(checkpoint, training.dataset, elsewhere=shards[1:])
-        self._train(learner, training, reducer.checkpointer(own), callback)
+        with _network() as network:
+            forest, self.init_model_ = start_of(self, init_model, self._n_outputs)
+            if network is not None:
+                network.check_ranks(training.dataset.n_rows, forest)
+            learner = self._learner(training, forest, network)
+            self._train(learner, training, self.shared_checkpoint(checkpoint, training.dataset), callback)
 
     def combine(self, parts: Sequence[Self], weights: Floats) -> None:
         """Become the weighted sum of fitted rankers of the same features."""
@@ -294,20 +280,6 @@ class TreeRanker(FittedTrees):
 
     def ignore_features(self, mask: NDArray[np.bool_]) -> None:
         """Trees do not split by features that were constant in their training."""
-
-    def _shards(self, reducer: Reducer, training: TrainingData, init_forest: Forest | None) -> list[dict[str, Any]]:
-        """The seed and the highest grades of each machine's data; sets `max_grade_` to the highest of all."""
-        top = 0.0 if training.validation is None else highest_grade(training.validation)
-        own: dict[str, Any] = {"seed": self.get_seed(), "max_grade": self.max_grade_, "validation_max_grade": top}
-        if reducer.size > 1:
-            own["data"] = self.provenance_
-        settings = self.describe(("n_jobs",)) if reducer.size > 1 else {}
-        shards = reducer.exchange_metadata(own, settings, training, chain_of(self.transforms_), init_forest)
-        self.max_grade_ = max(shard["max_grade"] for shard in shards)
-        if reducer.size > 1:
-            parts = [[shard["data"][part] for shard in shards] for part in ("training", "validation")]
-            self.provenance_ = {"training": joined(parts[0]), "validation": joined(parts[1]) if parts[1][0] else None}
-        return shards
 
     def _train(
         self,
@@ -334,13 +306,12 @@ class TreeRanker(FittedTrees):
         )
 
     def _learner(
-        self, training: TrainingData, init_forest: Forest | None, reducer: Reducer, shards: list[dict[str, Any]]
+        self, training: TrainingData, init_forest: Forest | None, network: "Network | None" = None
     ) -> TreeLearner:
         dataset, objective, width = training.dataset, self.get_objective(), training.features.shape[1]
-        has_signal = reducer.gather(objective.has_signal(dataset.labels, dataset.offsets))
-        if self.lightgbm_objective is None and not any(lists.any() for lists in has_signal):
+        has_signal, seed = objective.has_signal(dataset.labels, dataset.offsets), self.get_seed()
+        if self.lightgbm_objective is None and not summed(has_signal.sum()):
             raise DataError(objective.no_signal_message(dataset))
-        seed = shards[0]["seed"]
         n_jobs = threads_for(dataset.n_rows * width, thread_count(self.n_jobs))
         parameters = lightgbm_parameters(self, width, self._n_outputs, seed, n_jobs)
         grower = TreeGrower(
@@ -349,7 +320,7 @@ class TreeRanker(FittedTrees):
             categorical=categorical_columns(self, width),
             validation_features=training.validation_features,
             builtin_objective=None if self.lightgbm_objective is None else BuiltinObjective.of(dataset),
-            reducer=reducer,
+            network=network,
         )
         judge: Any = training.validation
 
@@ -391,3 +362,13 @@ class TreeRanker(FittedTrees):
             raise OptionError(
                 f"{objective.name} has one score per grade, and their combination cannot be constrained to be monotone."
             )
+
+
+def _network() -> AbstractContextManager[Any]:
+    """LightGBM's network over the group of this process; None outside of one, and nothing of it is loaded."""
+    group = current_group()
+    if group is None:
+        return nullcontext()
+    from luce.rankers.trees.network import Network
+
+    return Network(group)
