@@ -183,7 +183,7 @@ class Dataset:
         return value if values is None or np.isnan(value) else values[int(value)]
 
     def take(self, lists: ArrayLike) -> "Dataset":
-        """The dataset of these lists, in this order.
+        """The dataset of these lists, in this order; of lists that follow each other without a copy of their arrays.
 
         Parameters
         ----------
@@ -194,7 +194,10 @@ class Dataset:
         -------
         Dataset
         """
-        chosen = np.asarray(lists, dtype=np.int64)
+        chosen = consecutive(lists)
+        if isinstance(chosen, slice):
+            offsets = self.offsets[chosen.start : chosen.stop + 1]
+            return self._rows(slice(int(offsets[0]), int(offsets[-1])), offsets - offsets[0], chosen)
         return self._rows(rows_of_lists(self.offsets, chosen), offsets_of_sizes(self.sizes[chosen]), chosen)
 
     def observed(self) -> "Dataset":
@@ -216,20 +219,22 @@ class Dataset:
         lists = np.flatnonzero(sizes)
         return self._rows(rows, offsets_of_sizes(sizes[lists]), lists)
 
-    def _rows(self, rows: Integers, offsets: Integers, lists: Integers) -> "Dataset":
-        def of(values: Any, wanted: Integers) -> Any:
+    def _rows(self, rows: Integers | slice, offsets: Integers, lists: Integers | slice) -> "Dataset":
+        def of(values: Any, wanted: Integers | slice) -> Any:
+            if isinstance(values, pa.Array):
+                return values[wanted] if isinstance(wanted, slice) else values.take(pa.array(wanted))
             return None if values is None else read_only(values[wanted])
 
         return Dataset.unchecked(
-            features=self.features[rows] if self.is_sparse else read_only(self.features[rows]),
+            features=rows_of_csr(self.features, rows) if self.is_sparse else read_only(self.features[rows]),
             labels=of(self.labels, rows),
             offsets=read_only(offsets),
-            query_ids=self.query_ids.take(pa.array(lists)),
-            document_ids=None if self.document_ids is None else self.document_ids.take(pa.array(rows)),
+            query_ids=of(self.query_ids, lists),
+            document_ids=of(self.document_ids, rows),
             item_weights=of(self.item_weights, rows),
             list_weights=of(self.list_weights, lists),
             feature_names=self.feature_names,
-            item_groups=None if self.item_groups is None else self.item_groups.take(pa.array(rows)),
+            item_groups=of(self.item_groups, rows),
             categories=self.categories,
         )
 
@@ -306,6 +311,27 @@ def checked_features(given: Any) -> Any:
     for start in range(0, len(dense), BLOCK):
         _refuse_infinite("features", dense[start : start + BLOCK], start)
     return read_only(dense)
+
+
+def consecutive(numbers: ArrayLike) -> Integers | slice:
+    """Numbers that follow each other as a slice, which selects without a copy; else the numbers."""
+    chosen = np.asarray(numbers, dtype=np.int64)
+    first, last = (int(chosen[0]), int(chosen[-1]) + 1) if len(chosen) else (0, 0)
+    follow = len(chosen) == last - first and bool(np.all(np.diff(chosen) == 1)) and first >= 0
+    return slice(first, last) if follow else chosen
+
+
+def rows_of_csr(matrix: Any, rows: Integers | slice) -> Any:
+    """Rows of a CSR array in canonical form; of a slice without a copy of its entries."""
+    if not isinstance(rows, slice):
+        return matrix[rows]
+    indptr = matrix.indptr[rows.start : rows.stop + 1]
+    entries, shape = slice(indptr[0], indptr[-1]), (len(indptr) - 1, matrix.shape[1])
+    part = sparse.csr_array(
+        (matrix.data[entries], matrix.indices[entries], indptr - indptr[0]), shape=shape, copy=False
+    )
+    part.has_canonical_format = True
+    return part
 
 
 def _refuse_infinite(name: str, values: NDArray[Any], first_row: int = 0) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from luce.arrays import Integers, read_only, real
-from luce.data.ragged import checked_features
+from luce.data.ragged import checked_features, consecutive, rows_of_csr
 from luce.errors import DataError, OptionError
 
 MOST = 2**31 - 1
@@ -103,7 +103,7 @@ class TaggedData:
         return some.indices.astype(np.int64), some.indptr.astype(np.int64), some.data
 
     def take(self, lists: ArrayLike) -> "TaggedData":
-        """The data of these rows, in this order.
+        """The data of these rows, in this order; of rows that follow each other without a copy.
 
         Parameters
         ----------
@@ -114,11 +114,11 @@ class TaggedData:
         -------
         TaggedData
         """
-        chosen = np.asarray(lists, dtype=np.int64)
+        chosen = consecutive(lists)
         result = object.__new__(TaggedData)
-        features = self.features[chosen]
-        object.__setattr__(result, "features", features if self.is_sparse else read_only(features))
-        object.__setattr__(result, "labels", self.labels[chosen])
+        features = rows_of_csr(self.features, chosen) if self.is_sparse else read_only(self.features[chosen])
+        object.__setattr__(result, "features", features)
+        object.__setattr__(result, "labels", rows_of_csr(self.labels, chosen))
         return result
 
     def __repr__(self) -> str:
