@@ -54,8 +54,7 @@ def read_data(
     """The dataset in a file or several, read for certain features: known ones, of a fitted ranker, or of other data."""
     from luce.data.alignment import missing_features
 
-    chosen, options = _chosen_for(path, reading, like, judged)
-    feature_names = _features(like).names
+    chosen, options, feature_names = _chosen_for(path, reading, like, judged)
     try:
         return _read(chosen, path, options, temp_folder)
     except DataError:
@@ -72,13 +71,13 @@ def list_stream(ranker: Any, path: Path, reading: list[str] | None) -> Iterator[
     from luce.data.list_batches import ScatteredListError, choose, complete_lists, dataset_batches, record_batches
     from luce.data.part_files import part_files
 
-    chosen, options = _chosen_for(path, reading, ranker, judged=False)
+    chosen, options, feature_names = _chosen_for(path, reading, ranker, judged=False)
     if chosen.name not in ("parquet", "arrow"):
         return None
     chosen.check_options(options)
     files = part_files(path)
     first = next(record_batches(files[0], chosen.name), None)
-    if first is None or any(name not in first.schema.names for name in _features(ranker).names or ()):
+    if first is None or any(name not in first.schema.names for name in feature_names or ()):
         return None  # reading it says what is missing
     roles = choose(first.schema, **options)
     used = [name for name in dict.fromkeys((roles.query, roles.document, *roles.features)) if name is not None]
@@ -147,8 +146,8 @@ def _chosen(path: str | os.PathLike[str], reading: list[str] | None) -> tuple[An
 
 def _chosen_for(
     path: str | os.PathLike[str], reading: list[str] | None, like: Any, judged: bool
-) -> tuple[Any, dict[str, Any]]:
-    """The format of a file, and the options to read it with for certain features."""
+) -> tuple[Any, dict[str, Any], Sequence[str] | None]:
+    """The format of a file, the options to read it with for certain features, and their names if they have any."""
     from luce.data.columns import LABEL
 
     chosen, options = _chosen(path, reading)
@@ -164,7 +163,7 @@ def _chosen_for(
     for option, value in wanted.items():
         if option in chosen.options and value is not None:
             options.setdefault(option, value)
-    return chosen, options
+    return chosen, options, feature_names
 
 
 def _read(chosen: Any, path: str | os.PathLike[str], options: dict[str, Any], temp_folder: Path | None = None) -> Any:

@@ -46,11 +46,11 @@ def choose(schema: pa.Schema, *, categorical: Any = (), **columns: Any) -> Colum
     return choose_columns(Table("The table", schema, 0, lambda names: ()), **columns)
 
 
-def complete_lists(batches: Iterable[pa.RecordBatch], query: str, cells: int = CELLS) -> Iterator[pa.Table]:
+def complete_lists(batches: Iterable[pa.RecordBatch], query: str, cells: int | None = None) -> Iterator[pa.Table]:
     """Tables of about so many values, in which no list is cut; an error where the rows of a query are not together."""
     seen, kept = SeenQueries(), []
     for batch in batches:
-        size = max(1, cells // max(1, batch.num_columns))
+        size = max(1, (cells or CELLS) // max(1, batch.num_columns))
         for first in range(0, batch.num_rows, size):
             kept.append(batch.slice(first, size))
             if sum(each.num_rows for each in kept) >= size:
