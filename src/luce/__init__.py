@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from luce.data import from_table as from_table
     from luce.data import read as read
     from luce.data import read_run as read_run
+    from luce.data import read_share as read_share
     from luce.data import split as split
     from luce.data import write as write
     from luce.data import write_run as write_run
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from luce.rankers import NeuralRanker as NeuralRanker
     from luce.rankers import TreeRanker as TreeRanker
     from luce.rankers import preset as preset
+    from luce.rankers.bulk import rank_batches as rank_batches
     from luce.rankers.importance import permutation_importance as permutation_importance
     from luce.rankers.item_explanation import explain_item as explain_item
     from luce.rankers.search_space import search_space as search_space
@@ -66,7 +68,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "luce.aggregation": ("ItemScores", "PlackettLuce", "Rankings", "read_rankings"),
-    "luce.data": ("Dataset", "from_arrays", "from_table", "read", "read_run", "split", "write", "write_run"),
+    "luce.data": (
+        "Dataset",
+        "from_arrays",
+        "from_table",
+        "read",
+        "read_run",
+        "read_share",
+        "split",
+        "write",
+        "write_run",
+    ),
     "luce.data.extreme": ("TaggedData", "read_tagged", "write_tagged"),
     "luce.errors": ("DataError", "LuceError", "LuceWarning", "MachineError", "MissingPackageError", "OptionError"),
     "luce.experiments.auto": ("choose_ranker",),
@@ -92,6 +104,7 @@ _HOMES = {
         "TreeRanker",
         "preset",
     ),
+    "luce.rankers.bulk": ("rank_batches",),
     "luce.rankers.importance": ("permutation_importance",),
     "luce.rankers.item_explanation": ("explain_item",),
     "luce.rankers.search_space": ("search_space",),

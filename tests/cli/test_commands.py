@@ -257,7 +257,8 @@ def test_demo_ends_with_a_report(tmp_path):
         (["inspect", "nothing.xyz"], "unknown extension"),
         (["metrics", "ndgc"], "Did you mean 'ndcg'"),
         (["objectives", "lisnet"], "Did you mean 'listnet'"),
-        (["inspect", "."], "is a directory"),
+        (["inspect", "."], "is a folder without data files"),
+        (["inspect", "*.csv"], "There is no file *.csv"),
     ],
 )
 def test_errors_say_what_is_wrong(words, message, tmp_path, monkeypatch):

@@ -93,7 +93,7 @@ def test_options_belong_to_a_format(tmp_path):
     write(judged(), tmp_path / "a.csv")
     with pytest.raises(
         OptionError,
-        match=r"Format csv has no option 'lable'. Did you mean 'label'\? Its options: delimiter, categorical, q",
+        match=r"Format csv has no option 'lable'. Did you mean 'label'\? Its options: delimiter, categorical, temp_folder, q",
     ):
         read(tmp_path / "a.csv", lable="label")
     (tmp_path / "a.qrels").write_text("1 0 a 1\n")
@@ -124,9 +124,8 @@ def test_what_is_no_file_with_rows_is_refused(name, tmp_path):
     (tmp_path / name).touch()
     with pytest.raises(DataError, match="is empty; at least one row is needed"):
         read(tmp_path / name)
-    with pytest.raises(DataError, match="is a directory; give a file name"):
-        read(tmp_path, format=format_of(name).name)
-    with pytest.raises(DataError, match="is a directory; give a file name"):
+    (tmp_path / name).rename(tmp_path / "_SUCCESS")
+    with pytest.raises(DataError, match="is a folder without data files"):
         read(tmp_path)
 
 

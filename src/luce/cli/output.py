@@ -112,8 +112,8 @@ def _of_one_type(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row | {name: text(row[name]) for name in texts} for row in rows] if texts else rows
 
 
-def csv_to(table: Any, file: Any) -> None:
-    """An Arrow table as CSV.
+def csv_to(table: Any, file: Any, header: bool = True) -> None:
+    """An Arrow table as CSV, with or without its header.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front. Numbers, also those in a column of
     text, and ids that merely begin with a hyphen stay as they are.
@@ -129,7 +129,7 @@ def csv_to(table: Any, file: Any) -> None:
             number = pc.match_substring_regex(text, r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$")
             quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), text, pa.scalar("", field.type))
             table = table.set_column(i, field, pc.if_else(pc.and_not(formula, number), quoted, text))
-    csv.write_csv(table, file)
+    csv.write_csv(table, file, csv.WriteOptions(include_header=header))
 
 
 def check_written(written: Iterable[Path | None], given: Iterable[Path | None]) -> None:

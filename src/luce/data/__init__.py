@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from luce.data.formats import FORMATS as FORMATS
     from luce.data.formats import format_of as format_of
     from luce.data.formats import read as read
+    from luce.data.formats import read_share as read_share
     from luce.data.formats import write as write
     from luce.data.grouping import group_rows as group_rows
     from luce.data.in_memory import from_arrays as from_arrays
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "luce.data.concatenation": ("concatenate",),
-    "luce.data.formats": ("FORMATS", "format_of", "read", "write"),
+    "luce.data.formats": ("FORMATS", "format_of", "read", "read_share", "write"),
     "luce.data.grouping": ("group_rows",),
     "luce.data.in_memory": ("from_arrays",),
     "luce.data.preferences": ("rank_breaking",),

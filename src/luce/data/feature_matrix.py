@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from luce.arrays import Integers
+from luce.data.allocation import Zeros
 from luce.data.categories import Categories, encode, is_text
 from luce.data.columns import Table
 from luce.data.grouping import Grouping
@@ -39,8 +40,9 @@ def matrix_of(
     categorical: Collection[str] = (),
     named: bool = True,
     grouping: Grouping | None = None,
+    zeros: Zeros = np.zeros,
 ) -> Matrix:
-    """The columns of a table, its rows where `grouping` puts them; a null is NaN.
+    """The columns of a table, in memory from `zeros`, its rows where `grouping` puts them; a null is NaN.
 
     Columns of text and those in `categorical` become categories. Free text and ids are left out with a warning unless
     the columns were `named`.
@@ -63,7 +65,7 @@ def matrix_of(
             stacklevel=6,
         )
     names = [name for name in names if name not in free]
-    matrix = np.empty((table.n_rows, len(names)), dtype=np.float32)
+    matrix = zeros((table.n_rows, len(names)), np.float32)
     numbers = [column for column, name in enumerate(names) if name not in codes]
     _fill_numbers(matrix, table, [names[column] for column in numbers], numbers, position)
     for column, name in enumerate(names):

@@ -58,7 +58,12 @@ COMMA_NUMBER = r"^\s*[-+]?\d+,\d+\s*$"
 
 
 def read_csv(
-    path: FilePath, *, delimiter: str | None = None, categorical: Sequence[str] = (), **columns: Any
+    path: FilePath,
+    *,
+    delimiter: str | None = None,
+    categorical: Sequence[str] = (),
+    temp_folder: FilePath | None = None,
+    **columns: Any,
 ) -> Dataset:
     """The dataset of a CSV file with a header, which also shows the delimiter; `columns` as in `from_table`."""
     with clear_errors(path, "csv"):
@@ -90,7 +95,7 @@ def read_csv(
                     _refuse_commas(path, name, table.column(at))
                 missing = pc.is_in(table.column(at), value_set=pa.array(NULLS, pa.large_string()))
                 table = table.set_column(at, name, pc.if_else(missing, None, table.column(at)))
-        return _dataset(table_of(str(path), table), chosen, columns, categorical)
+        return _dataset(table_of(str(path), table), chosen, columns, categorical, temp_folder)
 
 
 def _refuse_commas(path: FilePath, name: str, values: pa.ChunkedArray) -> None:
@@ -104,39 +109,55 @@ def _refuse_commas(path: FilePath, name: str, values: pa.ChunkedArray) -> None:
         )
 
 
-def read_parquet(path: FilePath, *, categorical: Sequence[str] = (), **columns: Any) -> Dataset:
+def read_parquet(
+    path: FilePath, *, categorical: Sequence[str] = (), temp_folder: FilePath | None = None, **columns: Any
+) -> Dataset:
     """The dataset of a Parquet file, read block by block; `columns` as in `from_table`."""
     from pyarrow import parquet
 
-    with clear_errors(path, "parquet"), parquet.ParquetFile(path, memory_map=True) as file:
-        n_rows = file.metadata.num_rows
-
-        def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-            left = n_rows
-            for batch in file.iter_batches(BLOCK, columns=names):
-                left -= batch.num_rows
-                if left < 0:
-                    break
-                yield validated(batch.select(names))  # Arrow also returns the struct `s` for a flat column `s.t`
-            if left:
-                shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-                raise DataError(f"{path} is damaged: it says that it has {n_rows:,} rows; {shown} have another number.")
-
-        table = Table(str(path), file.schema_arrow, n_rows, batches)
-        return _dataset(table, choose_columns(table, **columns), columns, categorical)
+    with clear_errors(path, "parquet"):
+        facts, schema = parquet.read_metadata(path), parquet.read_schema(path)
+        table = Table(str(path), schema, facts.num_rows, lambda names: parquet_batches(path, names))
+        return _dataset(table, choose_columns(table, **columns), columns, categorical, temp_folder)
 
 
-def read_arrow(path: FilePath, *, categorical: Sequence[str] = (), **columns: Any) -> Dataset:
+def parquet_batches(path: FilePath, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """These columns, or all, of a Parquet file, batch after batch."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, memory_map=True) as file:
+        left = n_rows = file.metadata.num_rows
+        names = file.schema_arrow.names if names is None else names
+        for batch in file.iter_batches(BLOCK, columns=names):
+            left -= batch.num_rows
+            if left < 0:
+                break
+            yield validated(batch.select(names))  # Arrow also returns the struct `s` for a flat column `s.t`
+        if left:
+            shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+            raise DataError(f"{path} is damaged: it says that it has {n_rows:,} rows; {shown} have another number.")
+
+
+def read_arrow(
+    path: FilePath, *, categorical: Sequence[str] = (), temp_folder: FilePath | None = None, **columns: Any
+) -> Dataset:
     """The dataset of an Arrow IPC file, a Feather file or an Arrow stream; `columns` as in `from_table`."""
     table = table_of(str(path), read_table(path, format="arrow"))
     with clear_errors(path, "arrow"):
-        return _dataset(table, choose_columns(table, **columns), columns, categorical)
+        return _dataset(table, choose_columns(table, **columns), columns, categorical, temp_folder)
 
 
-def _dataset(table: Table, chosen: Columns, options: dict[str, Any], categorical: Sequence[str]) -> Dataset:
+def _dataset(
+    table: Table,
+    chosen: Columns,
+    options: dict[str, Any],
+    categorical: Sequence[str],
+    temp_folder: FilePath | None,
+) -> Dataset:
     if not table.n_rows:
         raise DataError(f"{table.name} has no rows; at least one is needed.")
-    return dataset_of(table, chosen, categorical=categorical, named=options.get("features") is not None)
+    named = options.get("features") is not None
+    return dataset_of(table, chosen, categorical=categorical, named=named, temp_folder=temp_folder)
 
 
 def read_table(path: FilePath, *, format: str | None = None, nulls: Sequence[str] | None = None) -> pa.Table:

@@ -1,5 +1,6 @@
 """Datasets from tables: anything with Arrow's C stream interface, one row an item."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from luce.arrays import Floats, as_floats
+from luce.data.allocation import zeros_in
 from luce.data.columns import (
     DOCUMENT,
     ITEM_GROUP,
@@ -24,6 +26,8 @@ from luce.data.feature_matrix import check_categorical, column_of, floats, infin
 from luce.data.grouping import Grouping, arrow_ids, group_rows
 from luce.data.ragged import Dataset
 from luce.errors import DataError
+
+FilePath = str | os.PathLike[str]
 
 BLOCK = 8_192
 """Rows of a table turned into a block of features together."""
@@ -123,8 +127,13 @@ def table_of(name: str, table: pa.Table) -> Table:
     return Table(name, table.schema, table.num_rows, lambda names: table.select(names).to_batches(BLOCK))
 
 
-def dataset_of(table: Table, columns: Columns, *, categorical: Sequence[str], named: bool) -> Dataset:
-    """The dataset of a table; its features are filled block by block, each row at its place in the dataset."""
+def dataset_of(
+    table: Table, columns: Columns, *, categorical: Sequence[str], named: bool, temp_folder: FilePath | None = None
+) -> Dataset:
+    """The dataset of a table; its features are filled block by block, each row at its place in the dataset.
+
+    In a `temp_folder` they are in memory-mapped files, and may then be larger than memory.
+    """
     categorical = check_categorical(categorical, columns.features)
     grouping = group_rows(column_of(table, columns.query), f"{table.name}: query column {columns.query!r}")
 
@@ -137,7 +146,8 @@ def dataset_of(table: Table, columns: Columns, *, categorical: Sequence[str], na
         ids = ids.cast(pa.large_string()).fill_null("")
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
-    matrix = matrix_of(table, columns.features, categorical=categorical, named=named, grouping=grouping)
+    placed = {"grouping": grouping, "zeros": zeros_in(temp_folder)}
+    matrix = matrix_of(table, columns.features, categorical=categorical, named=named, **placed)
     numbered = matrix.names == tuple(str(number) for number in range(1, len(matrix.names or ()) + 1))
     return Dataset.of_finite_features(
         features=matrix.features,

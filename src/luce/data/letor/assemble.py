@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from luce.arrays import Integers, offsets_of_sizes, rows_of_lists
+from luce.data.allocation import Zeros
 from luce.data.grouping import Grouping, integer_ids
 from luce.data.letor.parser import scatter
 from luce.data.letor.piece import ParsedPiece, SparseRows
@@ -22,10 +23,6 @@ from luce.threads import in_parallel
 
 LIST_SIZE_SUFFIXES = (".query", ".group")
 """LightGBM keeps the sizes of lists, one a line, in a file of such a suffix beside rows without query ids."""
-
-
-Zeros = Callable[[tuple[int, ...], type], NDArray[Any]]
-"""Allocates an array of zeros of a shape and a type."""
 
 
 def group_pieces(pieces: Sequence[ParsedPiece], path: Path, sizes_path: str | os.PathLike[str] | None) -> Grouping:

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from luce.arrays import Floats
+from luce.data.allocation import BlockAllocator
 from luce.data.grouping import Grouping
 from luce.data.letor.assemble import dense_features, group_pieces, sparse_features
-from luce.data.letor.piece import BlockAllocator, IndexBounds, LineError, ParsedPiece, parse_piece
+from luce.data.letor.piece import IndexBounds, LineError, ParsedPiece, parse_piece
 from luce.data.ragged import Dataset
 from luce.data.streams import Bytes, InputStream, parse_pieces, text_pieces
 from luce.errors import DataError, OptionError
