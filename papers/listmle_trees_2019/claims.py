@@ -45,6 +45,8 @@ def _over_trials(results: TreeResults, text: str, pairs: Sequence[Pair], evidenc
     """The smallest difference of a trial counts."""
     if len(pairs) > 1:
         evidence = f"The smallest of {len(pairs)} differences counts in a trial. {evidence}"
+    if margin:
+        evidence = f"To the differences of trials {margin:g} is added, which the claim allows. {evidence}"
     return Claim.from_comparisons(text, results.trials(pairs, margin), evidence, units=("lists", "rounds"))
 
 

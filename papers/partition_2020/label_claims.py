@@ -96,10 +96,10 @@ def _on_synthetic_data(prefix: str, claim: Comparison, cells: Sequence[Cell], sc
         ]
         by_seed = np.transpose(gaps) - claim.least
         comparisons |= {_trial(cell, seed): each.tolist() for seed, each in enumerate(by_seed)}
-    above = f" plus {-claim.least:g}" if claim.least else ""
+    added = f", with {-claim.least:g} added, which the claim allows" if claim.least else ""
     several = len(claim.pairs) * len(claim.metrics) * len(CUTOFFS)
     evidence = (
-        f"The smallest of {several} differences counts in a trial, in points{above}. With the most rows and epochs, "
+        f"The smallest of {several} differences counts in a trial, in points{added}. With the most rows and epochs, "
         f"the means over seeds of single metrics differ by {_ends(_mean_gaps(claim, cells[-1], scores))}."
     )
     return Claim.from_comparisons(f"{prefix}{claim.text}.", comparisons, evidence, units=("rows", "epochs"))

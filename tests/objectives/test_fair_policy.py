@@ -91,6 +91,23 @@ def test_a_function_of_exposures():
     assert errors(loss, -exact_goal(SCORES, terms)).max() < 4.5
 
 
+def test_a_function_gets_the_items_in_the_order_of_their_rows():
+    worth = np.array([0.7, -0.4, 1.3, 0.0, -1.1])
+
+    def by_row(exposures, merits, groups):
+        assert np.allclose(merits, merits_of(LABELS)) and groups.tolist() == GROUPS.tolist()
+        return float(worth @ exposures), worth
+
+    exact = finite_differences(lambda scores: exact_goal(scores, [(1, by_row, None)]), SCORES)
+    loss, gradient = estimates({by_row: 1.0})
+    assert errors(gradient, -exact).max() < 4.5
+    assert errors(loss, -exact_goal(SCORES, [(1, by_row, None)])).max() < 4.5
+    seen = []
+    goal = objective("fair-policy", utility={lambda e, m, g: (seen.append(m.round(9).tolist()), (0.0, 0 * e))[1]: 1.0})
+    goal.value_and_gradient(np.zeros(6), [1.0, np.nan, 3, 0, 0, 2], [0, 4, 6])
+    assert seen[:2] == [[1, 7, 0], [0, 3]]
+
+
 def test_a_row_of_discounts_is_for_terms_without_a_cutoff():
     row = [0.2, 1.0, 0.5]
     exact = finite_differences(lambda scores: exact_goal(scores, [(-1, "disparity", None)], row), SCORES)

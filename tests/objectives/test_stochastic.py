@@ -32,6 +32,16 @@ def test_it_is_the_mean_over_noise(name):
     assert (found.nuisance_gradient is not None) == bool(treated.nuisance)
 
 
+@pytest.mark.parametrize("together", [1, 2, 3])
+def test_samples_may_be_evaluated_a_few_at_a_time(monkeypatch, together):
+    goal = objective("stochastic", loss="listmle", samples=7)
+    whole = goal.value_and_gradient(SCORES, LABELS)
+    monkeypatch.setattr("luce.objectives.stochastic.ROWS", 5 * together)
+    parts = goal.value_and_gradient(SCORES, LABELS)
+    assert np.allclose(parts.loss, whole.loss, rtol=1e-12)
+    np.testing.assert_allclose(parts.gradient, whole.gradient, rtol=1e-10, atol=1e-14)
+
+
 @pytest.mark.parametrize("name", [name for name in TREATED if not OBJECTIVES[name].gradient_only])
 def test_the_gradient_is_the_finite_difference_at_held_noise(name):
     goal = objective("stochastic", loss=name, samples=3)

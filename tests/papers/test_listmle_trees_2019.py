@@ -193,6 +193,7 @@ def test_other_data_decide_only_what_is_the_same_in_every_trial():
     assert [claim.verdict for claim in found].count("needs data not available here") == 4
     assert by_text["Tuned,"].verdict == "held"
     assert by_text["The"].text.startswith("The same against LightGBM")
+    assert "differences of trials 0.005 is added" in found[0].evidence and "added" not in found[1].evidence
     mixed = {data: dict(rows) for data, rows in PUBLISHED.items()}
     mixed[MSLR]["PLRank(obj=1)"] = mixed[MSLR]["LambdaMART"] - 0.01
     tuned = claims(invented(mixed))[10]

@@ -156,6 +156,9 @@ def test_verdicts_on_synthetic_data_follow_from_trials():
     assert [claim.verdict for claim in claims] == ["held", "held", "needs data not available here"]
     assert "Positive in 8 of 8 trials on synthetic D-1K, by +12: 100 to 200 rows" in claims[1].evidence
     assert [claim.verdict for claim in dataset_claims(cells, low)][:2] == ["not held", "not held"]
+    assert "in points. With" in claims[0].evidence
+    few = cell("eurlex-4k", 100, 5)
+    assert "in points, with 1 added, which the" in dataset_claims([few], invented(9.0, few, seeds=2))[1].evidence
     mixed = high | {key: low[key] for key in low if key[0] == cells[0]}
     assert [claim.verdict for claim in dataset_claims(cells, mixed)][:2] == ["on synthetic data"] * 2
     assert dataset_claims(cells[:1], invented(9.0, cells[0], seeds=2))[0].verdict == "on synthetic data"

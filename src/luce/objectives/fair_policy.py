@@ -30,8 +30,9 @@ def _are_discounts(value: Any) -> bool:
 
 
 class Items(NamedTuple):
-    """The observed items of all lists, from the highest label down."""
+    """The observed items of all lists, from the highest label down; `rows` are their places in the data."""
 
+    rows: Integers
     scores: Floats
     labels: Floats
     offsets: Integers
@@ -106,7 +107,7 @@ def fair_policy(
     labels, weights = lists.labels[order], None if lists.item_weights is None else lists.item_weights[order]
     merits = merits_of(labels, gain) * (1.0 if weights is None else weights)
     item_groups = None if lists.item_groups is None else lists.item_groups[order]
-    items = Items(lists.scores[order], labels, offsets, merits, weights, item_groups)
+    items = Items(order, lists.scores[order], labels, offsets, merits, weights, item_groups)
     value, gradient = np.zeros(len(offsets) - 1), np.zeros(len(order))
     n_samples = samples_at(samples, lists.draw)
     for group in _groups(parse_utility(utility), items, gain, discounts, lists.n_jobs):
@@ -149,18 +150,19 @@ def _groups(
             cutoff = what.cutoff if isinstance(what, Metric) else None
             row = None if cutoff is not None or discounts is None else np.asarray(discounts, dtype=np.float64)
             seen = logarithmic(cutoff or longest) if row is None else row
-            gains, fairness = np.zeros(len(items.scores)), [(weight, _measure(what, items.item_groups))]
+            gains, fairness = np.zeros(len(items.scores)), [(weight, _measure(what, items))]
         group = groups.setdefault(seen.tobytes(), DiscountGroup(seen, np.zeros(len(items.scores)), []))
         group.gains[:] += gains if items.weights is None else gains * items.weights
         group.fairness.extend(fairness)
     return list(groups.values())
 
 
-def _measure(what: Metric | Function, item_groups: Integers | None) -> Any:
+def _measure(what: Metric | Function, items: Items) -> Any:
     """A function of flat exposures, merits, item_groups and offsets."""
     if isinstance(what, Metric):
-        check_item_groups(what, item_groups)
+        check_item_groups(what, items.item_groups)
         return what.exposure_function
+    as_given = np.argsort(items.rows)  # list by list, since the rows of a list stand together
 
     def list_by_list(
         exposures: Floats, merits: Floats, item_groups: Integers | None, offsets: Integers
@@ -168,9 +170,9 @@ def _measure(what: Metric | Function, item_groups: Integers | None) -> Any:
         value, gradient = np.zeros(len(offsets) - 1), np.zeros(len(exposures))
         for q, (a, b) in enumerate(pairwise(offsets)):
             if a < b:
-                value[q], gradient[a:b] = what(
-                    exposures[a:b], merits[a:b], None if item_groups is None else item_groups[a:b]
-                )
+                own = as_given[a:b]
+                groups = None if item_groups is None else item_groups[own]
+                value[q], gradient[own] = what(exposures[own], merits[own], groups)
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
             raise OptionError(f"The function {what!r} of a utility must return a finite value and a finite gradient.")
         return value, gradient

@@ -11,7 +11,7 @@ from luce.metrics.table import METRICS, metric
 
 Function = Callable[..., Any]
 """A measure of one list: (exposures (n,), merits (n,), item_groups (n,) or None) → its value and its gradient (n,) in
-the exposures."""
+the exposures. The n items are those with a label, in the order of their rows."""
 
 EXAMPLE = "a sum such as '0.7*ndcg@10 - 0.3*disparity@10'"
 _TERM = re.compile(
