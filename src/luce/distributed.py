@@ -61,9 +61,9 @@ class Group:
 
     def sum(self, values: Any) -> Floats:
         """The sum over all ranks, of values of the same shape on each."""
-        own = np.asarray(values, dtype=np.float64)
+        own = np.ascontiguousarray(values, dtype=np.float64)
         if own.size < LARGE:
-            return _added(self.gather_rows(own.ravel())).reshape(own.shape)
+            return _added(self.gather_rows(own.ravel())).reshape(np.shape(values))
         blocks = np.array_split(own.ravel(), self.size)
         part = _added(self.exchange(blocks, [len(blocks[self.rank])] * self.size))
         return np.concatenate(self.gather(part)).reshape(own.shape)
@@ -76,7 +76,7 @@ class Group:
         if own.size:
             with self._answered():
                 mine = torch.from_numpy(np.ascontiguousarray(own).view(np.uint8))
-                self._package.all_gather_into_tensor(torch.from_numpy(found.view(np.uint8).ravel()), mine, self._group)
+                self._package.all_gather(list(torch.from_numpy(found.view(np.uint8))), mine, self._group)
         return found
 
     def gather(self, own: NDArray[Any]) -> list[NDArray[Any]]:
