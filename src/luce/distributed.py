@@ -47,7 +47,11 @@ class Group:
     ----------
     rank, size
         Which process this is, from 0, and how many there are.
+    fails_first
+        Whether this rank was the first to stop with an error in what all were doing together.
     """
+
+    fails_first = False
 
     def __init__(self, world: Any) -> None:
         import torch.distributed as package
@@ -56,7 +60,7 @@ class Group:
         self._package, self._store = package, package.distributed_c10d._get_default_store()
         # The values are on the CPU, which NCCL does not reach.
         self._group = world if "gloo" in package.get_backend_config() else package.new_group(backend="gloo")
-        self._calls = 0
+        self._begun, self._active = 0, list[int]()
 
     def sum(self, values: Any) -> Floats:
         """The sum over all ranks, of values of the same shape on each."""
@@ -132,11 +136,16 @@ class Group:
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
         """Work that all ranks do: the others are told the error that ends it here, instead of waiting."""
+        self._begun += 1
+        number = self._begun  # the same on all ranks: it tells this work from an earlier one that they went on from
+        self._active.append(number)
         try:
             yield
         except BaseException as error:
-            self._leave(str(error) or type(error).__name__)
+            self._leave(number, str(error) or type(error).__name__)
             raise
+        finally:
+            self._active.pop()
 
     @contextlib.contextmanager
     def _answered(self) -> Iterator[None]:
@@ -146,9 +155,11 @@ class Group:
         except RuntimeError as error:  # torch's errors of connections and time-outs are of this type
             self._lost(error)
 
-    def _leave(self, why: str) -> None:
+    def _leave(self, number: int, why: str) -> None:
+        self.fails_first = True
         with contextlib.suppress(RuntimeError):  # the store may be gone with its process
-            self._store.set(f"luce/left/{self.rank}", why)
+            self._store.set(f"luce/left/{self.rank}", f"{number} {why}")
+            self.fails_first = self._store.add(f"luce/failures/{number}", 1) == 1
 
     def _lost(self, error: RuntimeError) -> NoReturn:
         """Raise the reason of a rank that stopped with an error, or the names of those that vanished."""
@@ -159,7 +170,7 @@ class Group:
             until, silent = time.monotonic() + GRACE, others
             while silent and not reasons and time.monotonic() < until:
                 time.sleep(0.05)
-                reasons = {rank: self._said(f"luce/left/{rank}") for rank in others if self._has(f"luce/left/{rank}")}
+                reasons = {rank: why for rank in others if (why := self._reason(rank))}
                 silent = [rank for rank in others if not self._has(f"luce/waiting/{rank}")]
         except RuntimeError:
             raise MachineError(
@@ -176,8 +187,11 @@ class Group:
     def _has(self, key: str) -> bool:
         return bool(self._store.check([key]))
 
-    def _said(self, key: str) -> str:
-        return str(self._store.get(key).decode(errors="replace"))
+    def _reason(self, rank: int) -> str:
+        """Why another rank has left what this one still does; empty where it has not."""
+        key = f"luce/left/{rank}"
+        number, _, why = self._store.get(key).decode(errors="replace").partition(" ") if self._has(key) else ("0", "", "")
+        return why if int(number) in self._active else ""
 
 
 def summed(values: Any) -> Floats:
