@@ -4,16 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import luce
-from luce.data.shards import share_of
-from luce.distributed import current_group
-from luce.errors import DataError, LuceWarning, MachineError, OptionError
+from luce.errors import LuceWarning
 from luce.rankers import LinearRanker
 
 from ..ranks import on_ranks
 from .made import parts
+from .ranks import assert_close, bits, fitted, refused
 
 pytestmark = pytest.mark.multiprocess
 
@@ -23,45 +21,82 @@ def data():
     return parts(n_lists=40, n_features=10)
 
 
-def fitted(train, validation=None, **settings):
-    """The ranker of this rank, on its share of the lists."""
-    group = current_group()
-    if group is not None:
-        train = share_of(train, group.rank, group.size)
-        validation = None if validation is None else share_of(validation, group.rank, group.size)
-    return LinearRanker(n_jobs=1, **settings).fit(train, validation=validation)
-
-
-def close(found, expected):
-    """Whether the weights, intercepts, nuisance parameters and the history are the same but for rounding."""
-    for name, array in expected.state_dict().items():
-        np.testing.assert_allclose(found.state_dict()[name], array, rtol=1e-8, atol=1e-10)
-    assert len(found.history_) == len(expected.history_)
-    for one, other in zip(found.history_, expected.history_, strict=True):
-        assert one == pytest.approx(other, rel=1e-8)
-
-
-def bits(ranker):
-    return {name: array.tobytes() for name, array in ranker.state_dict().items()}, ranker.history_
-
-
 @pytest.mark.parametrize(
     ("settings", "size"),
     [
         ({}, 2),
         ({"objective": "mcrank", "max_iter": 10}, 3),
         ({"objective": "pairties-davidson", "transforms": ("fill", "second-order", "standardize"), "max_iter": 10}, 2),
-        ({"objective": "listmle", "max_iter": 10, "random_state": None}, 2),
-        ({"objective": "pmop-gibbs", "max_iter": 6, "batch_size": 7}, 3),
+        ({"objective": "pmop-gibbs", "max_iter": 6, "batch_size": 7}, 2),
         ({"objective": "pl-partition", "optimizer": "gradient-descent", "max_iter": 5, "batch_size": 1}, 2),
     ],
     ids=str,
 )
 def test_it_is_the_model_of_one_process(data, settings, size):
-    train, validation = data["train"], data["validation"]
-    found = on_ranks(fitted, [train] * size, [validation] * size, size=size, **settings)
-    assert all(bits(one) == bits(found[0]) for one in found)
-    if "random_state" not in settings:
-        close(found[0], fitted(train, validation, **settings))
-        assert found[0].best_iteration_ == fitted(train, validation, **settings).best_iteration_
-        assert found[0].baseline_score_ == pytest.approx(fitted(train, validation, **settings).baseline_score_)
+    """Also where some batches have no list of a rank."""
+    ranker, given = LinearRanker(n_jobs=1, **settings), (data["train"], data["validation"])
+    found = on_ranks(fitted, [ranker] * size, *([each] * size for each in given), size=size)
+    expected = fitted(ranker, *given)
+    assert [bits(one) == bits(found[0]) for one in found] == [True] * size
+    assert_close(found[0], expected, 1e-8, 1e-10)
+    assert found[0].best_iteration_ == expected.best_iteration_
+    assert found[0].baseline_score_ == pytest.approx(expected.baseline_score_)
+    assert found[0].max_grade_ == expected.max_grade_
+    rows = [ranker.provenance_["training"]["labels"] for ranker in (found[0], expected)]
+    assert rows[0] == rows[1]
+
+
+def test_a_seed_that_is_not_given_is_that_of_the_first_rank(data):
+    found = on_ranks(
+        fitted, [LinearRanker("listmle", max_iter=3, random_state=None, n_jobs=1)] * 2, [data["train"]] * 2
+    )
+    assert bits(found[0]) == bits(found[1])
+
+
+def told(train, labels_of, **settings):
+    """The warnings and callbacks of this rank."""
+    seen = []
+    train = luce.Dataset(train.features, labels_of(train), train.offsets)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LuceWarning)
+        fitted(LinearRanker(n_jobs=1, max_iter=2, **settings), train, callback=seen.append)
+    return [str(one.message) for one in caught if one.category is LuceWarning], len(seen)
+
+
+def test_the_first_rank_alone_warns_and_reports(data):
+    train = data["train"]
+    (first, reports), second = on_ranks(told, [train] * 2, labels_of=lambda lists: lists.labels * 10)
+    assert "other items hardly count" in first[0]
+    assert reports == 2
+    assert second == ([], 0)
+    (first, _), second = on_ranks(told, [train] * 2, labels_of=lambda lists: np.ones(lists.n_rows))
+    assert "no order to learn" in first[0]
+    assert second[0] == []
+    half = train.offsets[train.n_lists // 4]
+    some = on_ranks(
+        told, [train] * 2, labels_of=lambda lists: np.where(np.arange(lists.n_rows) < half, 1, lists.labels)
+    )
+    assert [messages for messages, _ in some] == [[], []]
+
+
+def test_what_fails_on_one_rank_fails_on_all(data):
+    lists, usual = data["train"], [LinearRanker(transforms=(), n_jobs=1)] * 2
+    rankers = [LinearRanker(reg_lambda=value) for value in (1.0, 2.0)]
+    for error, text in on_ranks(refused, rankers, [lists] * 2):
+        assert error == "MachineError"
+        assert "reg_lambda is 1.0 at rank 0 and 2.0 at rank 1" in text
+    for _, text in on_ranks(refused, usual, [lists, lists.with_features(lists.features[:, :9])]):
+        assert "the number of features is 10 at rank 0 and 9 at rank 1" in text
+    for _, text in on_ranks(refused, usual, [lists] * 2, [data["validation"], None]):
+        assert "the presence of validation data is True at rank 0 and False at rank 1" in text
+    features = np.nan_to_num(np.array(lists.features))
+    features[-1, 3] = np.nan
+    first, second = on_ranks(refused, usual, [lists.with_features(features)] * 2)
+    assert second[0] == first[0] == "DataError"
+    assert first[1] == f"Rank 1 has stopped: {second[1]}"
+
+
+@pytest.mark.parametrize("settings", [{"optimizer": "coordinate-ascent"}, {"n_bags": 2}], ids=str)
+def test_what_needs_all_lists_at_once_is_refused(data, settings):
+    for error, _ in on_ranks(refused, [LinearRanker(**settings)] * 2, [data["train"]] * 2):
+        assert error == "OptionError"

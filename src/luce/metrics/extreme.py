@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from luce.arrays import Floats, Integers, check_rows, list_of_row, read_only
 from luce.data.extreme import TaggedData
+from luce.distributed import overall_mean
 from luce.errors import DataError, OptionError
 from luce.metrics.base import Metric
 from luce.metrics.evaluation import check_resampling
@@ -73,14 +74,14 @@ def _ndcg(hits: Hits) -> Floats:
 
 
 def _psp(hits: Hits) -> Floats:
-    return _over(hits.weighted.mean(axis=1), np.full(len(hits.gains), hits.best_weighted.mean()))
+    return _over(hits.weighted.mean(axis=1), np.full(len(hits.gains), overall_mean(hits.best_weighted)))
 
 
 def _psndcg(hits: Hits) -> Floats:
     falling = discounts(hits.gains.shape[1])
     ideal = hits.best @ falling
     found, best = (_over(each @ falling, ideal) for each in (hits.weighted, hits.best_weighted))
-    return _over(found, np.full(len(found), best.mean()))
+    return _over(found, np.full(len(found), overall_mean(best)))
 
 
 def _over(found: Floats, best: Floats) -> Floats:

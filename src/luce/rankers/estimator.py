@@ -286,7 +286,7 @@ class Estimator(BaseEstimator):
 
     def record_data(self, training: Any, validation: Any) -> None:
         """Note what the data given to `fit` are, on all ranks: `provenance_`."""
-        facts = {
+        facts: dict[str, Any] = {
             "training": summarize(training),
             "validation": None if validation is None else summarize(validation),
         }

@@ -7,8 +7,7 @@ import numpy as np
 
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.data import Dataset
-from luce.distributed import current_group, numbered, summed
-from luce.errors import NumericalError
+from luce.distributed import in_share, numbered, summed_work
 from luce.kernels.linear_products import weights_of
 from luce.lists import Lists
 from luce.objectives import Draw, Objective
@@ -60,12 +59,12 @@ class LinearProblem:
     def of_lists(self, lists: Integers, epoch: float) -> Self:
         """The same for some of the lists, in whose sum the prior has their share, with draws of their own."""
         some = copy(self)
-        own = lists[(lists >= self.first_list) & (lists < self.first_list + self.dataset.n_lists)]
+        own = in_share(lists, self.first_list, self.dataset.n_lists)
         if len(lists) < self.n_lists:
-            some.features = self.features[rows_of_lists(self.dataset.offsets, own - self.first_list)]
-            some._set_lists(self.dataset.take(own - self.first_list))
+            some.features = self.features[rows_of_lists(self.dataset.offsets, own)]
+            some._set_lists(self.dataset.take(own))
             some.reg_lambda = self.reg_lambda * len(lists) / self.n_lists
-        some.draw = self.draw._replace(step=int(epoch), lists=own, epoch=epoch)
+        some.draw = self.draw._replace(step=int(epoch), lists=own + self.first_list, epoch=epoch)
         return some
 
     def start(self) -> Floats:
@@ -80,22 +79,16 @@ class LinearProblem:
         return Parameters(weights.reshape(self.shape), intercept, nuisance)
 
     def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
-        """The penalized loss and its gradient in all parameters; a NumericalError on one rank is one on all."""
+        """The penalized loss and its gradient in all parameters."""
         given = self.parameters(point)
-        try:
-            own = self._sums_of_lists(given)
-        except NumericalError:
-            if current_group() is not None:
-                summed(np.full(1 + len(point), np.nan))
-            raise
-        value, gradient = np.split(summed(own), [1])
-        if np.isnan(value[0]) and current_group() is not None:
-            raise NumericalError("Another rank has scores that are not finite.")
+        value, gradient = np.split(summed_work(lambda: self._sums_of_lists(given), 1 + len(point)), [1])
         gradient[: given.weights.size] += self.reg_lambda * given.weights.ravel()
         return float(value[0]) + 0.5 * self.reg_lambda * float(np.sum(given.weights**2)), gradient
 
     def _sums_of_lists(self, given: Parameters) -> Floats:
         """The loss and then its gradient in all parameters, of the lists of this rank."""
+        if not self.dataset.n_rows:
+            return np.zeros(1 + sum(part.size for part in given))
         scores = given.scores(self.features, self.n_jobs)
         evaluation = self.objective.evaluate(
             self.lists._replace(scores=scores, nuisance=given.nuisance, draw=self.draw)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from luce.arrays import Integers
-from luce.distributed import current_group, numbered, summed
+from luce.distributed import current_group, in_share, numbered, summed, together
 from luce.errors import OptionError
 from luce.options import integer, number, or_none
 from luce.rankers.bagging import Bagging
@@ -22,6 +22,7 @@ BAGGING = {
 VALIDATION_FRACTION = or_none(number(above=0, below=1))
 
 
+@together()
 def fit_resampled(ranker: Any, training: TrainingData, callback: Any, checkpoint: Any, **more: Any) -> Any:
     """Train a ranker: as bags, with a part of the lists held out, or on all of them as they are.
 
@@ -48,10 +49,10 @@ def _fit_held_out(
     ranker: Any, training: TrainingData, judged: Integers, callback: Any, checkpoint: Checkpoint | None, more: Any
 ) -> Any:
     """Hold out some of the judged lists to choose the number of iterations by, then train on all for as many."""
-    seed, (first, total) = ranker.get_seed(), numbered(len(judged))
+    seed, (before, total) = ranker.get_seed(), numbered(len(judged))
     size = min(max(1, round(ranker.validation_fraction * total)), total - 1)
     chosen = np.sort(np.random.default_rng((seed, 0)).permutation(total)[:size])
-    held_out = judged[chosen[(chosen >= first) & (chosen < first + len(judged))] - first]
+    held_out = judged[in_share(chosen, before, len(judged))]
     others = np.setdiff1d(np.arange(training.dataset.n_lists), held_out)
     search = ranker.unfitted_copy(random_state=seed)
     first = None if checkpoint is None else checkpoint.numbered(0)

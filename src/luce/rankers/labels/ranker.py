@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from luce.data.extreme import TaggedData
 from luce.data.transforms import fit_transforms
+from luce.distributed import failing_together, highest, overall_mean, summed
 from luce.errors import DataError, OptionError
 from luce.metrics import measure_labels, propensities
 from luce.objectives import Objective
@@ -188,20 +189,26 @@ class LabelRanker(FittedLabels):
             The fitted ranker. An interrupt (Ctrl-C) leaves it fitted with the best epoch so far.
         """
         self.check_params()
-        data = as_tagged(X, y)
-        if not data.sizes.any() or not data.n_features:
+        with failing_together():
+            data, held_out, held_out_features = as_tagged(X, y), None, None
+            if validation is not None:
+                held_out = as_held_out(validation, TaggedData, as_tagged, "X, y")
+        self.agree_on_fit(data, validated=validation is not None)
+        if not data.n_features or not summed(data.labels.nnz):
             raise DataError(f"There is nothing to learn from in {data!r}: features and rows with labels are needed.")
-        self.n_features_in_, self.max_grade_ = data.n_features, float(data.labels.data.max())
+        self.n_features_in_, self.max_grade_ = data.n_features, highest(float(data.labels.data.max(initial=0.0)))
         rows = feature_rows(data)
         self.transforms_ = fit_transforms(self.transforms, rows)
         self.label_counts_, self.training_rows_ = data.label_counts, data.n_rows
-        features, held_out, held_out_features = self.transform_features(rows), None, None
-        if validation is not None:
-            held_out = as_held_out(validation, TaggedData, as_tagged, "X, y")
-            self._check_labels(held_out)
-            held_out_features = self.transform_features(self._rows(held_out))
-            self.label_counts_ = self.label_counts_ + held_out.label_counts
-            self.training_rows_ += held_out.n_rows
+        with failing_together():
+            features = self.transform_features(rows)
+            if held_out is not None:
+                self._check_labels(held_out)
+                held_out_features = self.transform_features(self._rows(held_out))
+                self.label_counts_ = self.label_counts_ + held_out.label_counts
+                self.training_rows_ += held_out.n_rows
+        self.label_counts_ = summed(self.label_counts_).astype(np.int64)
+        self.training_rows_ = int(summed(self.training_rows_))
         self.record_data(data, held_out)
         training = TrainingData(data, features, held_out, held_out_features)
         fit_resampled(self, training, callback, checkpoint)
@@ -217,7 +224,7 @@ class LabelRanker(FittedLabels):
                 return None
             name, found = str(self.get_metric()), propensities(self.label_counts_, self.training_rows_)
             ranking = top_labels(learner.network, training.validation_features, self.get_metric().cutoff or 1)[0]
-            return float(measure_labels(ranking, training.validation, name, propensities=found)[name].mean())
+            return overall_mean(measure_labels(ranking, training.validation, name, propensities=found)[name])
 
         def make_learner(network: Any, **settings: Any) -> LabelLearner:
             settings |= {"negatives": self.negatives, "n_jobs": self.n_jobs, "validation_score": validation_score}

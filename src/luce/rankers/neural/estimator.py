@@ -1,6 +1,7 @@
 """What the estimators around a PyTorch network share: training, the choice of the learning rate, device and file."""
 
 import math
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ import numpy as np
 
 from luce.arrays import Integers
 from luce.data.transforms import width_after
+from luce.distributed import current_group, gathered, numbered
 from luce.errors import DataError, OptionError, load_package, unknown_name
 from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
 from luce.optimizers.learning_curve import LearningCurve
@@ -53,13 +55,15 @@ class NetworkEstimator(Estimator):
     ) -> None:
         """Train on these lists with each learning rate and keep the best network, also on an interrupt.
 
+        In a process group the lists of all ranks are numbered in the order of ranks.
         `make_learner(network, seed=…, learning_rate=…, …)` makes what takes the steps.
         """
         best: LearningCurve | None = None
+        lists = gathered(lists + numbered(training.dataset.n_lists)[0])
         seed, validated = self.get_seed(), training.validation is not None
         for number, rate in enumerate(learning_rate_grid(self.learning_rate, validated)):
             curve = self.new_curve(validated=validated)
-            checkpointer = self.open_checkpoint(checkpoint, training.dataset, number)
+            checkpointer = self.shared_checkpoint(checkpoint, training.dataset, number)
 
             def counted(record: dict[str, float], number: int = number) -> None:
                 if callback is not None:
@@ -181,11 +185,14 @@ class NetworkEstimator(Estimator):
                 raise unknown_name(name, getattr(self, name), table)
 
     def get_device(self) -> "torch.device":
-        """The device that `device` names; a GPU if there is one where it is None."""
+        """The device that `device` names; where it is None a GPU if there is one, and each local rank has its own."""
         import torch
 
         if self.device is None:
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            if not torch.cuda.is_available():
+                return torch.device("cpu")
+            rank = None if current_group() is None else os.environ.get("LOCAL_RANK")
+            return torch.device("cuda" if rank is None else f"cuda:{int(rank) % torch.cuda.device_count()}")
         try:
             device = torch.device(self.device)
             torch.empty(0, device=device)

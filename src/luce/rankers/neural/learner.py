@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from luce.arrays import Floats, Integers, list_of_row, offsets_of_sizes, rows_of_lists
 from luce.data import Dataset
 from luce.data.transforms import blocks
+from luce.distributed import in_share, numbered
 from luce.errors import DataError, NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.neural.network import call
@@ -17,7 +18,11 @@ from luce.rankers.neural.training import TorchLearner
 
 
 class NetworkLearner(TorchLearner):
-    """Trains a network on the lists of a dataset; a step minimizes the mean loss over the lists of a batch."""
+    """Trains a network on the lists of a dataset; a step minimizes the mean loss over the lists of a batch.
+
+    In a process group the lists of all ranks are numbered in the order of ranks, and each rank takes its own of a
+    batch.
+    """
 
     def __init__(
         self,
@@ -31,14 +36,24 @@ class NetworkLearner(TorchLearner):
     ):
         super().__init__(network, list(objective.nuisance.values()), **training)
         self.objective, self.features, self.dataset, self.n_jobs = objective, features, dataset, n_jobs
+        self.first_list, _ = numbered(dataset.n_lists)
         self.sizes, self.item_groups = dataset.sizes, dataset.item_group_numbers()
 
     def step(self, lists: Integers, epoch: float, step: int) -> float:
+        own = in_share(lists, self.first_list, self.dataset.n_lists)
+        self.seed_dropout(step)
+        self.network.train()
+
+        def work() -> float:
+            return self._propagate(own, epoch, step, len(lists)) if len(own) else 0.0
+
+        return self.update(work)
+
+    def _propagate(self, lists: Integers, epoch: float, step: int, of: int) -> float:
+        """The loss of these lists, which are all or some `of` so many, and the gradients of its mean over all."""
         data = self.dataset
         rows = rows_of_lists(data.offsets, lists)
         offsets = offsets_of_sizes(self.sizes[lists])
-        self.seed_dropout(step)
-        self.network.train()
         scores = call(self.network, self._rows(lists), torch.from_numpy(offsets))
         if scores.shape[:1] != rows.shape or scores.ndim != 1 + self.objective.one_output_per_grade:
             expected = "(rows, grades)" if self.objective.one_output_per_grade else "(rows,)"
@@ -54,7 +69,7 @@ class NetworkLearner(TorchLearner):
                 offsets,
                 item_weights=None if data.item_weights is None else data.item_weights[rows],
                 nuisance=self.nuisance.detach().numpy(),
-                draw=Draw(self.seed, int(epoch), lists, epoch),
+                draw=Draw(self.seed, int(epoch), lists + self.first_list, epoch),
                 n_jobs=self.n_jobs,
                 item_groups=None if self.item_groups is None else self.item_groups[rows],
             )
@@ -62,17 +77,15 @@ class NetworkLearner(TorchLearner):
             if step == 0 and np.isfinite(values).all():
                 raise
             raise self.diverged(step) from error
-        gradient, weights = evaluation.gradient, np.full(len(lists), 1 / len(lists))
+        gradient, weights = evaluation.gradient, np.full(len(lists), 1 / of)
         if data.list_weights is not None:
             weights *= data.list_weights[lists]
             gradient *= weights[list_of_row(offsets)].reshape(-1, *[1] * (gradient.ndim - 1))
         else:
-            gradient /= len(lists)
-        self.optimizer.zero_grad()
+            gradient /= of
         scores.backward(torch.from_numpy(gradient).to(scores))
         if evaluation.nuisance_gradient is not None:
             self.nuisance.grad = torch.from_numpy(weights @ evaluation.nuisance_gradient)
-        self.optimizer.step()
         return float(weights @ evaluation.loss)
 
     def _rows(self, lists: Integers) -> Tensor:

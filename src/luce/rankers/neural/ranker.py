@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers
 from luce.data.transforms import width_after
+from luce.distributed import failing_together, summed
 from luce.errors import DataError, OptionError, unknown_name
 from luce.objectives import Objective
 from luce.options import Choice, Range, integer, number, or_none
@@ -204,7 +205,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
     ) -> Self:
         self.check_params()
         training = self.prepare_training_data(X, y, qid, group, validation)
-        if not self.informative_lists(training.dataset).any():
+        if not summed(np.count_nonzero(self.informative_lists(training.dataset))):
             raise DataError(self.get_objective().no_signal_message(training.dataset))
         judged = fit_resampled(self, training, callback, checkpoint)
         self.finish_fit(training.dataset, judged)
@@ -217,10 +218,13 @@ class NeuralRanker(NetworkEstimator, Ranker):
         def validation_score(learner: NetworkLearner) -> float | None:
             if training.validation is None:
                 return None
-            outputs = scores_of(learner.network, training.validation_features, training.validation.offsets)
-            scores = self.combine_outputs(outputs)
-            if not np.isfinite(scores).all():
-                raise DataError(f"The scores of the validation data are not finite: {training.validation!r}.")
+            scores = np.empty(0)
+            with failing_together():
+                if training.validation.n_rows:
+                    outputs = scores_of(learner.network, training.validation_features, training.validation.offsets)
+                    scores = self.combine_outputs(outputs)
+                if not np.isfinite(scores).all():
+                    raise DataError(f"The scores of the validation data are not finite: {training.validation!r}.")
             return self.validation_score(scores, training.validation)
 
         def make_learner(network: "torch.nn.Module", **settings: Any) -> NetworkLearner:

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from luce.arrays import Integers
-from luce.errors import LuceError
+from luce.arrays import Floats, Integers
+from luce.distributed import current_group, summed_work
+from luce.errors import LuceError, OptionError
 from luce.optimizers.gradient_descent import Arrays, like
 from luce.threads import check_threads, one_thread_after_fork, thread_count
 
@@ -47,14 +48,30 @@ class TorchLearner:
             {"params": [self.nuisance], "weight_decay": 0.0},
         ]
         self.optimizer = OPTIMIZERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
+        share_network(network)
 
     @abstractmethod
     def step(self, lists: Integers, epoch: float, step: int) -> float:
         """One update from these lists; their mean loss before it."""
 
+    def update(self, work: Callable[[], float]) -> float:
+        """A step of the optimizer by the loss that `work` computes and propagates backward, summed over ranks."""
+        self.optimizer.zero_grad()
+        if current_group() is None:
+            loss = work()
+        else:
+            parameters = [*self.network.parameters(), self.nuisance]
+            found = summed_work(lambda: np.append(work(), _gradients(parameters)), 1 + _size(parameters))
+            _set_gradients(parameters, found[1:])
+            loss = float(found[0])
+        self.optimizer.step()
+        return loss
+
     def seed_dropout(self, step: int) -> None:
-        """Make dropout depend on the seed and the step alone, so that a checkpoint need not store its state."""
-        seed = np.random.SeedSequence((self.seed, step)).generate_state(1, np.uint64)[0].item()
+        """Make dropout depend on the seed, the step and the rank alone: a checkpoint need not store its state."""
+        group = current_group()
+        entropy = (self.seed, step) if group is None else (self.seed, step, group.rank)
+        seed = np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0].item()
         # torch.manual_seed would format a traceback for devices that are not there, half a millisecond each time.
         torch.default_generator.manual_seed(seed)
         if self.device.type == "cuda":
@@ -68,6 +85,7 @@ class TorchLearner:
         )
 
     def validation_score(self) -> float | None:
+        share_network(self.network)  # processors of different kinds round differently
         return self._validation_score(self)
 
     def parameters(self) -> Arrays:
@@ -110,6 +128,51 @@ class TorchLearner:
             forms = {name: (t.shape if t.ndim == 0 or one is None else one.shape) for name, t in wanted.items()}
             if one is None or {name: t.shape for name, t in entries.items()} != forms:
                 raise ValueError(f"optimizer.{number} is not state of {type(self.optimizer).__name__}")
+
+
+def _size(parameters: Sequence[Tensor]) -> int:
+    return sum(1 + one.numel() for one in parameters)
+
+
+def _gradients(parameters: Sequence[Tensor]) -> Floats:
+    """For each parameter whether it has a gradient, and the gradient."""
+    found = np.zeros(_size(parameters))
+    start = 0
+    for one in parameters:
+        if one.grad is not None:
+            found[start] = 1.0
+            found[start + 1 : start + 1 + one.numel()] = one.grad.cpu().numpy().ravel()
+        start += 1 + one.numel()
+    return found
+
+
+def _set_gradients(parameters: Sequence[Tensor], values: Floats) -> None:
+    """Take over the sums of what `_gradients` gave on all ranks."""
+    start = 0
+    for one in parameters:
+        part = values[start + 1 : start + 1 + one.numel()].reshape(one.shape)
+        one.grad = torch.from_numpy(part).to(one) if values[start] else None
+        start += 1 + one.numel()
+
+
+def share_network(network: nn.Module) -> None:
+    """Give the network on all ranks of a group the state that it has on the first; outside of one, nothing is done."""
+    group = current_group()
+    if group is None:
+        return
+    for name, module in network.named_modules():
+        by_batch = isinstance(module, nn.modules.batchnorm._BatchNorm)
+        if by_batch or (isinstance(module, nn.modules.batchnorm._NormBase) and module.track_running_stats):
+            raise OptionError(
+                f"{type(module).__name__} ({name or 'the module'}) normalizes by the rows of a batch, of which each of "
+                "several ranks has some: use normalization='layer', or one rank."
+            )
+    state = network.state_dict()
+    group.agree({"the network": {name: [list(one.shape), str(one.dtype)] for name, one in state.items()}})
+    with torch.no_grad():
+        for tensor in state.values():
+            own = tensor.detach().cpu().numpy()
+            tensor.copy_(torch.from_numpy(group.broadcast(own).reshape(own.shape)))
 
 
 def load_network(network: nn.Module, arrays: Arrays) -> None:
