@@ -8,6 +8,7 @@ import contextlib
 import json
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import cache
@@ -331,7 +332,16 @@ def launched(timeout: float) -> Iterator[Group | None]:
     from luce.errors import load_package
 
     package: Any = load_package("torch", "neural").distributed
-    package.init_process_group("gloo", timeout=timedelta(seconds=timeout))
+    wait = timedelta(seconds=timeout)
+    try:
+        store, rank, size = next(package.rendezvous("env://", timeout=wait))
+        store = _without_leftovers(store, rank, size, timeout)
+        package.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=wait)
+    except RuntimeError as error:  # torch's errors of connections and time-outs are of this type
+        raise MachineError(
+            f"The ranks did not find each other within {timeout:g} seconds. Were all started, with the same "
+            f"MASTER_ADDR and MASTER_PORT, and does the network let them connect? ({error})"
+        ) from error
     try:
         group = current_group()
         assert group is not None
@@ -340,6 +350,30 @@ def launched(timeout: float) -> Iterator[Group | None]:
     finally:
         package.destroy_process_group()
         _group.cache_clear()
+
+
+def _without_leftovers(store: Any, rank: int, size: int, timeout: float) -> Any:
+    """The part of the store of these processes, without the addresses of those that died.
+
+    After a restart torchrun goes on with the same store. Rank 0 names the new part, and tells each other rank once it
+    sees the mark that this one has just made.
+    """
+    import torch.distributed as package
+
+    own, until = uuid.uuid4().hex, time.monotonic() + timeout
+    if rank:
+        store.set(f"luce/new/{rank}", own)
+        name = store.get(f"luce/welcome/{own}").decode()
+        store.set(f"luce/here/{name}/{rank}", "")
+        return package.PrefixStore(name, store)
+    missing = [*range(1, size)]
+    while missing and time.monotonic() < until:
+        for other in missing:
+            if store.check([f"luce/new/{other}"]):
+                store.set(f"luce/welcome/{store.get(f'luce/new/{other}').decode()}", own)
+        missing = [other for other in missing if not store.check([f"luce/here/{own}/{other}"])]
+        time.sleep(0.01)
+    return package.PrefixStore(own, store)
 
 
 def _added(parts: Sequence[Floats] | Floats) -> Floats:

@@ -113,7 +113,7 @@ def test_what_all_ranks_refuse_is_said_once(folder):
     status, printed, said = run(torchrun("train", "train.txt", "--model", "tree", "-o", "no.luce"), folder)
     assert status != 0
     assert printed == ""
-    assert said.count("Error: Unknown model") == 1
+    assert said.count("Error: There is no model 'tree'") == 1
 
 
 def test_what_one_rank_refuses_ends_both_and_is_said_once(folder, tmp_path):
