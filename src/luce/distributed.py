@@ -192,7 +192,9 @@ class Group:
     def _reason(self, rank: int) -> str:
         """Why another rank has left what this one still does; empty where it has not."""
         key = f"luce/left/{rank}"
-        number, _, why = self._store.get(key).decode(errors="replace").partition(" ") if self._has(key) else ("0", "", "")
+        number, _, why = (
+            self._store.get(key).decode(errors="replace").partition(" ") if self._has(key) else ("0", "", "")
+        )
         return why if int(number) in self._active else ""
 
 

@@ -105,7 +105,9 @@ def test_the_number_of_rounds_is_chosen_on_lists_of_all_ranks(data):
     settings = {"validation_fraction": 0.3, "n_estimators": 60, "early_stopping_rounds": 5, "learning_rate": 0.3}
     alone = quick(**settings).fit(data["train"])
     assert alone.best_iteration_ < 60
-    same_model(on_ranks(grown, cut(data["train"], 20), settings=settings, validation=None, more={}), alone, data["test"])
+    same_model(
+        on_ranks(grown, cut(data["train"], 20), settings=settings, validation=None, more={}), alone, data["test"]
+    )
 
 
 def test_splits_by_many_categories_are_known_everywhere(data):
