@@ -26,7 +26,6 @@ import numpy as np
 import luce
 from luce.data.synthetic import web_search
 from luce.rankers import TreeRanker
-from luce.rankers.trees.reducer import Reducer
 from luce.threads import thread_count
 from measuring import show_machine, verdict
 
@@ -40,9 +39,9 @@ class Ours:
 
     def __init__(self, data: luce.Dataset, leaves: int, threads: int, permutations: int):
         objective = luce.objective("listmle", depth=10, permutations=permutations)
-        ranker, alone = TreeRanker(objective, num_leaves=leaves, n_jobs=threads), Reducer()
+        ranker = TreeRanker(objective, num_leaves=leaves, n_jobs=threads)
         training = ranker.prepare_training_data(data, None, None, None, None)
-        self.learner = ranker._learner(training, None, alone, ranker._shards(alone, training, None))
+        self.learner = ranker._learner(training, None)
         self.round, self.inside, self.clock = 0, 0.0, clock_of(threads)
         update = self.learner.grower._update
 

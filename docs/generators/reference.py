@@ -16,7 +16,6 @@ SECTIONS = {
         "luce.rankers.item_explanation",
         "luce.rankers.search_space",
         "luce.options",
-        "luce.rankers.trees.machines",
     ),
     "Objectives": ("luce.objectives", "luce.randomness", "luce.objectives.log_prob", "luce.objectives.gbdt_bridge"),
     "Metrics": ("luce.metrics",),
@@ -107,6 +106,6 @@ def unlisted_members(value: Any) -> set[str]:
     attributes = re.findall(r"^(\w[\w, ]*?) : ", described[1], re.MULTILINE) if described else []
     result = UNLISTED | {each for names in attributes for each in names.split(", ")}
     result |= {each for each in dir(value) if each.endswith("_request")}  # of scikit-learn's metadata routing
-    if issubclass(value, Estimator | luce.Machines | luce.Checkpoint):  # their other methods are for subclasses
+    if issubclass(value, Estimator | luce.Checkpoint):  # their other methods are for subclasses
         result |= {each for each in dir(value) if "\n---" not in (inspect.getdoc(getattr(value, each, None)) or "")}
     return {each for each in result if not each.startswith("_")}

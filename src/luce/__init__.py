@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from luce.rankers.importance import permutation_importance as permutation_importance
     from luce.rankers.item_explanation import explain_item as explain_item
     from luce.rankers.search_space import search_space as search_space
-    from luce.rankers.trees.machines import Machines as Machines
     from luce.scoring import Scorer as Scorer
 
 _HOMES = {
@@ -108,7 +107,6 @@ _HOMES = {
     "luce.rankers.importance": ("permutation_importance",),
     "luce.rankers.item_explanation": ("explain_item",),
     "luce.rankers.search_space": ("search_space",),
-    "luce.rankers.trees.machines": ("Machines",),
     "luce.scoring": ("Scorer",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

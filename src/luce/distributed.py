@@ -8,6 +8,7 @@ import contextlib
 import json
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import cache
@@ -48,7 +49,11 @@ class Group:
     ----------
     rank, size
         Which process this is, from 0, and how many there are.
+    fails_first
+        Whether this rank was the first to stop with an error in what all were doing together.
     """
+
+    fails_first = False
 
     def __init__(self, world: Any) -> None:
         import torch.distributed as package
@@ -57,7 +62,7 @@ class Group:
         self._package, self._store = package, package.distributed_c10d._get_default_store()
         # The values are on the CPU, which NCCL does not reach.
         self._group = world if "gloo" in package.get_backend_config() else package.new_group(backend="gloo")
-        self._calls = 0
+        self._begun, self._active = 0, list[int]()
 
     def sum(self, values: Any) -> Floats:
         """The sum over all ranks, of values of the same shape on each."""
@@ -133,11 +138,16 @@ class Group:
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
         """Work that all ranks do: the others are told the error that ends it here, instead of waiting."""
+        self._begun += 1
+        number = self._begun  # the same on all ranks: it tells this work from an earlier one that they went on from
+        self._active.append(number)
         try:
             yield
         except BaseException as error:
-            self._leave(str(error) or type(error).__name__)
+            self._leave(number, str(error) or type(error).__name__)
             raise
+        finally:
+            self._active.pop()
 
     @contextlib.contextmanager
     def _answered(self) -> Iterator[None]:
@@ -147,9 +157,11 @@ class Group:
         except RuntimeError as error:  # torch's errors of connections and time-outs are of this type
             self._lost(error)
 
-    def _leave(self, why: str) -> None:
+    def _leave(self, number: int, why: str) -> None:
+        self.fails_first = True
         with contextlib.suppress(RuntimeError):  # the store may be gone with its process
-            self._store.set(f"luce/left/{self.rank}", why)
+            self._store.set(f"luce/left/{self.rank}", f"{number} {why}")
+            self.fails_first = self._store.add(f"luce/failures/{number}", 1) == 1
 
     def _lost(self, error: RuntimeError) -> NoReturn:
         """Raise the reason of a rank that stopped with an error, or the names of those that vanished."""
@@ -160,7 +172,7 @@ class Group:
             until, silent = time.monotonic() + GRACE, others
             while silent and not reasons and time.monotonic() < until:
                 time.sleep(0.05)
-                reasons = {rank: self._said(f"luce/left/{rank}") for rank in others if self._has(f"luce/left/{rank}")}
+                reasons = {rank: why for rank in others if (why := self._reason(rank))}
                 silent = [rank for rank in others if not self._has(f"luce/waiting/{rank}")]
         except RuntimeError:
             raise MachineError(
@@ -177,8 +189,13 @@ class Group:
     def _has(self, key: str) -> bool:
         return bool(self._store.check([key]))
 
-    def _said(self, key: str) -> str:
-        return str(self._store.get(key).decode(errors="replace"))
+    def _reason(self, rank: int) -> str:
+        """Why another rank has left what this one still does; empty where it has not."""
+        key = f"luce/left/{rank}"
+        number, _, why = (
+            self._store.get(key).decode(errors="replace").partition(" ") if self._has(key) else ("0", "", "")
+        )
+        return why if int(number) in self._active else ""
 
 
 def summed(values: Any) -> Floats:
@@ -317,7 +334,16 @@ def launched(timeout: float) -> Iterator[Group | None]:
     from luce.errors import load_package
 
     package: Any = load_package("torch", "neural").distributed
-    package.init_process_group("gloo", timeout=timedelta(seconds=timeout))
+    wait = timedelta(seconds=timeout)
+    try:
+        store, rank, size = next(package.rendezvous("env://", timeout=wait))
+        store = _without_leftovers(store, rank, size, timeout)
+        package.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=wait)
+    except RuntimeError as error:  # torch's errors of connections and time-outs are of this type
+        raise MachineError(
+            f"The ranks did not find each other within {timeout:g} seconds. Were all started, with the same "
+            f"MASTER_ADDR and MASTER_PORT, and does the network let them connect? ({error})"
+        ) from error
     try:
         group = current_group()
         assert group is not None
@@ -326,6 +352,30 @@ def launched(timeout: float) -> Iterator[Group | None]:
     finally:
         package.destroy_process_group()
         _group.cache_clear()
+
+
+def _without_leftovers(store: Any, rank: int, size: int, timeout: float) -> Any:
+    """The part of the store of these processes, without the addresses of those that died.
+
+    After a restart torchrun goes on with the same store. Rank 0 names the new part, and tells each other rank once it
+    sees the mark that this one has just made.
+    """
+    import torch.distributed as package
+
+    own, until = uuid.uuid4().hex, time.monotonic() + timeout
+    if rank:
+        store.set(f"luce/new/{rank}", own)
+        name = store.get(f"luce/welcome/{own}").decode()
+        store.set(f"luce/here/{name}/{rank}", "")
+        return package.PrefixStore(name, store)
+    missing = [*range(1, size)]
+    while missing and time.monotonic() < until:
+        for other in missing:
+            if store.check([f"luce/new/{other}"]):
+                store.set(f"luce/welcome/{store.get(f'luce/new/{other}').decode()}", own)
+        missing = [other for other in missing if not store.check([f"luce/here/{own}/{other}"])]
+        time.sleep(0.01)
+    return package.PrefixStore(own, store)
 
 
 def _added(parts: Sequence[Floats] | Floats) -> Floats:

@@ -81,6 +81,8 @@ def check_threads(library: str, threads: int) -> int:
 def thread_count(n_jobs: int | None = None) -> int:
     """The number of threads for `n_jobs`: None = LUCE_THREADS, else all cores; −1 = all, −2 = all but one.
 
+    All cores are shared equally by the ranks that torchrun started on this machine.
+
     >>> thread_count(3)
     3
     """
@@ -93,6 +95,7 @@ def thread_count(n_jobs: int | None = None) -> int:
     if n_jobs == 0:
         raise OptionError("n_jobs must be at least 1, or negative to count from all cores. Got 0.")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    cores //= int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 

@@ -72,9 +72,7 @@ def test_what_does_not_go_with_a_choice(folder):
     for words, said in (
         (["--model", "auto", "--objective", "listnet"], "chooses the ranker itself. Name a model to use --objective."),
         (["--model", "auto", "--set", "max_iter=3"], "Name a model to use --set."),
-        (["--model", "auto", "--rank", "0"], "Name a model to use --rank."),
         (["--resume"], "--resume needs the --model of the interrupted training"),
-        (["--rank", "0"], "needs both --machines"),
         (["--init-model", "m.luce"], "needs --model trees"),
     ):
         assert said in str(call("train", "train.txt", *words, fails=True).exception)

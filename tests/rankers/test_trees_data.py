@@ -1,6 +1,5 @@
 """Trees and their data: weights, categories, missing values, constraints, and what cannot be learned from."""
 
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -204,21 +203,6 @@ def test_without_lightgbms_table_of_aliases_names_are_taken_as_they_are(monkeypa
     check_lightgbm_params({"boost": "rf", "max_bin": 15})
     with pytest.raises(OptionError, match="boosting='rf' cannot be used"):
         check_lightgbm_params({"boosting": "rf"})
-
-
-ALONE = """
-import sys, luce
-data = luce.from_arrays([[1.0], [3], [2]], [0, 2, 1], ["q", "q", "q"])
-luce.TreeRanker(n_estimators=2, min_child_samples=1, n_jobs=1).fit(data, validation=data).predict(data)
-trees = {name.rpartition(".")[2] for name in sys.modules if name.startswith("luce.rankers.trees.")}
-assert "grower" in trees, trees
-print(sorted(trees & {"wire", "machines", "collectives", "shards"}))
-"""
-
-
-def test_one_machine_alone_loads_nothing_of_a_network():
-    found = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True, timeout=120)
-    assert found.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("version", ["3.3.5", "5.0.0", "4.3.0"])

@@ -1,6 +1,6 @@
 """`luce train`: from judged lists to a model file."""
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +23,9 @@ from luce.cli.options import (
 )
 from luce.cli.output import beside, check_new, check_written, say, show_json
 from luce.cli.rankers import exit_if_useless, fit, learned_something, make_preset, make_ranker
+from luce.cli.ranks import Timeout, all_ranks, restarts
 from luce.cli.reading import read_for
+from luce.distributed import current_group, failing_together, highest, is_first_rank
 from luce.errors import OptionError
 from luce.files import exclusive_lock
 
@@ -33,7 +35,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="MODEL",
-        help="Model file to write. (default: model.luce, on rank 0 only)",
+        help="Model file to write. (default: model.luce)",
     ),
 ]
 Model = Annotated[
@@ -59,15 +61,6 @@ Minutes = Annotated[float, typer.Option("--checkpoint-minutes", help="Minutes be
 Steps = Annotated[int | None, typer.Option("--checkpoint-steps", min=1, help="Steps between two checkpoints.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint of an interrupted training.")]
 
-MachinesOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST:PORT,…", help="Train trees on several machines, each with a shard of the lists as DATA."
-    ),
-]
-Rank = Annotated[int | None, typer.Option(min=0, help="Number of this machine in --machines, from 0.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for a machine that does not answer.")]
-
 
 def train(
     data: Data,
@@ -84,9 +77,7 @@ def train(
     checkpoint_steps: Steps = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
-    machines: MachinesOption = None,
-    rank: Rank = None,
-    timeout: Timeout = 60.0,
+    timeout: Timeout = 300.0,
     seed: Seed = 0,
     threads: Threads = None,
     read: Reading = None,
@@ -101,8 +92,8 @@ def train(
 
     Ctrl-C or SIGTERM writes the best model so far.
 
-    With --machines, run the command on each machine with its own --rank and shard of the data: all end with the same
-    model, which rank 0 writes.
+    With torchrun several processes, on one machine or more, train one model, each on its share of the lists; rank 0
+    writes it. With --max-restarts they go on from the checkpoint by themselves after one of them was lost.
 
     Example: luce train train.txt --validation vali.txt -o model.luce
 
@@ -116,41 +107,54 @@ def train(
 
     Example: luce train tagged.txt --validation vali.txt --model labels --objective pl-partition
 
-    Example: luce train half.txt --model trees --machines 10.0.0.1:9000,10.0.0.2:9000 --rank 0
+    Example: torchrun --nproc-per-node 2 --max-restarts 3 -m luce train train.txt --model trees --checkpoint-minutes 5
     """
-    from luce.rankers import Checkpoint
-
-    ranker, choice = None, None
-    if not _is_auto(model, objective, option, preset, setting, init, machines, rank, resume):
-        ranker = _ranker(model, objective, option, preset, setting, seed, threads)
-    together, is_first = _machines(ranker, machines, rank, timeout), not rank
-    output = output or (Path("model.luce") if is_first else None)
-    check_written([output], [data, validation])
-    checkpoint_path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
-    checkpoint = Checkpoint(checkpoint_path, minutes=checkpoint_minutes, steps=checkpoint_steps, resume=resume)
-    # An interrupted training leaves its best model so far, which the resumed one replaces.
-    check_new(output, overwrite or (resume and bool(checkpoint.files())))
-    with nullcontext() if output is None else exclusive_lock(output):
-        try:
-            with together as joined:
-                more = _init_model(ranker, init) | ({} if joined is None else {"machines": joined})
-                dataset = read_for(ranker, data, read)
-                held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
-                features = _features(dataset, data, read) if is_first else {}
+    with all_ranks(timeout):
+        ranker, choice = None, None
+        if not _is_auto(model, objective, option, preset, setting, init, resume):
+            ranker = _ranker(model, objective, option, preset, setting, seed, threads)
+        target = (output or Path("model.luce")) if is_first_rank() else None
+        check_written([target], [data, validation])
+        checkpoint = _checkpoint(target, checkpoint_minutes, checkpoint_steps, resume or restarts())
+        # An interrupted training leaves its best model so far, which the resumed one replaces.
+        check_new(target, overwrite or (checkpoint.resume and bool(checkpoint.files())))
+        with nullcontext() if target is None else exclusive_lock(target):
+            try:
+                more = _init_model(ranker, init)
+                dataset = _share(read_for(ranker, data, read))
+                held_out = None if validation is None else _share(read_for(ranker, validation, read, like=dataset))
+                features = _features(dataset, data, read) if is_first_rank() else {}
                 if ranker is None:
                     choice = choose(dataset, held_out, budget, seed, threads)
                     ranker = choice.ranker
                 fit(ranker, dataset, held_out, f"Training {preset or ranker.objective}", checkpoint, **more)
-        except KeyboardInterrupt:
-            _save_interrupted(ranker, output, checkpoint, same_command(choice))
-            raise
-        if output is not None:
-            ranker.save(output)
-        if is_first:
-            checkpoint.remove()
-    learned = machines is not None or learned_something(ranker, dataset)  # a shard alone does not tell
-    _print_summary(ranker, output, validation, choice, features, json, learned)
-    exit_if_useless(ranker, output, learned)
+            except KeyboardInterrupt:
+                if not restarts():
+                    _save_interrupted(ranker, target, checkpoint, same_command(choice))
+                raise
+            with failing_together():
+                if target is not None:
+                    ranker.save(target)
+                    checkpoint.remove()
+        learned = bool(highest(learned_something(ranker, dataset)))
+        _print_summary(ranker, target, validation, choice, features, json, learned)
+        exit_if_useless(ranker, target, learned)
+
+
+def _checkpoint(output: Path | None, minutes: float, steps: int | None, resume: bool) -> Any:
+    """The checkpoint beside the model file; in a group that of rank 0, which alone writes both."""
+    from luce.rankers import Checkpoint
+
+    path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
+    return Checkpoint(path, minutes=minutes, steps=steps, resume=resume)
+
+
+def _share(dataset: Any) -> Any:
+    """The lists of this rank; all of them outside of a group."""
+    from luce.data.shards import share_of
+
+    group = current_group()
+    return dataset if group is None else share_of(dataset, group.rank, group.size)
 
 
 def _features(dataset: Any, data: Path, read: list[str] | None) -> dict[str, Any]:
@@ -166,7 +170,7 @@ def _features(dataset: Any, data: Path, read: list[str] | None) -> dict[str, Any
 
 def _is_auto(model: str | None, *others: Any) -> bool:
     """Whether the ranker is to be chosen; `others` are the options that only make sense for one that is known."""
-    names = ("--objective", "--option", "--preset", "--set", "--init-model", "--machines", "--rank", "--resume")
+    names = ("--objective", "--option", "--preset", "--set", "--init-model", "--resume")
     given = [
         name for name, value in zip(names, others, strict=True) if not (value is None or value is False or value == [])
     ]
@@ -176,7 +180,10 @@ def _is_auto(model: str | None, *others: Any) -> bool:
         raise OptionError(
             "--resume needs the --model of the interrupted training, which it printed if it chose the model itself."
         )
-    return model == "auto" or (model is None and not given)
+    is_auto = model == "auto" or (model is None and not given)
+    if is_auto and current_group() is not None:
+        raise OptionError("The choice of a ranker is made by one process. Name a --model to train it on several ranks.")
+    return is_auto
 
 
 def _ranker(
@@ -197,20 +204,6 @@ def _ranker(
         given = f"--objective {objective}" if objective is not None else f"--model {model}"
         raise OptionError(f"--preset {preset} sets the model and the objective and cannot be combined with {given}.")
     return make_preset(preset, settings, seed, threads, option)
-
-
-def _machines(ranker: Any, given: str | None, rank: int | None, timeout: float) -> AbstractContextManager[Any]:
-    """The machines to train on, to connect to; nothing where this one is alone."""
-    if given is None and rank is None:
-        return nullcontext()
-    from luce.rankers import TreeRanker
-    from luce.rankers.trees.machines import Machines
-
-    if given is None or rank is None:
-        raise OptionError("Training on several machines needs both --machines HOST:PORT,… and --rank.")
-    if not isinstance(ranker, TreeRanker):
-        raise OptionError(f"Only trees can be trained on several machines: --machines {given} needs --model trees.")
-    return Machines(given, rank, timeout=timeout)
 
 
 def _init_model(ranker: Any, init: Path | None) -> dict[str, Any]:
