@@ -70,7 +70,9 @@ def test_lists_whose_rows_are_not_together_are_read_whole(folder):
 def test_a_missing_feature_is_named(folder, tmp_path):
     table = parquet.read_table(folder / "test.parquet")
     names = [f"f{name}" if name.isdigit() else name for name in table.column_names]
-    luce.LinearRanker(max_iter=5, n_jobs=1).fit(luce.from_table(table.rename_columns(names))).save(tmp_path / "model.luce")
+    luce.LinearRanker(max_iter=5, n_jobs=1).fit(luce.from_table(table.rename_columns(names))).save(
+        tmp_path / "model.luce"
+    )
     message = ranked(tmp_path, folder / "test.parquet", fails=True)
     assert "lacks features that the model was trained on: 'f1'" in message
     parquet.write_table(table.slice(0, 0), tmp_path / "none.parquet")

@@ -93,7 +93,7 @@ def test_options_belong_to_a_format(tmp_path):
     write(judged(), tmp_path / "a.csv")
     with pytest.raises(
         OptionError,
-        match=r"Format csv has no option 'lable'. Did you mean 'label'\? Its options: delimiter, categorical, temp_folder, q",
+        match=r"Format csv has no option 'lable'. Did you mean 'label'\? Its options: delimiter, categorical, temp",
     ):
         read(tmp_path / "a.csv", lable="label")
     (tmp_path / "a.qrels").write_text("1 0 a 1\n")

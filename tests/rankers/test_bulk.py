@@ -64,7 +64,7 @@ def test_what_cannot_be_ranked_is_refused(ranker):
     table = table_of_lists(3)
     with pytest.raises(DataError, match="lack features that the model was trained on: 'c'"):
         list(luce.rank_batches(ranker, table.drop(["c"]).to_batches()))
-    with pytest.raises(OptionError, match="needs a fitted ranker of lists. Got LabelRanker"):
+    with pytest.raises(OptionError, match=r"needs a fitted ranker of lists\. Got LabelRanker"):
         luce.rank_batches(luce.LabelRanker(), table.to_batches())
     with pytest.raises(OptionError, match="top"):
         luce.rank_batches(ranker, table.to_batches(), top=0)

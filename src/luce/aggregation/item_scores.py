@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from luce.aggregation.model_files import Arrays, finite, names_to_text, parameters_to_text, reading, to_value, versions
 from luce.aggregation.names import check_names
 from luce.aggregation.observed import observe
+from luce.aggregation.over_ranks import of_all_ranks
 from luce.aggregation.prediction import as_rankings
 from luce.aggregation.priors import NormalPrior
 from luce.arrays import Floats, list_of_row
@@ -86,7 +87,7 @@ class ItemScores(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, rankings: Any, y: Any = None) -> Self:
-        """Estimate the scores.
+        """Estimate the scores; inside a group of processes each rank gives its own rankings, as for `PlackettLuce`.
 
         Parameters
         ----------
@@ -104,7 +105,7 @@ class ItemScores(BaseEstimator):
         from luce.objectives import Draw
         from luce.objectives import objective as objective_of
 
-        objective, given = objective_of(self.objective), as_rankings(rankings)
+        objective, given = objective_of(self.objective), of_all_ranks(as_rankings(rankings), self)
         if objective.gradient_only or objective.one_output_per_grade:
             what = (
                 "gives a gradient but no loss to search along" if objective.gradient_only else "has one score per grade"

@@ -36,6 +36,7 @@ from luce.aggregation.model_files import (
     versions,
 )
 from luce.aggregation.names import count, listed
+from luce.aggregation.over_ranks import of_all_ranks
 from luce.aggregation.plots import PlotMixin
 from luce.aggregation.posterior import Posterior, Setup, set_up
 from luce.aggregation.prediction import PredictionMixin, as_rankings
@@ -157,6 +158,9 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
     def fit(self, rankings: Any, y: Any = None, *, start: Floats | None = None) -> Self:
         """Estimate the worths.
 
+        Inside a group of processes each rank gives its own rankings, and all fit those of all ranks, which each holds
+        in memory; `rankings.aggregate()` makes few of many equal ones before. Names are text, numbers, True or False.
+
         Parameters
         ----------
         rankings : Rankings or list of orderings
@@ -171,7 +175,7 @@ class PlackettLuce(PlotMixin, PredictionMixin, GoodnessOfFitMixin, BaseEstimator
         PlackettLuce
             The fitted estimator.
         """
-        given = as_rankings(rankings)
+        given = of_all_ranks(as_rankings(rankings), self, start=start, features=self.features)
         setup = self._set_up(given)
         posterior = setup.posterior
         unused = unused_rankings(given, setup)

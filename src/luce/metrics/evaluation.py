@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike
 
 from luce.arrays import Floats, Integers, as_floats, check_offsets, check_rows, list_blocks, read_only
 from luce.data.ragged import Dataset, check_dataset
+from luce.distributed import highest
 from luce.errors import DataError, OptionError, unknown_name
 from luce.metrics.base import Metric
 from luce.metrics.exposure import RANKINGS, measure_fairness
 from luce.metrics.gains import GAINS, discounts
 from luce.metrics.ordering import NO_LIMIT, ranked_lists
+from luce.metrics.over_ranks import ListValues, of_all_ranks
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Empty, Results
 from luce.metrics.table import Metrics, parse_metrics
@@ -126,6 +128,8 @@ def evaluate(
 ) -> Results:
     """Evaluate the rankings given by the scores of the items of each list of a dataset.
 
+    Inside a group of processes each rank gives its own lists, and all get the results of all lists.
+
     Parameters
     ----------
     scores : array-like of shape (N,)
@@ -179,22 +183,23 @@ def evaluate(
     _check_settings(empty, confidence, n_bootstrap)
     names = [str(one) for one in wanted]
     free = [one for one in wanted if "max_grade" in one.options and "max_grade" not in one.parameters]
-    top = resolve_max_grade(free[0], dataset.labels, max_grade) if free else None
+    top = _highest_grade(free[0], dataset.labels, max_grade) if free else None
     item_groups = dataset.item_group_numbers() if any(one.needs_item_groups for one in wanted) else None
     settings: dict[str, Any] = {"gain": gain, "max_grade": top, "ranking": ranking, "n_jobs": n_jobs}
     found = measure(scores, dataset.labels, dataset.offsets, wanted, item_groups=item_groups, **settings)
-    values = np.stack(list(found.values()), axis=1)
+    own = ListValues(np.stack(list(found.values()), axis=1), dataset.list_weights, dataset.query_ids)
+    common = {"metrics": names, "empty": empty, "gain": gain, "max_grade": top, "ranking": ranking}
+    values, weights, query_ids = of_all_ranks(own, **common, seed=repr(random_state))
     n_empty = np.isnan(values).sum(axis=0)
     if empty != "skip":
         values[np.isnan(values)] = empty
-    weights = dataset.list_weights
     intervals = bootstrap_intervals(values, weights, n_bootstrap, confidence, random_state)
     return Results(
         values={name: read_only(np.ascontiguousarray(column)) for name, column in zip(names, values.T, strict=True)},
         means={name: _mean(column, weights) for name, column in zip(names, values.T, strict=True)},
         intervals={name: (float(low), float(high)) for name, (low, high) in zip(names, intervals, strict=True)},
         n_empty=dict(zip(names, n_empty.tolist(), strict=True)),
-        query_ids=dataset.query_ids,
+        query_ids=query_ids,
         list_weights=weights,
         empty=empty,
         gain=gain,
@@ -221,6 +226,11 @@ def resolve_max_grade(metric: Metric, labels: Floats, max_grade: float | None) -
             f"--max-grade {largest:g}."
         )
     return float(max_grade)
+
+
+def _highest_grade(metric: Metric, labels: Floats, max_grade: float | None) -> float | None:
+    """`resolve_max_grade` of the labels of all ranks."""
+    return resolve_max_grade(metric, np.array([highest(float(np.fmax.reduce(labels, initial=0.0)))]), max_grade)
 
 
 def _apply(function: Callable[[Floats, Floats], float], scores: Floats, labels: Floats, offsets: Integers) -> Floats:

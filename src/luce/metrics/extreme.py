@@ -16,6 +16,7 @@ from luce.errors import DataError, OptionError
 from luce.metrics.base import Metric
 from luce.metrics.evaluation import check_resampling
 from luce.metrics.gains import discounts
+from luce.metrics.over_ranks import ListValues, of_all_ranks
 from luce.metrics.resampling import bootstrap_intervals
 from luce.metrics.results import Results
 from luce.metrics.table import metric, parse_metrics
@@ -240,6 +241,8 @@ def evaluate_labels(
 ) -> Results:
     """Evaluate the labels predicted for rows, with means and confidence intervals.
 
+    Inside a group of processes each rank gives its own rows, and all get the results of all rows.
+
     Parameters
     ----------
     ranking : array-like of int of shape (N, K)
@@ -271,15 +274,15 @@ def evaluate_labels(
     """
     check_resampling(confidence, n_bootstrap)
     found = measure_labels(ranking, data, metrics, propensities=propensities)
-    values = np.stack(list(found.values()), axis=1)
+    own = ListValues(np.stack(list(found.values()), axis=1), None, pa.array(data.sizes))
+    values, _, sizes = of_all_ranks(own, metrics=list(found), seed=repr(random_state))
     intervals = bootstrap_intervals(values, None, n_bootstrap, confidence, random_state)
-    without = int(np.count_nonzero(data.sizes == 0))
     return Results(
-        values={name: read_only(column) for name, column in found.items()},
-        means={name: float(column.mean()) if len(column) else math.nan for name, column in found.items()},
+        values={name: read_only(np.ascontiguousarray(column)) for name, column in zip(found, values.T, strict=True)},
+        means={name: float(each.mean()) if len(each) else math.nan for name, each in zip(found, values.T, strict=True)},
         intervals={name: (float(low), float(high)) for name, (low, high) in zip(found, intervals, strict=True)},
-        n_empty=dict.fromkeys(found, without),
-        query_ids=pa.array(np.arange(1, data.n_rows + 1)),
+        n_empty=dict.fromkeys(found, int(np.count_nonzero(sizes.to_numpy() == 0))),
+        query_ids=pa.array(np.arange(1, len(values) + 1)),
         list_weights=None,
         empty=0,
         gain="exponential",
