@@ -11,7 +11,19 @@ from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.labels.network import LabelNetwork, rows_to
 from luce.rankers.neural.training import TorchLearner
-from luce.torch import Relevant, label_loss
+from luce.torch import Relevant, fused_linear_loss, label_loss
+
+LARGE = 2**25
+"""Scores of a batch above which a GPU computes the last layer and the loss together, without storing them all."""
+
+
+def is_fused(device: torch.device, n_scores: int) -> bool:
+    """Whether the last layer and the loss of so many scores are computed together.
+
+    >>> is_fused(torch.device("cuda"), 1_000 * 100_000), is_fused(torch.device("cpu"), 1_000 * 100_000)
+    (True, False)
+    """
+    return device.type != "cpu" and n_scores > LARGE
 
 
 class LabelLearner(TorchLearner):
@@ -58,15 +70,20 @@ class LabelLearner(TorchLearner):
             torch.from_numpy(grades).to(loss_device) if graded else None,
             int(np.diff(offsets).max()),
         )
-        scores = self.network(rows_to(self.features, lists, self.device), chosen).to(loss_device)
-        try:
-            loss = label_loss(
-                self.objective, scores, relevant, draw=Draw(self.seed, int(epoch), lists, epoch), n_jobs=self.n_jobs
-            )
-        except NumericalError as error:
-            if step == 0 and bool(scores.isfinite().all()):
-                raise
-            raise self.diverged(step) from error
+        hidden = self.network.hidden(rows_to(self.features, lists, self.device))
+        if on_device and chosen is None and is_fused(self.device, len(lists) * self.data.n_labels):
+            out = self.network.out
+            loss = fused_linear_loss(hidden, out.weight, out.bias, relevant, self.objective)
+        else:
+            scores = self.network.scores(hidden, chosen).to(loss_device)
+            try:
+                loss = label_loss(
+                    self.objective, scores, relevant, draw=Draw(self.seed, int(epoch), lists, epoch), n_jobs=self.n_jobs
+                )
+            except NumericalError as error:
+                if step == 0 and bool(scores.isfinite().all()):
+                    raise
+                raise self.diverged(step) from error
         value = loss.item()
         if not np.isfinite(value):  # a GPU does not look at the scores
             raise self.diverged(step)
