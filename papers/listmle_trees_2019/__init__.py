@@ -37,7 +37,7 @@ SEARCHED = ("PLRank(obj=1)", "LambdaMART")
 NOTES = """\
 On data other than the paper's, every system is tuned with the same effort: trees with each pair of {leaves} leaves and
 a learning rate of {rates}, l-ListMLE with a λ of {penalties}, each training with validation lists and at most
-{most:,} rounds (McRank, as in the paper, 2.5 times as many, of one tree per grade), ended after {patience} without
+{most:,} rounds (McRank, as in the paper, 2.5 times as many, of one tree per grade), ended after {waited} without
 improvement. The settings and the round that are best on the validation lists are tested, within {limits} rounds; a
 limit that changes no round of the compared systems, because their trainings ended before it, is no further trial. Each
 seed has lists of its own, for training, validation and test, so that the spread over seeds is that of all three. With
@@ -165,8 +165,8 @@ def _notes(experiment: TreeExperiment) -> str:
         return f"{', '.join(first)} or {last}" if first else last
 
     grid = {name: either(getattr(experiment, name)) for name in ("leaves", "rates", "penalties")}
-    limits, patience = either(experiment.judged), experiment.early_stopping_rounds
-    return NOTES.format(**grid, limits=limits, patience=patience, most=experiment.limits[-1])
+    limits, waited = either(experiment.judged), experiment.early_stopping_rounds
+    return NOTES.format(**grid, limits=limits, waited=waited, most=experiment.limits[-1])
 
 
 def label(dataset: DatasetSpec) -> str:

@@ -23,16 +23,17 @@ from papers.partition_2020.published import METHODS
 from papers.runner import Run, Settings
 
 NOTES = """\
-The split into training and test rows is the official one; a random quarter of the training rows (a tenth for \
-Delicious-200K) is the validation set. Networks: 256 hidden units, ReLU, Adam, batches of 128, as in the paper. For \
-each network the learning rate is chosen by the P@5 of the validation rows from the same grid, the paper's and one \
-value more, with the same number of epochs, and so is the best epoch. LEML and SLEEC are trained by their own \
-algorithms: LEML by alternating ridge regression and conjugate gradients, with rank 256; SLEEC by singular value \
-projection of the label vectors, ridge regression and nearest neighbors, with its authors' numbers of clusterings, \
-clusters, neighbors and dimensions. Their penalties, and the number of nearest neighbors of SLEEC, are chosen on the \
-same validation rows; they are then fitted to all training rows, as those of the public tables were, while a network \
-never sees the validation rows. The l1 penalty of SLEEC is left out: with it the precision on validation rows was \
-not higher. Synthetic data are drawn anew for each seed."""
+D-1K, E-4K, W-31K and D-200K are Delicious, Eurlex-4K, Wiki10-31K and Delicious-200K. The split into training and \
+test rows is the official one; a random quarter of the training rows (a tenth for Delicious-200K) is the validation \
+set. Networks: 256 hidden units, ReLU, Adam, batches of 128, as in the paper. For each network the learning rate is \
+chosen by the P@5 of the validation rows from the same grid, the paper's and one value more, with the same number of \
+epochs, and so is the best epoch. LEML and SLEEC are trained by their own algorithms: LEML by alternating ridge \
+regression and conjugate gradients, with rank 256; SLEEC by singular value projection of the label vectors, ridge \
+regression and nearest neighbors, with its authors' numbers of clusterings, clusters, neighbors and dimensions. Their \
+penalties, and the number of nearest neighbors of SLEEC, are chosen on the same validation rows; they are then fitted \
+to all training rows, as those of the public tables were, while a network never sees the validation rows. The l1 \
+penalty of SLEEC is left out: with it the precision on validation rows was not higher. Synthetic data are drawn anew \
+for each seed."""
 
 
 class LabelGrid(NamedTuple):

@@ -9,7 +9,7 @@ import luce
 from luce.errors import DataError, LuceError, OptionError
 from luce.metrics import measure_labels, propensities
 from luce.rankers import RANKERS, LabelRanker
-from luce.rankers.labels import prediction
+from luce.rankers.labels import learner, prediction
 from luce.rankers.labels.learner import LabelLearner
 from luce.rankers.labels.network import LabelNetwork, rows_to
 
@@ -97,6 +97,23 @@ def test_a_step_goes_down_the_gradient_of_the_mean_loss(data):
     np.testing.assert_allclose(ranker.network_.out.weight.detach().numpy(), expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("objective", ["pl-partition", "pl-lb", "attrank"])
+def test_a_batch_too_large_for_a_gpu_is_trained_without_all_of_its_scores(data, monkeypatch, objective):
+    settings = {"optimizer": "sgd", "learning_rate": 0.1, "epochs": 2}
+    stored, sizes = quick(objective, **settings).fit(data["train"]), []
+
+    def is_fused(device, n_scores):
+        sizes.append(n_scores)
+        return True
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learner, "is_fused", is_fused)
+        patch.delattr(LabelNetwork, "scores")
+        fused = quick(objective, **settings).fit(data["train"])
+    assert len(sizes) == 20 and max(sizes) == 16 * 40
+    np.testing.assert_allclose(fused.predict(data["test"]), stored.predict(data["test"]), atol=1e-4)
+
+
 def test_the_first_layer_is_a_sum_over_entries():
     features = sparse.random_array((6, 9), density=0.3, dtype=np.float32, rng=np.random.default_rng(0), format="csr")
     network = LabelNetwork(9, 4, hidden_layer_sizes=(5,))
@@ -153,13 +170,13 @@ def test_blocks_hold_few_scores(data, monkeypatch):
 
 def test_sampled_negatives_look_at_some_labels_and_at_all_relevant_ones(data, monkeypatch):
     seen = []
-    whole = LabelNetwork.forward
+    whole = LabelNetwork.scores
 
-    def noted(self, rows, labels=None):
+    def noted(self, hidden, labels=None):
         seen.append(labels.numpy())
-        return whole(self, rows, labels)
+        return whole(self, hidden, labels)
 
-    monkeypatch.setattr(LabelNetwork, "forward", noted)
+    monkeypatch.setattr(LabelNetwork, "scores", noted)
     train = data["train"].take(np.arange(3, 8))
     quick(negatives=4, epochs=1, steps_per_epoch=3, batch_size=5).fit(train)
     relevant = np.unique(train.labels.indices)

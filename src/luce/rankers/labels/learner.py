@@ -12,7 +12,19 @@ from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.labels.network import LabelNetwork, rows_to
 from luce.rankers.neural.training import TorchLearner
-from luce.torch import Relevant, label_loss
+from luce.torch import Relevant, fused_linear_loss, label_loss
+
+LARGE = 2**25
+"""Scores of a batch above which a GPU computes the last layer and the loss together, without storing them all."""
+
+
+def is_fused(device: torch.device, n_scores: int) -> bool:
+    """Whether the last layer and the loss of so many scores are computed together.
+
+    >>> is_fused(torch.device("cuda"), 1_000 * 100_000), is_fused(torch.device("cpu"), 1_000 * 100_000)
+    (True, False)
+    """
+    return device.type != "cpu" and n_scores > LARGE
 
 
 class LabelLearner(TorchLearner):
@@ -73,14 +85,19 @@ class LabelLearner(TorchLearner):
             torch.from_numpy(grades).to(loss_device) if graded else None,
             int(np.diff(offsets).max()),
         )
-        scores = self.network(rows_to(self.features, rows, self.device), chosen).to(loss_device)
-        draw = Draw(self.seed, int(epoch), rows + self.first_row, epoch)
-        try:
-            loss = label_loss(self.objective, scores, relevant, draw=draw, n_jobs=self.n_jobs)
-        except NumericalError as error:
-            if step == 0 and bool(scores.isfinite().all()):
-                raise
-            raise self.diverged(step) from error
+        hidden = self.network.hidden(rows_to(self.features, rows, self.device))
+        if on_device and chosen is None and is_fused(self.device, len(rows) * self.data.n_labels):
+            out = self.network.out
+            loss = fused_linear_loss(hidden, out.weight, out.bias, relevant, self.objective)
+        else:
+            scores = self.network.scores(hidden, chosen).to(loss_device)
+            draw = Draw(self.seed, int(epoch), rows + self.first_row, epoch)
+            try:
+                loss = label_loss(self.objective, scores, relevant, draw=draw, n_jobs=self.n_jobs)
+            except NumericalError as error:
+                if step == 0 and bool(scores.isfinite().all()):
+                    raise
+                raise self.diverged(step) from error
         if len(rows) < of:
             loss = loss * (len(rows) / of)
         value = loss.item()
