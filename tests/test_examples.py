@@ -8,10 +8,20 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
+NEEDS = {"ray_data": "ray", "spark": "pyspark"}
+"""Packages that an example needs and Luce does not; what they warn of is their own."""
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def runnable(path):
+    needs = path.stem in NEEDS
+    marks = [pytest.mark.filterwarnings("ignore"), pytest.mark.multiprocess] if needs else []
+    return pytest.param(path, marks=marks, id=path.stem)
+
+
+@pytest.mark.parametrize("path", [*map(runnable, EXAMPLES)])
 def test_example_improves_the_ranking(path, tmp_path, monkeypatch, capsys):
+    if path.stem in NEEDS:
+        pytest.importorskip(NEEDS[path.stem])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LUCE_THREADS", "2")
     found = runpy.run_path(str(path))

@@ -5,9 +5,10 @@ import pyarrow as pa
 import pytest
 
 import luce
-from luce.data import concatenate, from_table, read, read_share, write
+from luce.data import concatenate, format_of, from_table, read, read_share, write
 from luce.data.extreme import TaggedData, read_tagged, write_tagged
 from luce.data.formats import TAGGED
+from luce.data.part_files import part_files, parts_of_rank
 from luce.data.query_hashes import SeenQueries
 from luce.data.synthetic import web_search
 from luce.errors import DataError, MachineError
@@ -135,6 +136,14 @@ def test_queries_seen_before_are_found_among_many():
 
 def shares(folder, size=2, **options):
     return on_ranks(lambda folder: read_share(folder, **options), [str(folder)] * size, size=size)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_are_shared_by_rows(suffix, tmp_path):
+    in_parts(tmp_path, suffix, sizes=(1, 1, 1, 1, 1, 12))
+    files = part_files(tmp_path)
+    shares = [parts_of_rank(files, format_of(tmp_path).name, rank, 2) for rank in (0, 1)]
+    assert shares == [files[:5], files[5:]]
 
 
 @pytest.mark.multiprocess

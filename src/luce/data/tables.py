@@ -146,7 +146,7 @@ def dataset_of(
         ids = ids.cast(pa.large_string()).fill_null("")
         documents = ids if grouping.order is None else ids.take(pa.array(grouping.order))
     labels = values(columns.label)
-    placed = {"grouping": grouping, "zeros": zeros_in(temp_folder)}
+    placed: dict[str, Any] = {"grouping": grouping, "zeros": zeros_in(temp_folder)}
     matrix = matrix_of(table, columns.features, categorical=categorical, named=named, **placed)
     numbered = matrix.names == tuple(str(number) for number in range(1, len(matrix.names or ()) + 1))
     return Dataset.of_finite_features(
