@@ -3,6 +3,7 @@
 python benchmarks/scoring.py
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,7 @@ print(time.process_time())
 
 def main() -> None:
     show_machine("luce", "numpy", "numba", "lightgbm", "onnxruntime", "treelite")
+    print(f"load at start {os.getloadavg()[0]:.1f}")
     data = judged_lists()
     settings: dict[str, Any] = {"n_estimators": N_TREES, "num_leaves": N_LEAVES, "validation_fraction": None}
     ranker = luce.TreeRanker("lambdarank", **settings).fit(data)

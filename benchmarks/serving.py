@@ -233,20 +233,20 @@ def _outcome(head: bytes, content: bytes, right: list[bytes]) -> str:
 
 
 def malformed(folder: Path, model: Path, count: int) -> None:
-    """Malformed requests after as many that warm the server up; its resident memory before and after."""
+    """Malformed requests after twice as many that warm the server up; its resident memory before and after."""
     names = [f"f{number}" for number in range(N_FEATURES)]
     with serving(folder, model) as server:
         # The first explanation loads the ranker and LightGBM, some 100 MB and seconds, which is no growth.
         document = {"id": 0, **dict.fromkeys(names, 0.5)}
         post(HTTPConnection("127.0.0.1", server.port), json.dumps({"documents": [document], "explain": True}))
-        asyncio.run(_send(server.port, malformed_requests(count // 2, "model", names, seed=1)))
+        asyncio.run(_send(server.port, malformed_requests(2 * count, "model", names, seed=1)))
         before = server.resident
         found = asyncio.run(_send(server.port, malformed_requests(count, "model", names, seed=2)))
         after = server.resident
         assert server.stop() == 0
     shown = ", ".join(f"{status or 'never complete'}: {number:,}" for status, number in sorted(found.items()))
     print(f"\n{count:,} malformed requests: {shown}")
-    print(f"  resident memory {before:.1f} MB before, {after:.1f} MB after (after {count // 2:,} others to warm up)")
+    print(f"  resident memory {before:.1f} MB before, {after:.1f} MB after (after {2 * count:,} others to warm up)")
     assert not any(status >= 500 for status in found) and sum(found.values()) == count
 
 

@@ -87,6 +87,13 @@ def test_the_check_sees_one_threshold_moved_by_one_float(form, tmp_path):
     assert check.different_rows > 50 and check.largest_difference > 1e-3
 
 
+def test_the_check_sees_a_score_that_is_no_number(tmp_path):
+    content = next(iter(exported("linear", "solr", tmp_path).files.values())).decode()
+    wrong = re.sub(r'("weights": \{"[^"]+": )[^,]+', r"\1NaN", content)
+    check = check_export(EXPORTS["solr"], made("linear"), wrong.encode())
+    assert wrong != content and check.different_rows == check.rows and not check.within(1e300)
+
+
 def test_the_rows_are_hard():
     dataset = adversarial_rows(made("trees, missing values"))
     thresholds = np.unique(np.concatenate([tree.threshold for tree in made("trees, missing values").forest_.trees]))

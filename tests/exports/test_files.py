@@ -104,6 +104,13 @@ def test_a_failure_while_writing_leaves_no_file(tmp_path, monkeypatch):
     assert calls and {path.name: path.read_text() for path in tmp_path.iterdir()} == {"shop.json": "before"}
 
 
+def test_the_model_is_in_place_after_its_templates(tmp_path, monkeypatch):
+    placed, replace = [], os.replace
+    monkeypatch.setattr(os, "replace", lambda source, target: (placed.append(target.name), replace(source, target)))
+    luce.export(made("trees"), "solr", tmp_path / "shop.json")
+    assert placed == ["shop.features.json", "shop.json"]
+
+
 def test_the_help_names_every_format():
     text = " ".join(run("--help").stdout.replace("│", " ").split())
     assert all(name in text for name in EXPORTS)

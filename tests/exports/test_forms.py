@@ -77,8 +77,10 @@ def test_zero_goes_to_its_side_in_solr_where_no_power_serves_all_thresholds(tmp_
     ranker = luce.TreeRanker(n_estimators=5, num_leaves=8, min_child_samples=2, **SETTINGS).fit(lists)
     thresholds = np.concatenate([tree.threshold for tree in decision_trees(ranker, "solr")])
     assert np.isin(AROUND_ZERO, thresholds).all() and np.abs(thresholds).max() > 1e9
-    check = luce.export(ranker, "solr", tmp_path / "shop.json", data=lists)
-    assert check.different_rows == 0
+    small = np.float32([0, -0.0, 2e-35, -2e-35, 1e-30, -1e-30, 1e-20, -1e-20])[:, None]
+    for rows in (amounts, small):
+        given = luce.Dataset(rows, np.zeros(len(rows)), [0, len(rows)])
+        assert luce.export(ranker, "solr", tmp_path / "shop.json", data=given).different_rows == 0
 
 
 def test_a_split_within_the_zero_of_lightgbm_is_refused_there(tmp_path):
@@ -88,6 +90,11 @@ def test_a_split_within_the_zero_of_lightgbm_is_refused_there(tmp_path):
     with pytest.raises(luce.OptionError, match=r"splits a feature within 1e-35 of 0.* --to treelite or onnx"):
         luce.export(ranker, "lightgbm", tmp_path / "shop.txt")
     assert luce.export(ranker, "elasticsearch", tmp_path / "shop.json").different_rows == 0
+
+
+def test_one_mean_and_scale_for_features_that_are_standardized_twice(tmp_path):
+    ranker = luce.LinearRanker(transforms=("standardize", "standardize"), n_jobs=1).fit(data())
+    assert luce.export(ranker, "solr", tmp_path / "shop.json").different_rows == 0
 
 
 def test_an_intercept_goes_into_the_mean_of_a_feature():

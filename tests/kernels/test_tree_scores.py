@@ -84,7 +84,7 @@ def test_outputs_take_turns_and_a_tree_of_one_leaf_adds_its_value():
 @pytest.mark.parametrize("n_rows", [0, 1, 15, 16, 17, 33])
 def test_any_number_of_rows(n_rows):
     rng = np.random.default_rng(2)
-    trees = tuple(random_tree(rng, 31, NUMBERS, THRESHOLDS["normal"]) for _ in range(20))
+    trees = tuple(random_tree(rng, n, NUMBERS, THRESHOLDS["normal"]) for n in (31, 33, 70, 200, 600) for _ in range(9))
     rows = hostile_rows(rng, trees, n_rows, np.float32)
     np.testing.assert_array_equal(scores_of(layout_of(trees, 1), rows), reference.scores_of(trees, 1, rows)[:, 0])
 

@@ -141,6 +141,14 @@ def test_no_request_is_lost_in_a_reload_and_at_the_end(linear, start, tmp_path):
     assert found["refused"] == 4 and set(found) <= {"refused", "right", 503} and found["right"] > 10, found
 
 
+def test_a_signal_to_reload_while_the_model_is_being_loaded_waits(linear, start):
+    server = start(linear)
+    server.wait_for("loading")
+    server.process.send_signal(signal.SIGHUP)
+    server.wait_for("reloaded")
+    assert server.stop() == 0
+
+
 @pytest.fixture
 def send():
     """What sends bytes on a connection of their own, which is returned."""

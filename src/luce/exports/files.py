@@ -26,7 +26,7 @@ class Prepared:
     def write(self) -> None:
         """Write all files, each complete or not at all."""
         with ExitStack() as stack:
-            for path, content in reversed(self.files.items()):  # the model is in place last
+            for path, content in self.files.items():  # the first one that is opened, the model, is in place last
                 stack.enter_context(atomic_write(path)).write_bytes(content)
 
 

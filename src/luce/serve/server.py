@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -34,6 +34,9 @@ def run(path: Path, name: str, host: str, port: int, settings: Settings) -> None
     """Serve a model until SIGTERM or Ctrl-C."""
     for variable in ("LUCE_THREADS", "OMP_NUM_THREADS"):  # a request is scored on one thread
         os.environ.setdefault(variable, "1")
+    early: list[int] = []
+    if hasattr(signal, "SIGHUP"):  # which by itself ends a process; it waits until there is a model
+        signal.signal(signal.SIGHUP, lambda number, _: early.append(number))
     log_json()
     disable_created_metrics()
     listener = _listener(host, port)  # before the model is loaded: an address in use is an error at once
@@ -56,7 +59,7 @@ def run(path: Path, name: str, host: str, port: int, settings: Settings) -> None
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.read_timeout + settings.timeout) + 1,
     )
-    Server(config, service).run(sockets=[listener])
+    Server(config, service, early).run(sockets=[listener])
     service.close()
     log(logging.INFO, "stopped")
 
@@ -73,11 +76,14 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that reloads its model on SIGHUP and answers what still arrives for a while after SIGTERM."""
+    """A server that reloads its model on SIGHUP and answers what still arrives for a while after SIGTERM.
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    `early` has the signals to reload that came before the server began.
+    """
+
+    def __init__(self, config: uvicorn.Config, service: Service, early: Collection[int]) -> None:
         super().__init__(config)
-        self.service = service
+        self.service, self.early = service, early
         self.drain = service.settings.drain
         self._reloads: set[asyncio.Task[None]] = set()
 
@@ -110,6 +116,8 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         host, port = (sockets or [])[0].getsockname()[:2]
         log(logging.INFO, "listening", host=host, port=port, model_version=self.service.model.version)
+        if self.early:
+            self.reload()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop being ready; answer what arrives in a while, each connection once; then accept no more, and end."""
