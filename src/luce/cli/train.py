@@ -121,8 +121,8 @@ def train(
         with nullcontext() if target is None else exclusive_lock(target):
             try:
                 more = _init_model(ranker, init)
-                dataset = _share(read_for(ranker, data, read))
-                held_out = None if validation is None else _share(read_for(ranker, validation, read, like=dataset))
+                dataset = read_for(ranker, data, read)
+                held_out = None if validation is None else read_for(ranker, validation, read, like=dataset)
                 features = _features(dataset, data, read) if is_first_rank() else {}
                 if ranker is None:
                     choice = choose(dataset, held_out, budget, seed, threads)
@@ -147,14 +147,6 @@ def _checkpoint(output: Path | None, minutes: float, steps: int | None, resume: 
 
     path = beside(output or Path("model.luce"), ".checkpoint", "model.luce")
     return Checkpoint(path, minutes=minutes, steps=steps, resume=resume)
-
-
-def _share(dataset: Any) -> Any:
-    """The lists of this rank; all of them outside of a group."""
-    from luce.data.shards import share_of
-
-    group = current_group()
-    return dataset if group is None else share_of(dataset, group.rank, group.size)
 
 
 def _features(dataset: Any, data: Path, read: list[str] | None) -> dict[str, Any]:
