@@ -16,7 +16,7 @@ TIMEOUT = 60
 
 
 def on_ranks(work, *each, size=2, **common):
-    """What `work(*arguments, **common)` returns on each rank, or the error that ended it.
+    """What `work(*arguments, **common)` returns on each rank, or the error that ended it; EOFError if it was killed.
 
     `each` has a list for each positional argument, with the value of each rank.
     """
@@ -24,7 +24,7 @@ def on_ranks(work, *each, size=2, **common):
     cloudpickle.register_pickle_by_value(sys.modules[work.__module__])
     for rank, pipe in enumerate(pipes):
         pipe.send_bytes(cloudpickle.dumps((work, [values[rank] for values in each], common)))
-    found = [cloudpickle.loads(pipe.recv_bytes()) for pipe in pipes]
+    found = [_answer(pipe) for pipe in pipes]
     if any(isinstance(one, BaseException) for one in found):
         stop_ranks()  # what they have exchanged since may not fit together
     return found
@@ -52,9 +52,17 @@ def _ranks(size):
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(rank, size, str(folder / "store"), theirs), daemon=True)
         process.start()
+        theirs.close()
         pipes.append(ours)
         _started[size].append(process)
     return pipes
+
+
+def _answer(pipe):
+    try:
+        return cloudpickle.loads(pipe.recv_bytes())
+    except EOFError as error:
+        return error
 
 
 def _serve(rank, size, store, pipe):

@@ -66,7 +66,7 @@ class Group:
 
     def sum(self, values: Any) -> Floats:
         """The sum over all ranks, of values of the same shape on each."""
-        own = np.asarray(values, dtype=np.float64)
+        own = np.ascontiguousarray(values, dtype=np.float64)
         if own.size < LARGE:
             return _added(self.gather_rows(own.ravel())).reshape(np.shape(values))
         blocks = np.array_split(own.ravel(), self.size)

@@ -17,10 +17,10 @@ def fitted(ranker, train, validation=None, **more):
     return ranker.fit(train, validation=validation, **more)
 
 
-def refused(*arguments):
+def refused(*arguments, **more):
     """The name of the error that a fit on all ranks ends with, and what it says."""
     try:
-        fitted(*arguments)
+        fitted(*arguments, **more)
     except LuceError as error:
         return type(error).__name__, str(error)
 

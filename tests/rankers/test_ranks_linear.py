@@ -7,7 +7,7 @@ import pytest
 
 import luce
 from luce.errors import LuceWarning
-from luce.rankers import LinearRanker
+from luce.rankers import Checkpoint, EnsembleRanker, LinearRanker
 
 from ..ranks import on_ranks
 from .made import parts
@@ -28,6 +28,7 @@ def data():
         ({"objective": "mcrank", "max_iter": 10}, 3),
         ({"objective": "pairties-davidson", "transforms": ("fill", "second-order", "standardize"), "max_iter": 10}, 2),
         ({"objective": "pmop-gibbs", "max_iter": 6, "batch_size": 7}, 2),
+        ({"objective": "listnet", "n_bags": 3, "max_features": 0.7}, 2),
         ({"objective": "pl-partition", "optimizer": "gradient-descent", "max_iter": 5, "batch_size": 1}, 2),
     ],
     ids=str,
@@ -96,7 +97,20 @@ def test_what_fails_on_one_rank_fails_on_all(data):
     assert first[1] == f"Rank 1 has stopped: {second[1]}"
 
 
-@pytest.mark.parametrize("settings", [{"optimizer": "coordinate-ascent"}, {"n_bags": 2}], ids=str)
-def test_what_needs_all_lists_at_once_is_refused(data, settings):
-    for error, _ in on_ranks(refused, [LinearRanker(**settings)] * 2, [data["train"]] * 2):
-        assert error == "OptionError"
+def test_what_needs_all_lists_at_once_is_refused(data):
+    for ranker in (LinearRanker(optimizer="coordinate-ascent"), EnsembleRanker()):
+        for error, _ in on_ranks(refused, [ranker] * 2, [data["train"]] * 2):
+            assert error == "OptionError"
+
+
+def test_a_checkpoint_is_of_the_lists_of_all_ranks(data, tmp_path):
+    lists, path = data["train"], tmp_path / "a"
+    rankers = [LinearRanker(max_iter=3, n_jobs=1)] * 2
+    on_ranks(fitted, rankers, [lists] * 2, checkpoint=path)
+    for error, text in on_ranks(refused, rankers, [lists] * 2, checkpoint=path):
+        assert error == "DataError"
+        assert "is the checkpoint of an earlier training" in text
+    other = luce.Dataset(lists.features, np.append(lists.labels[:-1], 4), lists.offsets)
+    for error, text in on_ranks(refused, rankers, [lists, other], checkpoint=Checkpoint(path, resume=True)):
+        assert error == "DataError"
+        assert "is the checkpoint of another training: its data was" in text

@@ -44,7 +44,11 @@ def test_a_step_is_that_of_one_process(data, settings, size):
     assert_close(found[0], fitted(ranker, *given), 1e-6, 1e-7)
 
 
-@pytest.mark.parametrize("more", [{}, {"validation_fraction": 0.3, "learning_rate": [1e-3, 1e-2]}], ids=str)
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"validation_fraction": 0.3, "learning_rate": [1e-3, 1e-2]}, {"n_bags": 2, "max_samples": 0.1}],
+    ids=str,
+)
 def test_a_training_ends_as_in_one_process(data, more):
     """Where batches are small, some have no list of a rank; and lists are held out over all ranks."""
     ranker = NeuralRanker(**{"epochs": 6, "batch_size": 2, "learning_rate": 0.003} | SMALL | more)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from luce.arrays import Floats, Integers, rows_of_lists
 from luce.compilation import working_time
+from luce.distributed import current_group, in_share, numbered, summed
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.training_data import TrainingData
 
@@ -74,22 +75,24 @@ class Bagging:
     def draw(self) -> list[Bag]:
         """The bags; each is drawn by its number, whatever the others."""
         ranker, width, seed = self.ranker, self.training.features.shape[1], self.ranker.get_seed()
+        before, total = numbered(len(self.candidates))
         bags = []
         for place in range(ranker.n_bags):
             rng = np.random.default_rng((seed, 1, place))
-            lists = np.sort(_share(rng, self.candidates, ranker.max_samples))
+            drawn = _share(rng, np.arange(total), ranker.max_samples)
+            lists = np.sort(self.candidates[in_share(drawn, before, len(self.candidates))])
             mask = np.isin(np.arange(width), _share(rng, np.arange(width), ranker.max_features))
             own = ranker.unfitted_copy(n_bags=1, random_state=int(rng.integers(2**31)))
             checkpoint = None if self.checkpoint is None else self.checkpoint.numbered(place)
             bags.append(Bag(own, lists, mask, None, checkpoint))
         outside = [np.setdiff1d(self.judged, bag.lists) for bag in bags]
-        if not all(map(len, outside)):
+        if not summed([len(lists) for lists in outside]).all():
             return bags
         return [bag._replace(held_out=lists) for bag, lists in zip(bags, outside, strict=True)]
 
     def fitted(self, bags: Sequence[Bag]) -> Iterator[Any]:
         """The fitted ranker of each bag, in order; once one took long, the rest are fitted in processes."""
-        processes = self.ranker.n_processes
+        processes = self.ranker.n_processes if current_group() is None else 1
         for place, bag in enumerate(bags):
             start = working_time()
             part = bag.fit(self.training, self.counted(place * bag.ranker.iteration_limit))

@@ -1,6 +1,5 @@
 """What every estimator here shares: checked parameters, feature transforms, checkpoints and a model file."""
 
-import json
 import logging
 import math
 import os
@@ -18,8 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from luce.data import Dataset
 from luce.data.categories import Categories
-from luce.data.fingerprint import fingerprint
-from luce.data.summary import joined, summarize
 from luce.data.transforms import (
     TRANSFORMS,
     Block,
@@ -33,16 +30,15 @@ from luce.data.transforms import (
     restore_transforms,
     unfitted,
 )
-from luce.distributed import current_group, failing_together, is_first_rank
+from luce.distributed import current_group, is_first_rank
 from luce.errors import DataError, LuceError, OptionError, suggest_keywords
 from luce.metrics import Metric
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
-from luce.optimizers.gradient_descent import Checkpointer
 from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Option
 from luce.rankers import RANKERS
-from luce.rankers.checkpoint import Checkpoint, shared
+from luce.rankers.fit_on_ranks import FitOnRanks
 from luce.rankers.inputs import check_features, refuse_missing
 from luce.rankers.manifest import read_fit_facts
 from luce.rankers.settings import COMMON, check_settings
@@ -54,7 +50,7 @@ Callback = Callable[[dict[str, float]], None]
 """Called with the record of each iteration, as it will stand in `history_`."""
 
 
-class Estimator(BaseEstimator):
+class Estimator(FitOnRanks, BaseEstimator):
     """Base of `Ranker`, which ranks the items of lists, and of `LabelRanker`, which ranks the labels of a row.
 
     The constructor of a subclass takes at least `objective`, `metric`, `early_stopping_rounds`, `transforms`,
@@ -266,36 +262,6 @@ class Estimator(BaseEstimator):
         copy.__dict__.update({name: value for name, value in vars(self).items() if name in known})
         return copy
 
-    def agree_on_fit(self, data: Any, *, validated: bool, own: Any = None, **more: Any) -> list[Any]:
-        """What each rank of the group has of its `own`, ready for JSON, in the order of ranks.
-
-        A MachineError on all ranks unless their settings, versions and kinds of data are the same, and what `more`
-        names. Outside of a group there is nothing to agree on.
-        """
-        group = current_group()
-        if group is None:
-            return [own]
-        versions = {f"the version of {name}": version(name) for name in ("luce", "numpy", *self.packages)}
-        common = {
-            **self.describe(("n_jobs", *self.machine_specific_params)),
-            **versions,
-            **_form(data),
-            "the presence of validation data": validated,
-        }
-        return group.agree(common | more, own)
-
-    def record_data(self, training: Any, validation: Any) -> None:
-        """Note what the data given to `fit` are, on all ranks: `provenance_`."""
-        facts: dict[str, Any] = {
-            "training": summarize(training),
-            "validation": None if validation is None else summarize(validation),
-        }
-        group = current_group()
-        parts = [facts] if group is None else group.gather_json(facts)
-        self.provenance_ = {
-            name: None if facts[name] is None else joined([part[name] for part in parts]) for name in facts
-        }
-
     def take_over(self, trained: Self) -> None:
         """Take over all that another estimator learned."""
         params = self.get_params(deep=False)
@@ -328,34 +294,6 @@ class Estimator(BaseEstimator):
                 callback(record)
 
         return report if is_first_rank() else lambda record: None
-
-    def open_checkpoint(
-        self,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None,
-        data: Any,
-        number: int = 0,
-        elsewhere: Sequence[Mapping[str, Any]] = (),
-    ) -> Checkpoint | None:
-        """The checkpoint of one training, which is resumed only with the same parameters and data, here and elsewhere;
-        `number` counts the trainings of one fit."""
-        if checkpoint is None:
-            return None
-        given = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        facts = _identity(data) | ({"elsewhere": elsewhere} if elsewhere else {})
-        training = {**self.describe(self.resumable_params), "data": facts}
-        return given.for_training(json.loads(json.dumps(training)), number)
-
-    def shared_checkpoint(
-        self, checkpoint: Checkpoint | str | os.PathLike[str] | None, data: Any, number: int = 0
-    ) -> Checkpointer | None:
-        """The same for a training on all ranks of a group, of which only the first needs to be given a checkpoint."""
-        group = current_group()
-        if group is None:
-            return self.open_checkpoint(checkpoint, data, number)
-        elsewhere = group.gather_json(_identity(data))[1:]
-        with failing_together():
-            own = None if group.rank else self.open_checkpoint(checkpoint, data, number, elsewhere)
-        return shared(own, group)
 
     def check_features(self, dataset: Dataset) -> None:
         """A DataError unless there are as many features as in the training data, or names to find those by."""
@@ -407,29 +345,6 @@ class Estimator(BaseEstimator):
     max_grade_: float
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-
-
-def _form(data: Any) -> dict[str, Any]:
-    """What the data on all ranks of a group have in common."""
-    form = {
-        "the number of features": data.n_features,
-        "the kind of features": "sparse" if data.is_sparse else "dense",
-    }
-    if not isinstance(data, Dataset):
-        return form | {"the number of labels": data.n_labels}
-    return form | {
-        "the names of features": data.feature_names,
-        "the categories of features": data.categories,
-        "the presence of list weights": data.list_weights is not None,
-        "the presence of item weights": data.item_weights is not None,
-        "the presence of item groups": data.item_groups is not None,
-    }
-
-
-def _identity(data: Any) -> dict[str, Any]:
-    """By what a checkpoint knows the data again."""
-    sizes = {"rows": data.n_rows, "lists": data.n_lists, "features": data.n_features}
-    return sizes | {"fingerprint": fingerprint(data)}
 
 
 def _to_python(value: Any) -> Any:

@@ -11,7 +11,7 @@ from scipy import sparse
 from luce.arrays import Floats, Integers
 from luce.data.transforms import width_after
 from luce.distributed import current_group
-from luce.errors import OptionError, unknown_name
+from luce.errors import MachineError, OptionError, unknown_name
 from luce.objectives import Objective
 from luce.optimizers.learning_curve import LearningCurve
 from luce.options import Range, integer, number, or_none
@@ -40,7 +40,8 @@ class LinearRanker(Explainable):
         Feature transforms, by name of TRANSFORMS; fitted on the training data and stored with the ranker.
     optimizer : {"lbfgs", "gradient-descent", "coordinate-ascent"}, optional
         "gradient-descent" is for objectives that have a gradient but no loss; "coordinate-ascent" maximizes `metric`
-        itself, whatever the objective. By default L-BFGS, or gradient descent where the objective has no loss.
+        itself, whatever the objective, and runs on one rank only. By default L-BFGS, or gradient descent where the
+        objective has no loss.
     max_iter : int, optional
         The maximum number of iterations; by default 100 of L-BFGS, 1,000 of gradient descent, 25 of coordinate
         ascent.
@@ -189,7 +190,7 @@ class LinearRanker(Explainable):
         )
         try:
             OPTIMIZERS[self.chosen_optimizer].run(fit, self.shared_checkpoint(checkpoint, training.dataset))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, MachineError):
             if fit.curve.best_state is not None:
                 self._keep_best(fit.curve)
             raise

@@ -104,6 +104,15 @@ class Ranker(Estimator):
             If the value of a parameter is not allowed.
         DataError
             If there is nothing to learn from.
+        MachineError
+            If a rank is lost, or the ranks were given different settings.
+
+        Notes
+        -----
+        Inside a group of torch.distributed, as torchrun starts one, each rank passes its own lists and, if any, its own
+        part of the validation lists. All ranks end with the same model: that of one process with all the lists, but for
+        rounding. The first rank alone warns, calls `callback` and saves the `checkpoint`; all resume from it. What
+        fails on one rank ends the fit on all.
         """
 
     @abstractmethod

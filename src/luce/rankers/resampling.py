@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from luce.arrays import Integers
-from luce.distributed import current_group, in_share, numbered, summed, together
-from luce.errors import OptionError
+from luce.distributed import in_share, numbered, summed, together
+from luce.errors import MachineError
 from luce.options import integer, number, or_none
 from luce.rankers.bagging import Bagging
 from luce.rankers.checkpoint import Checkpoint
@@ -35,9 +35,7 @@ def fit_resampled(ranker: Any, training: TrainingData, callback: Any, checkpoint
     fraction = None if ranker.get_objective().beyond_relevance else ranker.validation_fraction
     if training.validation is None and fraction is not None:
         judged = np.flatnonzero(has_signal & ranker.measurable_lists(training.dataset))
-    if ranker.n_bags > 1 and current_group() is not None:
-        raise OptionError(f"Bags cannot be fitted on several ranks yet: n_bags must be 1. Got {ranker.n_bags}.")
-    if ranker.n_bags > 1 and has_signal.any():
+    if ranker.n_bags > 1 and summed(np.count_nonzero(has_signal)):
         return Bagging(ranker, training, np.flatnonzero(has_signal), judged, callback, checkpoint).fit()
     if summed(len(judged)) >= FEWEST:
         return _fit_held_out(ranker, training, judged, callback, checkpoint, more)
@@ -61,7 +59,7 @@ def _fit_held_out(
         search.train(searched, callback=callback, checkpoint=first, **more)
         final = search.unfitted_copy(**search.found_params())
         final.train(training, callback=callback, checkpoint=checkpoint, **more)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, MachineError):
         if hasattr(search, "history_"):
             ranker.take_over(search)
         raise

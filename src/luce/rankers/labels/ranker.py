@@ -187,6 +187,13 @@ class LabelRanker(FittedLabels):
         -------
         self
             The fitted ranker. An interrupt (Ctrl-C) leaves it fitted with the best epoch so far.
+
+        Notes
+        -----
+        Inside a group of torch.distributed, as torchrun starts one, each rank passes its own rows and, if any, its own
+        part of the validation rows. All ranks end with the same network, and each holds all of it. The first rank alone
+        warns, calls `callback` and saves the `checkpoint`; all resume from it. What fails on one rank ends the fit on
+        all.
         """
         self.check_params()
         with failing_together():

@@ -11,7 +11,7 @@ import numpy as np
 from luce.arrays import Integers
 from luce.data.transforms import width_after
 from luce.distributed import current_group, gathered, numbered
-from luce.errors import DataError, OptionError, load_package, unknown_name
+from luce.errors import DataError, MachineError, OptionError, load_package, unknown_name
 from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.checkpoint import Checkpoint
@@ -71,7 +71,7 @@ class NetworkEstimator(Estimator):
 
             try:
                 self._descend(make_learner, lists, curve, rate, seed, checkpointer, self.logged(counted))
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, MachineError):
                 self._keep_better(best, curve, rate)
                 raise
             best = self._keep_better(best, curve, rate)

@@ -106,4 +106,7 @@ def scores_of(network: nn.Module, features: Any, offsets: Integers) -> Floats:
         for _, some, bounds in blocks(features, offsets, (), complete_lists=True):
             rows = torch.from_numpy(some.toarray() if sparse.issparse(some) else np.array(some)).to(device)
             parts.append(call(network, rows, torch.from_numpy(bounds)).to("cpu", torch.float64).numpy())
+        if not parts:  # a rank may have no lists: the shape of their scores
+            none = torch.empty(0, features.shape[1], device=device)
+            parts.append(call(network, none, torch.zeros(1, dtype=torch.int64)).to("cpu", torch.float64).numpy())
     return np.concatenate(parts)

@@ -42,7 +42,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
     dropout : float, default=0.0
         The fraction of hidden values that are dropped in training.
     normalization : {"batch", "layer"}, optional
-        Normalization of the hidden layers; none by default.
+        Normalization of the hidden layers; none by default. "batch" is refused on several ranks, each of which has
+        some rows of a batch only.
     context : {"attention"}, optional
         By default each item is scored on its own; "attention" lets the items of a list attend to each other, in
         transformer layers on top of the hidden layers.
@@ -218,11 +219,9 @@ class NeuralRanker(NetworkEstimator, Ranker):
         def validation_score(learner: NetworkLearner) -> float | None:
             if training.validation is None:
                 return None
-            scores = np.empty(0)
             with failing_together():
-                if training.validation.n_rows:
-                    outputs = scores_of(learner.network, training.validation_features, training.validation.offsets)
-                    scores = self.combine_outputs(outputs)
+                outputs = scores_of(learner.network, training.validation_features, training.validation.offsets)
+                scores = self.combine_outputs(outputs)
                 if not np.isfinite(scores).all():
                     raise DataError(f"The scores of the validation data are not finite: {training.validation!r}.")
             return self.validation_score(scores, training.validation)
