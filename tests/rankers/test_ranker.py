@@ -208,7 +208,7 @@ print(*(name for name in sys.modules if name.startswith("luce.rankers.trees.") o
 def test_trees_of_one_machine_do_without_the_network():
     loaded = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True).stdout.split()
     assert "luce.rankers.trees.learner" in loaded
-    assert "luce.rankers.trees.network" not in loaded
+    assert "luce.rankers.trees.collectives" not in loaded
     assert "torch" not in loaded
 
 

@@ -93,7 +93,7 @@ def train(
     Ctrl-C or SIGTERM writes the best model so far.
 
     With torchrun several processes, on one machine or more, train one model, each on its share of the lists; rank 0
-    writes it. With --max-restarts they go on from the checkpoint by themselves after one of them was lost.
+    writes it. With --max-restarts they resume from the checkpoint by themselves after one of them was lost.
 
     Example: luce train train.txt --validation vali.txt -o model.luce
 

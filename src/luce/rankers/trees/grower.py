@@ -23,7 +23,7 @@ from luce.scoring.forest import Tree, text_sections
 from luce.threads import check_threads
 
 if TYPE_CHECKING:
-    from luce.rankers.trees.network import Network
+    from luce.rankers.trees.collectives import Collectives
 
 ROUNDING = 16 * np.finfo(np.float64).eps
 """A change of score is known to this part of the largest score."""
@@ -75,7 +75,7 @@ class TreeGrower:
         categorical: Sequence[int] = (),
         validation_features: Any = None,
         builtin_objective: BuiltinObjective | None = None,
-        network: "Network | None" = None,
+        network: "Collectives | None" = None,
         bins: Any = None,
     ):
         package = lightgbm()

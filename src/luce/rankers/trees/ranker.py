@@ -37,7 +37,7 @@ from luce.scoring.forest import Forest
 from luce.threads import thread_count
 
 if TYPE_CHECKING:
-    from luce.rankers.trees.network import Network
+    from luce.rankers.trees.collectives import Collectives
 
 
 class TreeRanker(FittedTrees):
@@ -306,7 +306,7 @@ class TreeRanker(FittedTrees):
         )
 
     def _learner(
-        self, training: TrainingData, init_forest: Forest | None, network: "Network | None" = None
+        self, training: TrainingData, init_forest: Forest | None, network: "Collectives | None" = None
     ) -> TreeLearner:
         dataset, objective, width = training.dataset, self.get_objective(), training.features.shape[1]
         has_signal, seed = objective.has_signal(dataset.labels, dataset.offsets), self.get_seed()
@@ -369,6 +369,6 @@ def _network() -> AbstractContextManager[Any]:
     group = current_group()
     if group is None:
         return nullcontext()
-    from luce.rankers.trees.network import Network
+    from luce.rankers.trees.collectives import Collectives
 
-    return Network(group)
+    return Collectives(group)

@@ -30,7 +30,7 @@ _REDUCE_SCATTER = ctypes.CFUNCTYPE(
 _ALL_GATHER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, _SIZE, _SIZES, _SIZES, ctypes.c_int, ctypes.c_void_p, _SIZE)
 
 
-class Network:
+class Collectives:
     """LightGBM's network in this thread, from the first tree on; a `with` block closes it."""
 
     def __init__(self, group: Group):
@@ -39,7 +39,7 @@ class Network:
         self._functions = _REDUCE_SCATTER(self._reduce_scatter), _ALL_GATHER(self._all_gather)
         self._is_open = False
 
-    def __enter__(self) -> "Network":
+    def __enter__(self) -> "Collectives":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from luce.distributed import current_group
-from luce.rankers.trees.network import _REDUCER as REDUCER
-from luce.rankers.trees.network import Network
-from luce.rankers.trees.network import _memory as memory
+from luce.rankers.trees.collectives import _REDUCER as REDUCER
+from luce.rankers.trees.collectives import Collectives
+from luce.rankers.trees.collectives import _memory as memory
 
 from ..ranks import on_ranks
 
@@ -36,9 +36,9 @@ def summed_and_gathered(network, given, one_memory):
 
 
 def exchanged(given, one_memory):
-    from tests.rankers.test_trees_network import summed_and_gathered  # the callback cannot be pickled
+    from tests.rankers.test_trees_collectives import summed_and_gathered  # the callback cannot be pickled
 
-    return summed_and_gathered(Network(current_group()), given, one_memory)
+    return summed_and_gathered(Collectives(current_group()), given, one_memory)
 
 
 @pytest.mark.multiprocess
@@ -64,7 +64,7 @@ class Lost:
 
 def test_after_an_error_lightgbm_gets_answers_until_it_returns():
     given = np.arange(sum(LENGTHS)).astype(np.uint8)
-    failure, summed, everywhere = summed_and_gathered(Network(Lost()), given, False)
+    failure, summed, everywhere = summed_and_gathered(Collectives(Lost()), given, False)
     assert isinstance(failure, KeyboardInterrupt)
     np.testing.assert_array_equal(summed, given[STARTS[2] :])
     np.testing.assert_array_equal(everywhere[: LENGTHS[0]], summed[: LENGTHS[0]])
