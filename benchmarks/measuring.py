@@ -3,6 +3,7 @@
 import math
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
@@ -14,6 +15,8 @@ import numpy as np
 from luce.experiments.cache import version_of
 from luce.objectives import OBJECTIVES
 from luce.threads import thread_count
+
+sys.path.append(str(Path(__file__).parent.parent))  # some of the scripts import from papers/
 
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 """Shares of the grades 0 to 4 in MSLR-WEB30K."""
