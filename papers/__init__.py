@@ -46,6 +46,6 @@ REPRODUCTIONS = {
     "partition-labels": Reproduction(_2020, "Tables 1–4", "partition_2020.labels", _TAGGED, 4, 25),
     "ordered-partitions": Reproduction(_2011, "Tables 1 and 2", "ordered_partitions_2011", ("yahoo-set1",), 2, 45),
     "listmle-trees": Reproduction(_2019, "Tables 1, 3, 4 and 5, Figures 1–3", "listmle_trees_2019", _WEB, 5, 35),
-    "pl-rank": Reproduction(_2021, "Tables 1 and 2, Figures 1–3", "pl_rank_2021", (*_WEB, "istella"), 4, 60),
+    "pl-rank": Reproduction(_2021, "Tables 1 and 2, Figures 1–3", "pl_rank_2021", (*_WEB, "istella"), 6, 80),
     "position-aware": Reproduction(_2014, "Figure 1; the consistency theorem", "position_aware_2014", _MQ, 2, 60),
 }

@@ -174,6 +174,15 @@ def test_the_learning_rate_is_chosen_on_validation_lists():
     assert results.rate(group._replace(samples=INCREASING, fair=True), -1) == 0.01  # where lower is better
 
 
+def test_every_rate_is_tried_for_every_length_of_training():
+    settings = dict(pl_rank_2021._settings(Run("pl-rank"), pl_rank_2021.FULL))
+    for made in (pl_rank_2021._by_epoch, pl_rank_2021._by_time, pl_rank_2021._fair):
+        points = made(settings, 0)
+        tried = {(one["method"], one["rate"], one["dataset"].name, one["size"], one["seed"]) for one in points}
+        places = {(method, *others) for method, _, *others in tried}
+        assert tried == {(method, rate, *others) for method, *others in places for rate in pl_rank_2021.FULL.rates}
+
+
 def test_verdicts_follow_from_the_results():
     assert verdicts(invented()) == ["held"] * 16 + ["needs data not available here"]
     worse = verdicts(invented(best=0.3, fair=0.9, quick=5.0, difference=0.1))

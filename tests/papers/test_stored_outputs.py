@@ -6,7 +6,10 @@ import pytest
 
 from papers import REPRODUCTIONS
 from papers.datasets import DatasetSpec
-from papers.outcome import HELD, IN_PART, NOT_HELD
+from papers.ordered_partitions_2011.learning import SYNTHETIC, Result
+from papers.ordered_partitions_2011.published import ORDERS
+from papers.ordered_partitions_2011.results import _fastest
+from papers.outcome import HELD, IN_PART, NOT_HELD, Trial
 from papers.partition_2020.label_claims import dataset_claims, follow_claim
 from papers.partition_2020.label_results import TITLES, Cell
 from papers.partition_2020.label_training import METRICS
@@ -54,6 +57,16 @@ def test_claims_about_costs_follow_from_their_table():
         for method, value in zip(METHODS, values, strict=True):
             costs.setdefault((method, int(items.replace(",", ""))), {})[names[unit]] = value
     assert_follow(_cost_claims(costs, FULL), OUTPUTS["partition-simulation"]["claims"], 0.02)
+
+
+def test_the_claim_about_training_times_follows_from_table_1():
+    times = {
+        (row[0], order, Trial(SYNTHETIC, 400, 100, seed)): Result(0, float(row[-1]), {})
+        for order, words in ORDERS.items()
+        for row in table("ordered-partitions", f"Table 1, {words} features")["rows"]
+        for seed in (0, 1)
+    }
+    assert_follow([_fastest(times)], OUTPUTS["ordered-partitions"]["claims"], 0.02)
 
 
 def test_differences_of_trees_are_those_of_their_table():
