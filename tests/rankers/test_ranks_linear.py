@@ -1,5 +1,7 @@
 """Linear rankers fitted on several ranks: one model on all of them, that of one process with the joined lists."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -18,7 +20,12 @@ pytestmark = pytest.mark.multiprocess
 
 @pytest.fixture(scope="module")
 def data():
-    return parts(n_lists=40, n_features=10)
+    """Lists of which those of the first rank lack the highest grade."""
+    made = parts(n_lists=40, n_features=10)
+    lists = made["train"]
+    lower = np.arange(lists.n_rows) < lists.offsets[lists.n_lists // 2 + 2]
+    labels = np.where(lower, np.minimum(lists.labels, 3), lists.labels)
+    return {**made, "train": luce.Dataset(lists.features, labels, lists.offsets)}
 
 
 @pytest.mark.parametrize(
@@ -114,3 +121,8 @@ def test_a_checkpoint_is_of_the_lists_of_all_ranks(data, tmp_path):
     for error, text in on_ranks(refused, rankers, [lists, other], checkpoint=Checkpoint(path, resume=True)):
         assert error == "DataError"
         assert "is the checkpoint of another training: its data was" in text
+
+
+def test_outside_of_a_group_nothing_of_torch_is_imported():
+    code = "import sys, luce; luce.LinearRanker().fit([[1.0], [2]], [0, 1], ['q', 'q']); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
