@@ -6,7 +6,7 @@ from scipy import sparse
 
 import luce
 from luce.distributed import current_group
-from luce.errors import DataError, LuceError, MachineError, OptionError
+from luce.errors import LuceError, MachineError, OptionError
 from luce.rankers.trees.grower import TreeGrower
 
 from ..ranks import on_ranks
