@@ -1,7 +1,7 @@
 """Spark: boosted trees on two tasks of a Spark cluster, each of which takes its share of the lists.
 
-`TorchDistributor` starts the function on the executors with the variables of torchrun; `local_mode=False` for a cluster,
-whose machines must share the folder.
+`TorchDistributor` starts the function on the executors with the variables of torchrun; `local_mode=False` is for a
+cluster, whose machines must share the folder.
 """
 
 import tempfile
@@ -20,9 +20,7 @@ def train(train_file, validation_file, model_file):
     from luce.distributed import launched
 
     with launched(timeout=300.0) as group:
-        lists, held_out = (
-            share_of(luce.read(path), group.rank, group.size) for path in (train_file, validation_file)
-        )
+        lists, held_out = (share_of(luce.read(path), group.rank, group.size) for path in (train_file, validation_file))
         ranker = luce.TreeRanker("pl-partition", n_estimators=60, num_leaves=7, n_jobs=1)
         ranker.fit(lists, validation=held_out)
         if group.rank == 0:
