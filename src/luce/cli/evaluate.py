@@ -5,13 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
+from luce.cli.options import PATIENCE, Empty, Gain, Json, Reading, Seed, Threads, empty_value
 from luce.cli.output import check_written, command_line, replacing, say, show, show_json, write_csv
 from luce.cli.reading import read_for
 from luce.errors import OptionError
 
-PATIENCE = 1800.0
-"""Seconds after which a rank that does not answer counts as lost; it may read or score longer than the others."""
 LIST_METRICS = "ndcg@10,ndcg@5,ndcg@1,err"
 Files = Annotated[list[Path], typer.Argument(metavar="MODEL... DATA", help="Model files or TREC runs, then the data.")]
 Highest = Annotated[

@@ -1,4 +1,4 @@
-"""`luce evaluate` started by torchrun: every process its share of the files, one result as of one process."""
+"""Commands started by torchrun: every process its share of the files, one result as of one process."""
 
 import json
 import subprocess
@@ -47,3 +47,17 @@ def test_what_needs_all_lists_in_one_process_is_refused(folder):
     result = on_two_processes("evaluate", folder / "model.luce", folder / "parts", "--report", folder / "page.html")
     assert result.returncode != 0
     assert "torchrun is for models, without --report" in " ".join(result.stderr.split())
+
+
+def test_rankings_in_several_files(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for number, rows in enumerate(
+        (["tea,rum", "rum,gin"], ["gin,tea", "tea,gin"], ["rum,tea", "gin,rum", "7,tea", "tea,7"])
+    ):
+        (folder / f"{number}.csv").write_text("\n".join(["winner,loser", *rows]))
+    words = ["aggregate", *(folder / f"{number}.csv" for number in range(3)), "--json", "--threads", "1"]
+    result = on_two_processes(*words)
+    assert result.returncode == 0, result.stderr
+    expected = CliRunner().invoke(app, [*map(str, words)])
+    assert json.loads(result.stdout) == json.loads(expected.stdout)
+    assert on_two_processes(*words, "--by", "year").returncode != 0
