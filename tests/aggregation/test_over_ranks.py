@@ -5,7 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from luce.aggregation import ItemScores, NormalPrior, PlackettLuce, Rankings
+from luce.aggregation import ItemScores, NormalPrior, PlackettLuce, Rankings, read_rankings
+from luce.aggregation.over_ranks import read_on_ranks
+from luce.distributed import current_group
 from luce.errors import DataError, MachineError, OptionError
 
 from ..ranks import on_ranks
@@ -115,6 +117,21 @@ def test_scores_by_an_objective():
     for names, scores in on_ranks(work, cut(given, 2)):
         assert names == expected.names_
         np.testing.assert_allclose(scores, expected.scores_, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_files_are_read_by_some_rank_each(size, tmp_path):
+    texts = ["winner,loser\n1,2\n2,3\n", "winner,loser\n3,1\n", "winner,loser\nx,1\n1,x\n", "winner,loser\n2,x\n"]
+    files = [tmp_path / f"{number}.csv" for number in range(4)]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    for given in (files, files[2:3]):
+        expected = read_rankings(given)
+        for found in on_ranks(lambda given: read_on_ranks(given, current_group(), None, {}), [given] * size, size=size):
+            assert found.names == expected.names
+            np.testing.assert_array_equal(found.items, expected.items)
+    for error in on_ranks(lambda given: read_on_ranks(given, current_group(), None, {}), [[files[0], files[0]]] * 2):
+        assert "0.csv is given twice" in str(error)
 
 
 def test_what_cannot_be_done_on_several_ranks_is_refused():

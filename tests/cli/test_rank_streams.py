@@ -25,8 +25,10 @@ def folder(tmp_path_factory):
     table = parquet.read_table(place / "test.parquet")
     parquet.write_table(table.take(np.random.default_rng(0).permutation(len(table))), place / "shuffled.parquet")
     (place / "parts").mkdir()
+    (place / "mapped").mkdir()
     for number, lists in enumerate(np.array_split(np.arange(40), 3)):
-        luce.write(data.take(lists), place / "parts" / f"{number}.parquet")
+        for name, suffix in (("parts", "parquet"), ("mapped", "luce-data")):
+            luce.write(data.take(lists), place / name / f"{number}.{suffix}")
     return place
 
 
@@ -36,7 +38,7 @@ def ranked(folder, data, *words, fails=False):
     return str(result.exception) if fails else result.stdout
 
 
-@pytest.mark.parametrize("data", [*(f"test.{suffix}" for suffix in SUFFIXES), "parts", "parts/*.parquet"])
+@pytest.mark.parametrize("data", [*(f"test.{suffix}" for suffix in SUFFIXES), "parts", "parts/*.parquet", "mapped"])
 @pytest.mark.parametrize("block", [30, 2**17])
 def test_every_form_of_the_data_is_ranked_alike(folder, data, block, monkeypatch):
     whole = ranked(folder, "test.txt", "--top", 4)
@@ -65,6 +67,13 @@ def test_lists_whose_rows_are_not_together_are_read_whole(folder):
     assert list_stream(ranker, folder / "test.parquet", None) is not None
     found, expected = ranked(folder, "shuffled.parquet"), ranker.rank(luce.read(folder / "shuffled.parquet"))
     assert [int(line.split(",")[-1]) - 1 for line in found.splitlines()[1:]] == expected["row"].to_pylist()
+
+
+def test_a_list_in_two_mapped_files_is_refused(folder, tmp_path):
+    data = luce.read(folder / "test.luce-data")
+    for number, lists in enumerate(([0, 1], [1, 2])):
+        luce.write(data.take(lists), tmp_path / f"{number}.luce-data")
+    assert "Query 2 has rows in" in ranked(folder, tmp_path, fails=True)
 
 
 def test_a_missing_feature_is_named(folder, tmp_path):

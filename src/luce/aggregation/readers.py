@@ -112,7 +112,7 @@ def read_named(
     options = _checked(format, options)
     if not sources:
         raise DataError("At least one file or table of rankings is needed. Got an empty list.")
-    return Rankings.concat(_same_kind_of_names(_read_each(names, sources, format, options)))
+    return Rankings.concat(same_kind_of_names(_read_each(names, sources, format, options)))
 
 
 def read_rankings_by(source: Any, by: str, *, format: str | None = None, **options: Any) -> dict[Any, Rankings]:
@@ -186,10 +186,7 @@ def _read_each(
     names: Sequence[str], sources: Sequence[Any], format: str | None, options: dict[str, Any]
 ) -> list[Rankings]:
     """The rankings of each source; a warning about several is given once, for the first."""
-    paths = [Path(each).resolve() for each in sources if isinstance(each, (str, os.PathLike))]
-    twice = next((path for path in paths if paths.count(path) > 1), None)
-    if twice is not None:
-        raise DataError(f"{twice.name} is given twice: its rankings would count twice.")
+    refuse_doubled(sources)
     parts: list[Rankings] = []
     said: dict[str, list[str]] = {}
     for name, each in zip(names, sources, strict=True):
@@ -205,6 +202,14 @@ def _read_each(
     for first, *others in said.values():
         warn(first + (f" The same kind in {len(others):,} more of the {len(sources):,}." if others else ""))
     return parts
+
+
+def refuse_doubled(sources: Sequence[Any]) -> None:
+    """An error for a file that is given twice."""
+    paths = [Path(each).resolve() for each in sources if isinstance(each, (str, os.PathLike))]
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is not None:
+        raise DataError(f"{twice.name} is given twice: its rankings would count twice.")
 
 
 def _as_text(value: Any) -> Any:
@@ -306,7 +311,7 @@ def _detect_format(name: str, names: list[str], options: dict[str, Any]) -> str:
     )
 
 
-def _same_kind_of_names(parts: list[Rankings]) -> list[Rankings]:
+def same_kind_of_names(parts: list[Rankings]) -> list[Rankings]:
     """Items that are numbers in one part and text in another are text in all."""
     if not any(isinstance(name, str) for part in parts for name in part.names):
         return parts

@@ -8,7 +8,7 @@ import typer
 
 from luce.cli.aggregate_output import check_fit, print_leaderboard, show_facts, with_categories
 from luce.cli.categories import fit_categories, read_categories
-from luce.cli.options import Csv, Json, Overwrite, Page, Threads, pairs
+from luce.cli.options import PATIENCE, Csv, Json, Overwrite, Page, Threads, pairs
 from luce.cli.output import check_new, check_written, replacing, say, write_csv, write_optional_page
 from luce.errors import DataError, OptionError, did_you_mean, nearest_names, unknown_name
 
@@ -97,6 +97,8 @@ def aggregate(
     The model of ties, the prior, the kind of standard errors, and what was left out are printed below the table, with
     a test of whether the model describes the rankings.
 
+    Started by torchrun, each process reads some of the files, and the first one fits all rankings.
+
     Example: luce aggregate votes.soc
 
     Example: luce aggregate battles.csv --elo --anchor gpt-2=1000 --by language
@@ -105,7 +107,9 @@ def aggregate(
 
     Example: luce aggregate battles.csv --read left=a --read right=b --read outcome=who --read ranker=judge
     """
+    from luce.aggregation.over_ranks import read_on_ranks
     from luce.aggregation.readers import READ_OPTIONS
+    from luce.distributed import launched
     from luce.report.aggregation import write_aggregation
     from luce.report.leaderboard import leaderboard
 
@@ -113,7 +117,16 @@ def aggregate(
     check_new(save, overwrite)
     model = _model(ties, prior, threads)
     kind = _kind(errors)
-    rankings, parts = read_categories(files, by, format, pairs(read, "--read", texts=READ_OPTIONS))
+    with launched(PATIENCE) as group:
+        if group is not None and by is not None:
+            raise OptionError("--by reads all files in one process: leave out torchrun.")
+        options = pairs(read, "--read", texts=READ_OPTIONS)
+        if group is None:
+            rankings, parts = read_categories(files, by, format, options)
+        else:
+            rankings, parts = read_on_ranks(files, group, format, options), {}
+    if group is not None and group.rank > 0:
+        return
     shown = shown_names(rankings.names, names)
     ratings = _ratings(elo, scale, anchor, shown)
     rankings, parts = rankings.with_names(shown), {name: _renamed(part, shown) for name, part in parts.items()}

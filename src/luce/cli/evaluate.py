@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from luce.cli.options import Empty, Gain, Json, Reading, Seed, Threads, empty_value
+from luce.cli.options import PATIENCE, Empty, Gain, Json, Reading, Seed, Threads, empty_value
 from luce.cli.output import check_written, command_line, replacing, say, show, show_json, write_csv
 from luce.cli.reading import read_for
 from luce.errors import OptionError
@@ -52,6 +52,8 @@ def evaluate(
 ) -> None:
     """Evaluate models (.luce) or rankings (TREC .run) on judged lists, with 95 % confidence intervals.
 
+    Started by torchrun, each process evaluates models on its share of the lists, and the first one prints the results.
+
     Example: luce evaluate model.luce test.txt --metrics ndcg@10,err
 
     Example: luce evaluate old.luce new.luce test.txt --report page.html
@@ -61,7 +63,10 @@ def evaluate(
     Example: luce evaluate model.luce test.csv --read item_group=seller --metrics ndcg@10,merit-gap@10 --ranking sorted
 
     Example: luce evaluate labels.luce tagged.txt --metrics precision@5,psp@5
+
+    Example: torchrun --nproc-per-node 2 -m luce evaluate model.luce 'parts/*.parquet'
     """
+    from luce.distributed import launched
     from luce.metrics import evaluate as evaluate_scores
     from luce.rankers import Ranker
 
@@ -74,19 +79,26 @@ def evaluate(
     results: dict[str, Any] = {}
     shown: dict[str, Any] = {}
     datasets: dict[Any, Any] = {}
-    for source in sources:
-        ranker = ranker_of(source)
-        ranks_labels = ranker is not None and not isinstance(ranker, Ranker)
-        features = None if ranker is None else (ranks_labels, *ranker.features, ranker.categories_)
-        if features not in datasets:
-            datasets[features] = read_for(ranker, data, read)
-        if ranks_labels:
-            results[str(source)] = _of_labels(ranker, datasets[features], metrics, propensity, seed)
-            continue
-        scores, dataset, grade = scored(source, ranker, datasets[features])
-        highest = grade if max_grade is None else max_grade
-        results[str(source)] = evaluate_scores(scores, dataset, metrics or LIST_METRICS, max_grade=highest, **settings)
-        shown[str(source)] = scores, dataset
+    with launched(PATIENCE) as group:
+        if group is not None and (report is not None or any(source.suffix == ".run" for source in sources)):
+            raise OptionError("torchrun is for models, without --report: evaluate TREC runs in one process.")
+        for source in sources:
+            ranker = ranker_of(source)
+            ranks_labels = ranker is not None and not isinstance(ranker, Ranker)
+            features = None if ranker is None else (ranks_labels, *ranker.features, ranker.categories_)
+            if features not in datasets:
+                datasets[features] = read_for(ranker, data, read)
+            if ranks_labels:
+                results[str(source)] = _of_labels(ranker, datasets[features], metrics, propensity, seed)
+                continue
+            scores, dataset, grade = scored(source, ranker, datasets[features])
+            highest = grade if max_grade is None else max_grade
+            results[str(source)] = evaluate_scores(
+                scores, dataset, metrics or LIST_METRICS, max_grade=highest, **settings
+            )
+            shown[str(source)] = scores, dataset
+    if group is not None and group.rank > 0:
+        return
     if report is not None:
         _write_page(report, results, shown, data)
     if per_list is not None:

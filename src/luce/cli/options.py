@@ -34,6 +34,8 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="CSV file for the table.")]
+PATIENCE = 1800.0
+"""Seconds after which a rank that does not answer counts as lost, where one may work far longer than the others."""
 Validation = Annotated[
     Path | None,
     typer.Option(help="Judged lists for early stopping. (default: trees and networks hold out a part of DATA for it)"),

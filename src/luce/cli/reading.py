@@ -67,15 +67,17 @@ def read_data(
 
 
 def list_stream(ranker: Any, path: Path, reading: list[str] | None) -> Iterator[Any] | None:
-    """The lists of Parquet or Arrow files, many at a time in constant memory; None for what must be read whole."""
+    """The lists of Parquet, Arrow or mapped files, many at a time in constant memory; None for what is read whole."""
     from luce.data.list_batches import ScatteredListError, choose, complete_lists, dataset_batches, record_batches
     from luce.data.part_files import part_files
 
     chosen, options, feature_names = _chosen_for(path, reading, ranker, judged=False)
+    files = part_files(path)
+    if chosen.name == "mapped":
+        return _mapped_stream([chosen.read(file, **options) for file in files], files)
     if chosen.name not in ("parquet", "arrow"):
         return None
     chosen.check_options(options)
-    files = part_files(path)
     first = next(record_batches(files[0], chosen.name), None)
     if first is None or any(name not in first.schema.names for name in feature_names or ()):
         return None  # reading it says what is missing
@@ -91,6 +93,14 @@ def list_stream(ranker: Any, path: Path, reading: list[str] | None) -> Iterator[
     except ScatteredListError:
         return None
     return dataset_batches(batches(used), **options | {"label": None, "exclude": ()})
+
+
+def _mapped_stream(parts: list[Any], files: list[Path]) -> Iterator[Any]:
+    from luce.data.query_hashes import refuse_split_lists
+
+    if len(parts) > 1:
+        refuse_split_lists([(str(file), part.query_ids) for file, part in zip(files, parts, strict=True)])
+    return (block for part in parts for block in in_blocks(part))
 
 
 def in_blocks(dataset: Any) -> Iterator[Any]:
