@@ -118,7 +118,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("luce")
-    if name in ("aggregation", "mlflow", "torch"):
+    if name in ("aggregation", "data", "mlflow", "torch"):
         return importlib.import_module(f"luce.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'luce' has no attribute {name!r}")

@@ -37,7 +37,7 @@ MADE = {
     "linear": lambda: luce.LinearRanker(transforms=("standardize",), n_jobs=1).fit(data()),
     "linear with intercept": lambda: luce.LinearRanker("bce", transforms=("standardize",), n_jobs=1).fit(data()),
     "linear, 0 where missing": lambda: luce.LinearRanker(
-        transforms=(luce.data.transforms.make_transform("fill", constant=0), "standardize"), n_jobs=1
+        transforms=(luce.data.make_transform("fill", constant=0), "standardize"), n_jobs=1
     ).fit(data(missing=True)),
     "linear bags": lambda: luce.LinearRanker(transforms=("standardize",), n_bags=2, n_jobs=1).fit(data()),
     "linear, default": lambda: luce.LinearRanker(n_jobs=1).fit(data()),

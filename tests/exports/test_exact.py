@@ -1,6 +1,8 @@
 """Every ranker in every format: the same scores by the rule of the engine, or a refusal that says why."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -62,10 +64,13 @@ def test_rankers_that_no_engine_can_express_are_refused_by_all(tmp_path):
                 exported(name, form, tmp_path)
 
 
-def test_fill_by_the_mean_and_one_weight_of_zero_are_refused(tmp_path):
+def test_fill_by_the_mean_is_refused_and_the_advice_can_be_followed(tmp_path):
     filled = luce.LinearRanker(transforms=("fill", "standardize"), n_jobs=1).fit(data(missing=True))
-    with pytest.raises(luce.OptionError, match=r"engine takes 0 for them\. Train with .*constant=0"):
+    with pytest.raises(luce.OptionError, match=r"engine takes 0 for them\. Train with .*constant=0") as refusal:
         prepare(filled, "solr", tmp_path / "model.json")
+    expression = re.search(r"luce\.\S+\(.*?\)", str(refusal.value))[0]
+    code = f"import luce; print({expression}.name)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "fill\n"
 
 
 @pytest.mark.parametrize("form", [form for form in ENGINES if form not in ("lightgbm", "treelite")])

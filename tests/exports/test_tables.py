@@ -14,7 +14,7 @@ from luce.exports.record import Rows
 
 NUMBERS, QUERY = ["price", "title bm25", "age"], "query"
 COLORS = ["red", "blue", "green", None]
-ZERO = luce.data.transforms.make_transform("fill", constant=0)
+ZERO = luce.data.make_transform("fill", constant=0)
 
 
 def linear(*args, **params):

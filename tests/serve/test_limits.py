@@ -58,7 +58,7 @@ def test_a_saturated_server_says_when_to_come_back(linear, connect):
     blocked = [service._pool.submit(release.wait)]
     first = client.post("/rank", json=RANK)  # waits for the thread, in vain
     assert first.status_code == 503 and "took longer than 0.2 s" in first.json()["error"]
-    service._places.acquire(), service._places.acquire()
+    assert all(service._places.acquire(timeout=30) for _ in range(2))
     answer = client.post("/rank", json=RANK)
     assert answer.status_code == 503 and answer.headers["Retry-After"] == "1"
     assert "Too many requests are waiting" in answer.json()["error"]

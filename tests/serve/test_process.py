@@ -185,6 +185,17 @@ def test_clients_that_are_slow_or_gone_do_not_keep_a_connection(linear, start, s
     assert {line["status"] for line in server.lines if line["event"] == "request"} >= {408, 413, 499}
 
 
+def test_connections_are_counted_while_they_are_open(linear, start, send):
+    server = start(linear, "--connections", "2")
+    request = b"GET /v2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    for _ in range(5):
+        assert read(send(server, request)).startswith(b"HTTP/1.1 200")
+    kept = [send(server, request.replace(b"close", b"keep-alive")) for _ in range(2)]
+    assert all(each.recv(12) == b"HTTP/1.1 200" for each in kept)
+    assert read(send(server, request)).startswith(b"HTTP/1.1 503")
+    assert server.stop() == 0
+
+
 def test_a_token_comes_from_a_file_or_the_environment(linear, start, tmp_path):
     (tmp_path / "token").write_text("secret\n")
     for server in (start(linear, "--token-file", tmp_path / "token"), start(linear, LUCE_SERVE_TOKEN="secret")):

@@ -51,3 +51,20 @@ def test_explanations_are_of_the_model_that_is_served(served):
     assert answer.status_code == 409 and "send SIGHUP" in answer.json()["error"] and str(path) not in answer.text
     asyncio.run(service.reload())
     assert client.post("/rank", json={**RANK, "explain": True}).status_code == 200
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_not_served(served, monkeypatch):
+    path, client, service = served
+    before = client.post("/rank", json=RANK).json()
+
+    def load_and_replace(given):
+        scorer = luce.load_scorer(given)
+        saved(path, luce.TreeRanker(n_estimators=3, n_jobs=1), seed=4)
+        return scorer
+
+    monkeypatch.setattr("luce.serve.model.load_scorer", load_and_replace)
+    asyncio.run(service.reload())
+    assert client.post("/rank", json=RANK).json() == before
+    monkeypatch.undo()
+    asyncio.run(service.reload())
+    assert client.post("/rank", json=RANK).json()["model_version"] != before["model_version"]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from luce.data.transforms import TRANSFORMS as TRANSFORMS
     from luce.data.transforms import apply_transforms as apply_transforms
     from luce.data.transforms import fit_transforms as fit_transforms
+    from luce.data.transforms import make_transform as make_transform
     from luce.data.trec import read_run as read_run
     from luce.data.trec import write_run as write_run
 
@@ -33,7 +34,7 @@ _HOMES = {
     "luce.data.ragged": ("Dataset",),
     "luce.data.splits": ("parts", "rotations", "split"),
     "luce.data.tables": ("from_table",),
-    "luce.data.transforms": ("TRANSFORMS", "apply_transforms", "fit_transforms"),
+    "luce.data.transforms": ("TRANSFORMS", "apply_transforms", "fit_transforms", "make_transform"),
     "luce.data.trec": ("read_run", "write_run"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -16,7 +16,7 @@ from luce.exports.walking import float32, reached_leaves
 
 SLACK = np.float32(1e-6)
 """What Solr adds to a threshold."""
-AROUND_ZERO = np.float32([ZERO, -np.nextafter(np.float32(ZERO), np.float32(1))])
+AROUND_ZERO = np.array([ZERO, -np.nextafter(np.float32(ZERO), np.float32(1))], dtype=np.float32)
 """The thresholds that stand for zero: they have it on their left, and on their right."""
 ACTIVATIONS = {
     "identity": lambda x: x,
