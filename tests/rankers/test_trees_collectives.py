@@ -18,8 +18,8 @@ STARTS = [0, 3_000_000, 3_000_000]
 
 @REDUCER
 def add(source, into, unit, size):
-    target = memory(into, size)
-    target += memory(source, size)
+    target = memory(into, size).view(np.float64)
+    target += memory(source, size).view(np.float64)
 
 
 def summed_and_gathered(network, given, one_memory):
@@ -44,9 +44,9 @@ def exchanged(given, one_memory):
 @pytest.mark.multiprocess
 @pytest.mark.parametrize("one_memory", [False, True])
 def test_lightgbm_gets_its_sums_and_blocks(one_memory):
-    """Also where it gives the same memory to send from and to receive in."""
-    values = np.random.default_rng(0).integers(0, 80, (3, sum(LENGTHS)), dtype=np.uint8)
-    total = values.sum(axis=0, dtype=np.uint8)
+    """Added in the order of ranks; also where it gives the same memory to send from and to receive in."""
+    numbers = np.random.default_rng(0).normal(size=(3, sum(LENGTHS) // 8)) * [[1.0], [1e8], [1e16]]
+    values, total = numbers.view(np.uint8), ((numbers[0] + numbers[1]) + numbers[2]).view(np.uint8)
     for rank, (failure, summed, everywhere) in enumerate(on_ranks(exchanged, values, size=3, one_memory=one_memory)):
         assert failure is None
         np.testing.assert_array_equal(summed, total[STARTS[rank] : STARTS[rank] + LENGTHS[rank]])
