@@ -185,6 +185,23 @@ def test_clients_that_are_slow_or_gone_do_not_keep_a_connection(linear, start, s
     assert {line["status"] for line in server.lines if line["event"] == "request"} >= {408, 413, 499}
 
 
+def test_a_client_that_does_not_read_its_answer_does_not_keep_a_connection(linear, start, send):
+    server = start(linear, "--read-timeout", "0.5", "--connections", "1", "--max-rows", "200000")
+    tensor = {"name": "features", "shape": [200_000, 3], "datatype": "FP32"}
+    tensor["parameters"] = {"binary_data_size": 12 * 200_000}
+    head = json.dumps({"inputs": [tensor]}).encode()
+    lengths = f"Content-Length: {len(head) + 2_400_000}\r\nInference-Header-Content-Length: {len(head)}\r\n\r\n"
+    send(server, b"POST /v2/models/shop/infer HTTP/1.1\r\nHost: a\r\n" + lengths.encode() + head + bytes(2_400_000))
+    server.wait_for("request")
+    end = time.monotonic() + WAIT
+    while not read(send(server, b"GET /v2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).startswith(
+        b"HTTP/1.1 200"
+    ):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert server.stop() == 0
+
+
 def test_connections_are_counted_while_they_are_open(linear, start, send):
     server = start(linear, "--connections", "2")
     request = b"GET /v2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"

@@ -57,12 +57,11 @@ def test_a_file_that_is_replaced_while_it_is_read_is_not_served(served, monkeypa
     path, client, service = served
     before = client.post("/rank", json=RANK).json()
 
-    def load_and_replace(given):
-        scorer = luce.load_scorer(given)
+    def replace_and_load(given):
         saved(path, luce.TreeRanker(n_estimators=3, n_jobs=1), seed=4)
-        return scorer
+        return luce.load_scorer(given)
 
-    monkeypatch.setattr("luce.serve.model.load_scorer", load_and_replace)
+    monkeypatch.setattr("luce.serve.model.load_scorer", replace_and_load)
     asyncio.run(service.reload())
     assert client.post("/rank", json=RANK).json() == before
     monkeypatch.undo()

@@ -1,6 +1,8 @@
 """The socket of the server, its token, and the line for a package that is missing."""
 
+import ctypes
 import socket
+import struct
 import sys
 
 import pytest
@@ -9,7 +11,7 @@ from typer.testing import CliRunner
 from luce.cli import app
 from luce.cli.serve import TOKEN, _token
 from luce.errors import MissingPackageError, OptionError
-from luce.serve.server import _listener
+from luce.serve.server import ATTACH_FILTER, _drop_new_connections, _listener
 
 
 def test_the_socket_sends_at_once_and_an_address_in_use_is_an_error():
@@ -18,6 +20,25 @@ def test_the_socket_sends_at_once_and_an_address_in_use_is_an_error():
         port = listener.getsockname()[1]
         with pytest.raises(OptionError, match=f"cannot listen on 127.0.0.1, port {port}: "):
             _listener("127.0.0.1", port)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The filter is one of Linux.")
+def test_new_connections_are_dropped_and_open_ones_are_not():
+    with _listener("127.0.0.1", 0) as listener, socket.socket() as before, socket.socket() as after:
+        before.connect(listener.getsockname())
+        accept_all = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0xFFFFFFFF))
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(accept_all)))
+        except OSError:
+            pytest.skip("No filter may be attached here.")
+        _drop_new_connections(listener)
+        after.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            after.connect(listener.getsockname())
+        accepted, _ = listener.accept()
+        with accepted:
+            before.sendall(b"more")
+            assert accepted.recv(4) == b"more"
 
 
 def test_the_token_is_one_line_of_visible_characters(tmp_path, monkeypatch):
