@@ -17,12 +17,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-import luce.errors
 from luce.arrays import Floats, Integers
-from luce.errors import MachineError
+from luce.errors import DataError, MachineError, NumericalError, OptionError
 
 GRACE = 5.0
 """Seconds in which the ranks that are left say that they are, or why they stop, once one of them does not answer."""
+_SHARED_ERRORS = {each.__name__: each for each in (DataError, NumericalError, OptionError)}
+"""What fails on one rank is raised as the same error on the others."""
 LARGE = 2**16
 """From so many values on a sum is split: each rank adds one part, and the parts are gathered."""
 
@@ -269,7 +270,7 @@ def failing_together() -> Iterator[None]:
     for rank, failure in enumerate(failures):
         if failure is not None:  # of the same type, so that all ranks go on alike where it is caught
             name, why = failure
-            raise getattr(luce.errors, name, MachineError)(f"Rank {rank} has stopped: {why}")
+            raise _SHARED_ERRORS.get(name, MachineError)(f"Rank {rank} has stopped: {why}")
 
 
 def summed_work(work: Callable[[], Floats], size: int) -> Floats:

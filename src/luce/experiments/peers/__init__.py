@@ -4,9 +4,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from luce.errors import load_package, unknown_name
+from luce.experiments.peers.base import PeerRanker
 from luce.experiments.peers.catboost import CatBoostSoftMax, CatBoostYetiRank
 from luce.experiments.peers.lightgbm import LightGBMLambdaRank, LightGBMXendcg
-from luce.experiments.peers.peer import PeerRanker
 from luce.experiments.peers.xgboost import XGBoostNdcg
 
 PEERS: dict[str, type[PeerRanker]] = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from luce.arrays import list_of_row
 from luce.data import Dataset
-from luce.experiments.peers.peer import PeerRanker, ValidationCurve, dense
+from luce.experiments.peers.base import PeerRanker, ValidationCurve, dense
 from luce.threads import thread_count
 
 

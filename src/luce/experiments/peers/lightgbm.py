@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from luce.data import Dataset
-from luce.experiments.peers.peer import PeerRanker, ValidationCurve, categorical_columns
+from luce.experiments.peers.base import PeerRanker, ValidationCurve, categorical_columns
 from luce.rankers.trees.lightgbm_package import lightgbm
 from luce.threads import thread_count
 

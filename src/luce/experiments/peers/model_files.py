@@ -15,7 +15,7 @@ from luce.arrays import Floats
 from luce.data import Dataset
 from luce.data.categories import Categories, Values, checked_categories
 from luce.errors import DataError, LuceError, load_package
-from luce.experiments.peers.peer import dense
+from luce.experiments.peers.base import dense
 from luce.rankers import Ranker, load_ranker
 from luce.scoring.forest import Forest, Tree, constant_tree, text_sections
 from luce.threads import thread_count

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from luce.data import Dataset
-from luce.experiments.peers.peer import PeerRanker, ValidationCurve, categorical_columns, dense
+from luce.experiments.peers.base import PeerRanker, ValidationCurve, categorical_columns, dense
 from luce.threads import thread_count
 
 
