@@ -376,6 +376,8 @@ def _without_leftovers(store: Any, rank: int, size: int, timeout: float) -> Any:
                 store.set(f"luce/welcome/{store.get(f'luce/new/{other}').decode()}", own)
         missing = [other for other in missing if not store.check([f"luce/here/{own}/{other}"])]
         time.sleep(0.01)
+    if missing:
+        raise MachineError(f"Rank {missing[0]} of {size} did not join within {timeout:g} seconds: was it started?")
     return package.PrefixStore(own, store)
 
 
