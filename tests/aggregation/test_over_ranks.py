@@ -8,7 +8,7 @@ import pytest
 from luce.aggregation import ItemScores, NormalPrior, PlackettLuce, Rankings, read_rankings
 from luce.aggregation.over_ranks import read_on_ranks
 from luce.distributed import current_group
-from luce.errors import DataError, MachineError, OptionError
+from luce.errors import DataError, LuceError, MachineError, OptionError
 
 from ..ranks import on_ranks
 
@@ -136,17 +136,24 @@ def test_files_are_read_by_some_rank_each(size, tmp_path):
 
 def test_what_cannot_be_done_on_several_ranks_is_refused():
     given = Rankings.from_orderings(orderings())
+    strange = given.with_names({7: ("a", 1)})
+    cases = [
+        (OptionError, "start cannot be in the order of the items", {}, given, {"start": np.zeros(6)}),
+        (OptionError, "features cannot be in the order of", {"features": np.zeros((6, 1))}, given, {}),
+        (DataError, "Got ('a', 1), a tuple", {}, strange, {}),
+    ]
 
-    def fails(model, settings, kind, message):
-        for error in on_ranks(lambda own: model(**own).fit(given, **settings), [{}, {}]):
-            assert isinstance(error, kind)
-            assert message in str(error)
+    def work(ties):
+        said = []
+        for _, _, settings, rankings, options in [*cases, (None, None, {"ties": ties}, given, {})]:
+            try:
+                PlackettLuce(**settings).fit(rankings, **options)
+            except LuceError as error:
+                said.append((type(error), str(error)))
+        return said
 
-    fails(PlackettLuce, {"start": np.zeros(6)}, OptionError, "start cannot be in the order of the items")
-    fails(lambda: PlackettLuce(features=np.zeros((6, 1))), {}, OptionError, "features cannot be in the order")
-    strange = Rankings.from_orderings([[("a", 1), ("b", 2)]])
-    for error in on_ranks(lambda part: PlackettLuce().fit(part), [strange] * 2):
-        assert isinstance(error, DataError)
-    for error in on_ranks(lambda ties: PlackettLuce(ties).fit(given), ["exact", "davidson"]):
-        assert isinstance(error, MachineError)
-        assert "the model is" in str(error)
+    for said in on_ranks(work, ["exact", "davidson"]):
+        for (kind, message, *_), (found, text) in zip(cases, said, strict=False):
+            assert kind is found
+            assert message in text
+        assert said[3][0] is MachineError and "the model is" in said[3][1]
