@@ -66,15 +66,16 @@ def _anonymous(process: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True, help="where the data are written; needs twice their size")
+    parser.add_argument("--folder", type=Path, required=True, help="for the data; needs twice their size")
     parser.add_argument("--gigabytes", type=float, default=12)
     options = parser.parse_args()
     show_machine("torch", "lightgbm")
     n_parts = round(options.gigabytes * 1e9 / (4 * FEATURES * LISTS * LENGTH))
     parts, mapped, model = options.folder / "parts", options.folder / "all.luce-data", options.folder / "model.luce"
-    parts.mkdir(parents=True)
+    parts.mkdir(parents=True, exist_ok=True)
     for number in range(n_parts):
-        write_part(parts / f"{number:05}.parquet", number)
+        if not (part := parts / f"{number:05}.parquet").exists():
+            write_part(part, number)
     size = sum(part.stat().st_size for part in parts.iterdir())
     print(f"{n_parts} Parquet files, {n_parts * LISTS * LENGTH:,} rows of {FEATURES} features, {size / 1e9:.3g} GB")
 

@@ -63,10 +63,11 @@ def write_mapped(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     if dataset.categories is not None:
         about["categories"] = dataset.categories
     batch = pa.record_batch(lists).replace_schema_metadata({METADATA: json.dumps(about, ensure_ascii=False)})
+    options = pa.ipc.IpcWriteOptions(allow_64bit=True)  # for more than 2³¹ values
     with (
         atomic_write(path) as partial_file,
         pa.OSFile(str(partial_file), "wb") as file,
-        pa.ipc.new_file(file, batch.schema) as writer,
+        pa.ipc.new_file(file, batch.schema, options=options) as writer,
     ):
         writer.write_batch(batch)
 
