@@ -1,6 +1,7 @@
 """Model files: they come back the same, and what is damaged is refused."""
 
 import json
+import mmap
 
 import numpy as np
 import pytest
@@ -100,3 +101,17 @@ def test_files_that_are_no_models(ranker, tmp_path):
     save_file({"weights": np.ones(3)}, tmp_path / "other.luce")
     with pytest.raises(DataError, match="its metadata have no format"):
         luce.load(tmp_path / "other.luce")
+
+
+def test_transformed_features_of_a_mapped_file_lie_in_temporary_files(tmp_path):
+    data = web_search(20, n_features=6, mean_length=10, seed=2).dataset
+    luce.write(data, tmp_path / "all.luce-data")
+    mapped = luce.read(tmp_path / "all.luce-data")
+    ranker = luce.LinearRanker(n_jobs=1).fit(data)
+    for one, expected in ((mapped, data), (mapped.take(np.arange(3, 9)), data.take(np.arange(3, 9)))):
+        features = ranker.transform_features(one)
+        assert np.array_equal(features, ranker.transform_features(expected))
+        while isinstance(features, np.ndarray):
+            features = features.base
+        assert isinstance(features.obj, mmap.mmap)
+    assert ranker.transform_features(data).base is None

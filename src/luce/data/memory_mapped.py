@@ -107,6 +107,13 @@ def read_mapped(path: str | os.PathLike[str]) -> Dataset:
     return dataset
 
 
+def is_mapped(features: Any) -> bool:
+    """Whether features lie in a `.luce-data` file, or are a part of those that do."""
+    while isinstance(features, np.ndarray):
+        features = features.base
+    return isinstance(features, pa.Buffer)
+
+
 def _record_batch(file: IO[bytes]) -> tuple[pa.RecordBatch, dict[str, Any]]:
     """The record batch of a file, mapped into memory, and what its metadata say."""
     memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # pa.memory_map would read ahead

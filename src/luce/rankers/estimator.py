@@ -4,6 +4,7 @@ import logging
 import math
 import os
 import platform
+import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -16,7 +17,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from luce.data import Dataset
+from luce.data.allocation import zeros_in
 from luce.data.categories import Categories
+from luce.data.memory_mapped import is_mapped
 from luce.data.transforms import (
     TRANSFORMS,
     Block,
@@ -301,8 +304,12 @@ class Estimator(FitOnRanks, BaseEstimator):
             check_features(dataset, self.n_features_in_, type(self).__name__)
 
     def transform_features(self, dataset: Dataset) -> Any:
-        """The features after the transforms; a DataError for missing values unless `allow_nan`."""
-        features = apply_transforms(self.transforms_, dataset.features, dataset.offsets)
+        """The features after the transforms, in temporary files where those of the dataset are mapped from a file.
+
+        A DataError for missing values unless `allow_nan`.
+        """
+        allocate = zeros_in(tempfile.gettempdir() if is_mapped(dataset.features) else None)
+        features = apply_transforms(self.transforms_, dataset.features, dataset.offsets, allocate)
         if not self.allow_nan:
             refuse_missing(features)
         return features

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from luce.arrays import Integers, is_sparse
+from luce.data.allocation import Zeros
 from luce.data.transforms.base import Features, Transform, blocks, width_after
 from luce.data.transforms.feature_products import SecondOrder
 from luce.data.transforms.list_scaling import ListMinMax, ListZScore
@@ -79,7 +80,9 @@ def fit_transforms(transforms: Sequence[str | Transform], dataset: "Dataset") ->
     return fitted
 
 
-def apply_transforms(transforms: Sequence[Transform], features: Features, offsets: Integers) -> Features:
+def apply_transforms(
+    transforms: Sequence[Transform], features: Features, offsets: Integers, allocate: Zeros = np.empty
+) -> Features:
     """The features after all the transforms; what lies between two of them exists only for a block of rows.
 
     Parameters
@@ -90,6 +93,8 @@ def apply_transforms(transforms: Sequence[Transform], features: Features, offset
         The features of a dataset.
     offsets : ndarray of shape (Q + 1,)
         Its offsets.
+    allocate : callable, optional
+        Allocates the result, unless it is sparse, from its shape and type.
 
     Returns
     -------
@@ -104,7 +109,7 @@ def apply_transforms(transforms: Sequence[Transform], features: Features, offset
 
         none = sparse.csr_array((0, shape[1]), dtype=np.float32)
         return sparse.csr_array(sparse.vstack([none, *(part.features for part in parts)], format="csr"))
-    result = np.empty(shape, dtype=np.float32)
+    result = allocate(shape, np.float32)
     for part in parts:
         result[part.rows] = part.features
     return result
