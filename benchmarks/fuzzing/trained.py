@@ -31,7 +31,7 @@ class TrainingInterrupted(Exception):
 
 
 def model_files() -> dict[str, bytes]:
-    chain = ["fill", "standardize", luce.data.transforms.make_transform("second-order", threshold=0.01)]
+    chain = ["fill", "standardize", luce.data.make_transform("second-order", threshold=0.01)]
     rankers: dict[str, Any] = {
         "linear": LinearRanker(luce.objective("listmle", depth=5), transforms=chain, max_iter=3, n_jobs=1),
         "network": NeuralRanker("mcrank", hidden_layer_sizes=(3,), normalization="batch", epochs=1, **SMALL),

@@ -283,7 +283,7 @@ def test_numbers_of_numpy_are_settings_too(data, tmp_path):
 
 def test_the_options_of_transforms_come_back(data, tmp_path):
     X, y, qid = data
-    chain = ("standardize", luce.data.transforms.make_transform("second-order", threshold=0.05))
+    chain = ("standardize", luce.data.make_transform("second-order", threshold=0.05))
     clone(RANKERS["linear"]).set_params(transforms=chain).fit(X, y, qid).save(tmp_path / "a.luce")
     again = clone(luce.load(tmp_path / "a.luce"))
     assert repr(again.transforms) == "['standardize', SecondOrder(threshold=0.05)]"

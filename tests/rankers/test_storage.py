@@ -18,7 +18,7 @@ from luce.storage import save_model
 @pytest.fixture(scope="module")
 def ranker():
     data = web_search(30, n_features=6, mean_length=10, seed=1).dataset
-    chain = ["fill", "standardize", luce.data.transforms.make_transform("second-order", threshold=0.1)]
+    chain = ["fill", "standardize", luce.data.make_transform("second-order", threshold=0.1)]
     return luce.LinearRanker(luce.objective("listmle", depth=5), transforms=chain, reg_lambda=3.0, n_jobs=1).fit(data)
 
 
