@@ -130,5 +130,5 @@ def is_sparse(features: Any) -> bool:
     >>> is_sparse(np.zeros((2, 2)))
     False
     """
-    sparse = sys.modules.get("scipy.sparse")
+    sparse = None if isinstance(features, np.ndarray) else sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(features))

@@ -1,12 +1,13 @@
 """The scorer: a model that is ready to score, and nothing else."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, check_offsets, is_sparse
+from luce.arrays import Floats, Integers, check_offsets, is_sparse, read_only
 from luce.data.categories import Categories, check_codes
 from luce.errors import DataError, OptionError
 from luce.scoring.models import ScoringModel
@@ -76,7 +77,7 @@ class Scorer:
         if self.categories is not None:
             check_codes(rows, self.categories)
         if not self.needs_lists:
-            bounds = np.array([0, rows.shape[0]])
+            bounds = _one_list(rows.shape[0])
         elif offsets is None:
             raise OptionError(
                 "The score of an item depends on the rest of its list with this model: pass offsets, where each list "
@@ -85,6 +86,11 @@ class Scorer:
         else:
             bounds = check_offsets(offsets, rows.shape[0])
         return self.model.scores(rows, bounds)
+
+
+@lru_cache(maxsize=16)
+def _one_list(n_rows: int) -> Integers:
+    return read_only(np.array([0, n_rows]))
 
 
 def _float32_rows(features: Any) -> Any:

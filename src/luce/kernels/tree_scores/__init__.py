@@ -13,6 +13,7 @@ from luce.threads import SMALL, in_parallel
 
 BLOCK = 1_024
 """Rows of a block for a thread; a multiple of those that are scored side by side."""
+SINGLE = np.dtype(np.float32)
 CELLS = 2**22
 """Values of sparse rows made dense together."""
 
@@ -28,8 +29,8 @@ def scores_of(layout: Layout, features: Any, *, n_jobs: int | None = None) -> Fl
 
 
 def _add(layout: Layout, features: Any, result: Floats, n_jobs: int | None) -> None:
-    single = features.dtype == np.float32
-    rows = read_only(np.ascontiguousarray(features, dtype=np.float32 if single else np.float64))
+    single = features.dtype == SINGLE
+    rows = read_only(np.ascontiguousarray(features, dtype=SINGLE if single else np.float64))
     forest, n_rows = layout.single if single else layout.exact, len(rows)
     if n_rows < SMALL:
         cpu.add_scores(0, n_rows, rows, tuple(forest), result)

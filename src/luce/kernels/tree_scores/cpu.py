@@ -135,7 +135,8 @@ def _load_values(features, groups, row, count, values, highest):
                 value = zero
             if kind >= 4 and (np.isnan(value) or (kind < 8 and value == zero)):
                 value = missing
-            values[group, r] = value
+            if count > 1:
+                values[group, r] = value
             top = max(top, value)
         highest[group] = top
 
@@ -145,6 +146,7 @@ def _add_leaves(features, forest, block, row, count, words, side_by_side, result
     """Add the values of the leaves, tree by tree: the first leaf that is left is the one that a row falls into."""
     begin, outputs = forest.blocks[block, TREE], result.shape[1]
     output = begin % outputs
+    is_single, total = count == 1 and outputs == 1, result[row, 0]  # a single sum waits for itself: in a register
     for tree in range(begin, forest.blocks[block + 1, TREE]):
         first, n_words, word = forest.trees[tree, LEAF], forest.trees[tree, WORDS], forest.trees[tree, FIRST_WORD]
         for r in range(count):
@@ -158,8 +160,13 @@ def _add_leaves(features, forest, block, row, count, words, side_by_side, result
                 leaf = first + 32 * k + lowest_bit(words[place + k * side_by_side])
             else:
                 leaf = first + _walk(features, forest, first - tree, row + r)
-            result[row + r, output] += forest.leaf_value[leaf]
+            if is_single:
+                total += forest.leaf_value[leaf]
+            else:
+                result[row + r, output] += forest.leaf_value[leaf]
         output = output + 1 if output + 1 < outputs else 0
+    if is_single:
+        result[row, 0] = total
 
 
 @inlined
