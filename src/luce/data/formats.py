@@ -142,7 +142,7 @@ def read(path: FilePath, *, format: str | None = None, **options: Any) -> Datase
     ----------
     path : str or path-like
         The file. Its extension determines the format, also before .gz, .bz2 or .zst. Or a folder or a pattern such as
-        "parts/*.parquet": the lists of all its files, in the order of their names.
+        ``"parts/*.parquet"``: the lists of all its files, in the order of their names.
     format : str, optional
         The name of the format, a key of `luce.data.FORMATS`, if it does not follow from the extension.
     **options
