@@ -107,7 +107,7 @@ def test_a_crash_leaves_the_old_file(path, monkeypatch):
     old = path.read_bytes()
 
     @contextmanager
-    def stops(file, schema):
+    def stops(file, schema, options):
         file.write(b"ARROW1")
         raise KeyboardInterrupt
         yield
