@@ -20,7 +20,8 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "build" / "environments"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-TOOLS = ("mpmath", "pytest", "pytest-xdist", "cloudpickle", "pandas", "polars")  # those of the dev extra that the tests below import
+# Those of the dev extra that the tests below import:
+TOOLS = ("mpmath", "pytest", "pytest-xdist", "cloudpickle", "pandas", "polars")
 PACKAGES = [*EXTRAS["trees"], *EXTRAS["report"], *EXTRAS["tune"], *(p for p in EXTRAS["dev"] if p.startswith(TOOLS))]
 WITHOUT_TORCH = [
     *(f"tests/{name}" for name in ("aggregation", "data", "kernels", "metrics", "objectives", "policy")),
