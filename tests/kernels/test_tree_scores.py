@@ -89,10 +89,11 @@ def test_any_number_of_rows(n_rows):
     np.testing.assert_array_equal(scores_of(layout_of(trees, 1), rows), reference.scores_of(trees, 1, rows)[:, 0])
 
 
-def test_more_words_than_a_block_holds():
+@pytest.mark.parametrize("n_rows", [1, 17, 20])  # a row alone has a sum of its own
+def test_more_words_than_a_block_holds(n_rows):
     rng = np.random.default_rng(3)
     trees = tuple(random_tree(rng, int(n), NUMBERS, THRESHOLDS["normal"]) for n in rng.integers(2, 300, 120))
-    rows = hostile_rows(rng, trees, 20, np.float32)
+    rows = hostile_rows(rng, trees, n_rows, np.float32)
     np.testing.assert_array_equal(scores_of(layout_of(trees, 1), rows), reference.scores_of(trees, 1, rows)[:, 0])
 
 
