@@ -61,9 +61,11 @@ class Lists(NamedTuple):
 
 
 class DeviceLists(NamedTuple):
-    """Ragged lists as tensors of one device; `longest` is the size of the longest list.
+    """Ragged lists as tensors of one device; `longest` is at least the size of the longest list.
 
-    The gradient is wanted times `factor`: 1 / Q where the losses of the lists are averaged.
+    The gradient is wanted times `factor`: 1 / Q where the losses of the lists are averaged. What is drawn follows
+    `stream`, the seed and the step as int64, and `numbers`, those of the lists in the dataset (0, 1, 2, … where None):
+    both are on the device, so that a recorded CUDA graph draws anew in each step. Of `draw` only the epoch is read.
     """
 
     scores: "Tensor"
@@ -72,6 +74,19 @@ class DeviceLists(NamedTuple):
     longest: int
     draw: Draw
     factor: float
+    stream: "Tensor"
+    numbers: "Tensor | None" = None
+    item_weights: "Tensor | None" = None
+    nuisance: "Tensor | None" = None
+    item_groups: "Tensor | None" = None
+
+
+class DeviceEvaluation(NamedTuple):
+    """The losses (Q,) of lists on a device, the gradient, and that in each of P nuisance parameters, (Q, P)."""
+
+    losses: "Tensor"
+    gradient: "Tensor"
+    nuisance_gradient: "Tensor | None" = None
 
 
 def evaluate_kernel(

@@ -135,12 +135,12 @@ def test_orders_of_lists(way, spread, options):
     labels = rng.permutation(OFFSETS[-1]) - 50.0
     labels[[3, 20]] = np.nan
     loss, slope, *_ = ordered_likelihood(Lists(scores.astype(float), labels, OFFSETS), Order(**options))
-    settings = {"depth": ALL, "seed": 1, "step": 0, "sample": 0, "factor": -3.0, **options}
+    settings = {"depth": ALL, "sample": 0, "factor": -3.0, **options}
     if "place_weights" in options:
         settings["place_weights"] = tensors(options["place_weights"])[0]
-    numbers = torch.arange(len(SIZES), device=DEVICE)
+    stream, numbers = tensors(np.array([1, 0]), np.arange(len(SIZES)))
     found, gradient = kernels("ordered_likelihood", way).ordered_lists(
-        *tensors(scores, labels, OFFSETS), numbers, int(SIZES.max()), **settings
+        *tensors(scores, labels, OFFSETS), stream, numbers, int(SIZES.max()), **settings
     )
     close(found, loss)
     close(gradient, -3 * slope)
@@ -150,12 +150,14 @@ def test_orders_of_lists(way, spread, options):
 def test_ties_are_shuffled_anew_by_seed_and_sample(way):
     labels, offsets = np.array([2.0, 1, 1, 1, 0]), np.array([0, 5])
     scores = np.array([0.3, 1.0, -1.0, 0.2, 0.5], dtype=np.float32)
-    settings = {"depth": 5, "step": 0}
-    module, numbers = kernels("ordered_likelihood", way), torch.arange(1, device=DEVICE)
-    given = *tensors(scores, labels, offsets), numbers, 5
-    draws = [float(module.ordered_lists(*given, seed=seed, sample=1, **settings)[0]) for seed in range(60)]
-    samples = {float(module.ordered_lists(*given, seed=0, sample=sample, **settings)[0]) for sample in range(60)}
-    assert float(module.ordered_lists(*given, seed=3, sample=1, **settings)[0]) == draws[3]
+    module, given = kernels("ordered_likelihood", way), tensors(scores, labels, offsets)
+
+    def loss(seed, sample):
+        stream, numbers = tensors(np.array([seed, 0]), np.arange(1))
+        return float(module.ordered_lists(*given, stream, numbers, 5, depth=5, sample=sample)[0])
+
+    draws, samples = [loss(seed, 1) for seed in range(60)], {loss(0, sample) for sample in range(60)}
+    assert loss(3, 1) == draws[3]
     assert len(set(np.round(draws, 4))) == len(set(np.round(list(samples), 4))) == 6
     expected = ordered_likelihood(Lists(scores.astype(float), labels, offsets), Order(permutations=2_000)).loss
     assert abs(np.mean(draws) - expected[0]) < 4 * np.std(draws) / np.sqrt(60)
@@ -169,15 +171,15 @@ def test_the_numbers_of_the_lists_name_the_draws(way):
     some = np.array([5, 3, 0])
     rows = rows_of_lists(OFFSETS, some)
     orders, gains = kernels("ordered_likelihood", way), kernels("expected_gain", way)
-    settings = {"seed": 2**40 + 3, "step": 7}
+    stream = tensors(np.array([2**40 + 3, 7]))[0]
 
     def both(lists, rows):
         offsets = np.concatenate([[0], np.cumsum(SIZES[lists])])
         arrays = tensors(scores[rows], labels[rows], offsets)
         numbers, longest = tensors(lists + 100)[0], int(SIZES[lists].max())
-        ordered = orders.ordered_lists(*arrays, numbers, longest, depth=ALL, sample=2, **settings)
+        ordered = orders.ordered_lists(*arrays, stream, numbers, longest, depth=ALL, sample=2)
         discounts = tensors(1 / np.log2(np.arange(2, 7)))[0]
-        given = gains.expected_gain_lists(*arrays, discounts, numbers, longest, samples=9, estimator=2, **settings)
+        given = gains.expected_gain_lists(*arrays, discounts, stream, numbers, longest, samples=9, estimator=2)
         return [*ordered, *given]
 
     everything, part = both(np.arange(len(SIZES)), np.arange(OFFSETS[-1])), both(some, rows)
@@ -200,8 +202,8 @@ def test_expected_gains_are_those_of_the_cpu_s_rankings(way, name, spread):
     rankings = sample_rankings(live, OFFSETS, samples=37, depth=5, way="keys", draw=draw)
     exact = expected_gain(live, np.nan_to_num(gains), OFFSETS, discounts, rankings=rankings, estimator=name)
     found = kernels("expected_gain", way).expected_gain_lists(
-        *tensors(scores, gains, OFFSETS, discounts, np.arange(len(SIZES))), int(SIZES.max()),
-        samples=37, estimator=ESTIMATORS[name], seed=3, step=2, factor=2.0,
+        *tensors(scores, gains, OFFSETS, discounts, np.array([3, 2]), np.arange(len(SIZES))), int(SIZES.max()),
+        samples=37, estimator=ESTIMATORS[name], factor=2.0,
     )  # fmt: skip
     close(found[0], exact.value)
     close(found[1], 2 * exact.gradient, 2e-5)
@@ -214,8 +216,8 @@ def test_expected_gains_in_plain_pytorch(name):
     live = np.where(np.isnan(gains), -np.inf, scores)
     exact = expected_gain(live, np.nan_to_num(gains), offsets, discounts, samples=40_000, variance=True, estimator=name)
     value, gradient = kernels("expected_gain", "plain").expected_gain_lists(
-        *tensors(scores, gains, offsets, discounts, np.arange(2)), 3, samples=40_000,
-        estimator=ESTIMATORS[name], seed=0, step=0,
+        *tensors(scores, gains, offsets, discounts, np.array([0, 0]), np.arange(2)), 3, samples=40_000,
+        estimator=ESTIMATORS[name],
     )  # fmt: skip
     noise = np.sqrt(2 * exact.gradient_variance)
     assert (np.abs(gradient.cpu().numpy() - exact.gradient) <= 4.5 * noise + 1e-6).all()

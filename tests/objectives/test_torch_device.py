@@ -72,21 +72,6 @@ def test_expected_metrics_but_for_noise(name, metric):
     assert (np.abs(-scores.grad.numpy() - exact.gradient) <= 5 * noise + 1e-5).all()
 
 
-@pytest.mark.parametrize(
-    ("goal", "weights", "words"),
-    [
-        (objective("ranknet"), None, "ranknet has no GPU kernels; listmle"),
-        (objective("listmle"), torch.ones(24), "does not support item weights"),
-        (objective("listmle", whole_grades=True, depth=2), None, "whole_grades"),
-        (objective("p-listmle", alpha=np.ones), None, "cannot be a function"),
-        (objective("pl-rank-2", samples="auto"), None, "Got 'auto'"),
-    ],
-)
-def test_what_a_device_lacks_is_said(goal, weights, words):
-    with pytest.raises(LuceError, match=words):
-        list_loss(goal, *tensors(GRADED), "mean", item_weights=weights)
-
-
 def plain_rows(name, scores, reduction):
     """By the objective on the CPU."""
     exact = scores.detach().double().requires_grad_()

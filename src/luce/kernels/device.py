@@ -6,13 +6,8 @@ import warnings
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from luce.errors import LuceWarning
-from luce.randomness import Draw
-
-if TYPE_CHECKING:
-    import torch
 
 
 @cache
@@ -37,10 +32,3 @@ def _has_triton() -> bool:
             2,
         )
     return found
-
-
-def list_numbers(draw: Draw, device: "torch.device") -> "torch.Tensor | None":
-    """The dataset-wide numbers of the lists, on the device; None = 0, 1, 2 …"""
-    import torch
-
-    return None if draw.lists is None else torch.as_tensor(draw.lists, device=device)

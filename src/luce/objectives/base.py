@@ -75,7 +75,8 @@ class Objective:
         `(lists, leaves, n_leaves, list_weights, **options) → (2, n_leaves)`, if the second derivative along the leaves
         of a tree is known exactly: for each leaf, the total size of its gradient terms, and that derivative.
     device_lists : callable or None
-        `(DeviceLists, **options) → (losses, gradient)`, tensors of shapes (Q,) and (N,), if it runs on a GPU.
+        `(DeviceLists, **options) → DeviceEvaluation`, if it runs on a GPU. Without one, or where it returns
+        NotImplemented for these options, the CPU computes the loss of tensors on a GPU too.
     label_rows : int or None
         The loss of a row of labels, one of the constants of `luce.kernels.partition_likelihood`, if it runs on a GPU.
     """

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from luce.arrays import Floats
 from luce.errors import OptionError
-from luce.kernels.device import device_kernels, list_numbers
+from luce.kernels.device import device_kernels
 from luce.kernels.expected_gain import AUTO, ESTIMATORS, LONGEST_ON_GPU, Estimate, expected_gain
 from luce.kernels.place_sums import CONSTANT, LENGTH
-from luce.lists import DeviceLists, Evaluation, Lists
+from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists
 from luce.metrics.gains import GAINS
 from luce.objectives.base import Objective, check_finite, record
 from luce.objectives.linear_metrics import best_first, is_linear_metric, linear_form, linear_gains
@@ -104,11 +104,11 @@ def _estimate(
     )
 
 
-def _on_device(estimator: str, lists: DeviceLists, *, metric: Any, gain: str, samples: Any) -> "tuple[Tensor, Tensor]":
-    scores, labels, offsets, longest, draw, factor = lists
+def _on_device(estimator: str, lists: DeviceLists, *, metric: Any, gain: str, samples: Any) -> DeviceEvaluation:
+    scores, labels, offsets, longest, draw, factor, *_ = lists
     n_samples = samples_at(samples, draw)
     if n_samples == AUTO:
-        raise OptionError(f"On a GPU the 'samples' option of {estimator} must be a number or a schedule. Got 'auto'.")
+        return NotImplemented
     named = metric if isinstance(metric, str) else tuple(np.asarray(metric).tolist())
     discounts, *settings = gains_on_device(named, gain == "linear", longest, scores.device)
     kernels = device_kernels("expected_gain", scores.device.type, longest <= LONGEST_ON_GPU)
@@ -117,15 +117,14 @@ def _on_device(estimator: str, lists: DeviceLists, *, metric: Any, gain: str, sa
         kernels.list_gains(labels, offsets, discounts, longest, *settings),
         offsets,
         discounts,
-        list_numbers(draw, offsets.device),
+        lists.stream,
+        lists.numbers,
         longest,
         samples=n_samples,
         estimator=ESTIMATORS[estimator],
-        seed=draw.seed,
-        step=draw.step,
         factor=-factor,
     )
-    return -values, gradient
+    return DeviceEvaluation(-values, gradient)
 
 
 @lru_cache(64)

@@ -2,7 +2,7 @@
 
 import reprlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,16 +10,13 @@ from luce.arrays import Floats, list_of_row, selected_offsets
 from luce.errors import DataError, OptionError
 from luce.kernels import ordered_likelihood as orders
 from luce.kernels import partition_likelihood as partitions
-from luce.kernels.device import device_kernels, list_numbers
+from luce.kernels.device import device_kernels
 from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sums
 from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import BOUND, PARTITION, partition_likelihood
-from luce.lists import NO_ROWS, DeviceLists, Evaluation, Lists, evaluate_kernel
+from luce.lists import NO_ROWS, DeviceEvaluation, DeviceLists, Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
 from luce.options import Choice, Option, boolean, integer, is_number, is_row, number, or_none
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 FAMILY = "Plackett-Luce likelihood"
 PLACE_WEIGHTS = ("halving", "dcg")
@@ -55,35 +52,33 @@ def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
 
 def _listmle_on_device(
     lists: DeviceLists, *, depth: int | None, whole_grades: bool, permutations: int
-) -> "tuple[Tensor, Tensor]":
+) -> DeviceEvaluation:
     if whole_grades:
-        raise OptionError("On a GPU the 'whole_grades' option of listmle must be False. Got True. Use .cpu().")
+        return NotImplemented
     return _orders_on_device(lists, permutations, depth=depth or lists.longest)
 
 
-def _p_listmle_on_device(lists: DeviceLists, *, alpha: Any, permutations: int) -> "tuple[Tensor, Tensor]":
+def _p_listmle_on_device(lists: DeviceLists, *, alpha: Any, permutations: int) -> DeviceEvaluation:
     import torch
 
     if callable(alpha):
-        raise OptionError("On a GPU the 'alpha' option of p-listmle cannot be a function. Use .cpu().")
+        return NotImplemented
     if isinstance(alpha, str) and alpha == "halving":
         return _orders_on_device(lists, permutations, depth=lists.longest, halving=True)
     weights = torch.as_tensor(_weights_of_places(alpha, lists.longest), device=lists.scores.device)
     return _orders_on_device(lists, permutations, depth=lists.longest, place_weights=weights)
 
 
-def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> "tuple[Tensor, Tensor]":
+def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> DeviceEvaluation:
     import torch
 
-    scores, labels, offsets, longest, draw, factor = lists
-    kernels = device_kernels("ordered_likelihood", scores.device.type, longest <= orders.LONGEST_ON_GPU)
-    given = scores, labels, offsets, list_numbers(draw, offsets.device), longest
-    settings = {"seed": draw.seed, "step": draw.step, "factor": factor, **order}
+    kernels = device_kernels("ordered_likelihood", lists.scores.device.type, lists.longest <= orders.LONGEST_ON_GPU)
+    given = lists.scores, lists.labels, lists.offsets, lists.stream, lists.numbers, lists.longest
+    settings = {"factor": lists.factor, **order}
     found = [kernels.ordered_lists(*given, sample=sample, **settings) for sample in range(permutations)]
     if permutations == 1:
-        return found[0]
-    losses, gradient = (torch.stack(each).mean(0) for each in zip(*found, strict=True))
-    return losses, gradient
+        return DeviceEvaluation(*found[0])
+    return DeviceEvaluation(*(torch.stack(each).mean(0) for each in zip(*found, strict=True)))
 
 
 @record(
@@ -224,11 +219,10 @@ def pl_topk(lists: Lists) -> Evaluation:
     return evaluation
 
 
-def _partition_on_device(lists: DeviceLists, *, tol: float) -> "tuple[Tensor, Tensor]":
-    scores, labels, offsets, longest, _, factor = lists
+def _partition_on_device(lists: DeviceLists, *, tol: float) -> DeviceEvaluation:
+    scores, labels, offsets, longest, _, factor, *_ = lists
     kernels = device_kernels("partition_likelihood", scores.device.type, longest <= partitions.LONGEST_ON_GPU)
-    found: tuple[Tensor, Tensor] = kernels.partition_lists(scores, labels, offsets, longest, factor)
-    return found
+    return DeviceEvaluation(*kernels.partition_lists(scores, labels, offsets, longest, factor))
 
 
 @record(

@@ -118,8 +118,8 @@ def loss(
 
     `RankingLoss` is the same as a module.
 
-    Tensors on a GPU stay there, where the objective has kernels for it (see `luce objectives NAME`); these return
-    float32 and do not check for NaN.
+    Tensors on a GPU stay there, where the objective has a form for it (see `luce objectives NAME`), which returns
+    float32 and does not check for NaN; else their loss is computed on the CPU.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def loss(
         return reduced(losses, reduction, list_weights)
     if bounds.ndim == 2:
         scores, labels, bounds, item_weights = _unpadded(scores, labels, bounds, item_weights)
-    given: dict[str, Any] = {"item_weights": item_weights, "draw": draw, "longest": longest}
+    given: dict[str, Any] = {"item_weights": item_weights, "nuisance": nuisance, "draw": draw, "longest": longest}
     if list_weights is None:
         return list_loss(objective, scores, labels, bounds, reduction, **given)
     return reduced(list_loss(objective, scores, labels, bounds, "none", **given), reduction, list_weights)

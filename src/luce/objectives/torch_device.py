@@ -1,71 +1,123 @@
-"""Objectives on a GPU: loss and gradient of lists and of rows of labels where the scores are, nothing copied."""
+"""Objectives on a GPU: loss and gradient of lists where the scores are; nothing is copied where there is a kernel."""
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from luce.errors import LuceError, OptionError
-from luce.lists import DeviceLists
-from luce.objectives import OBJECTIVES, Objective
+from luce.lists import DeviceEvaluation, DeviceLists
+from luce.objectives import Objective
 from luce.objectives.relevant import factor_of, reduced
 from luce.randomness import Draw
 
 
 class _WithGradient(torch.autograd.Function):
-    """The losses (Q,) of lists, or their sum times a factor that the gradient (N,) has in it already."""
+    """The losses (Q,) of lists, or their sum times a factor that the gradient has in it already."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, losses: Tensor, gradient: Tensor, offsets: Tensor, total: float) -> Tensor:
-        ctx.save_for_backward(gradient, offsets)
-        ctx.dtype = scores.dtype
-        return (losses.sum() * total if total else losses).to(scores.dtype)
+    def forward(
+        ctx: Any, scores: Tensor, nuisance: Tensor | None, found: DeviceEvaluation, offsets: Tensor, total: float
+    ) -> Tensor:
+        ctx.save_for_backward(found.gradient, found.nuisance_gradient, offsets)
+        ctx.dtypes, ctx.total = (scores.dtype, None if nuisance is None else nuisance.dtype), total
+        return (found.losses.sum() * total if total else found.losses).to(scores.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        gradient, offsets = ctx.saved_tensors
+        gradient, extra, offsets = ctx.saved_tensors
+        by_row = upstream
         if upstream.ndim:
-            upstream = upstream.to(gradient.dtype).repeat_interleave(offsets.diff(), output_size=len(gradient))
-        return (upstream * gradient).to(ctx.dtype), None, None, None, None
+            by_row = upstream.to(gradient.dtype).repeat_interleave(offsets.diff(), output_size=len(gradient))
+            by_row = by_row.reshape(-1, *[1] * (gradient.ndim - 1))  # one output per grade
+        nuisance = None
+        if extra is not None:
+            by_list = upstream if upstream.ndim else (upstream * ctx.total).expand(len(extra))
+            nuisance = (by_list.to(extra.dtype) @ extra).to(ctx.dtypes[1])
+        return (by_row * gradient).to(ctx.dtypes[0]), nuisance, None, None, None
 
 
 def list_loss(
-    objective: Objective, scores: Tensor, labels: Tensor, offsets: Tensor, reduction: str, **given: Any
+    objective: Objective,
+    scores: Tensor,
+    labels: Tensor,
+    offsets: Tensor,
+    reduction: str,
+    nuisance: Tensor | None = None,
+    **given: Any,
 ) -> Tensor:
     """The loss of lists, differentiable, by kernels of the device; values are not checked there."""
-    lists = _device_lists(objective, scores, labels, offsets, reduction, **given)
-    losses, gradient = objective.device_lists(lists, **objective.options)  # type: ignore[misc]
-    found: Tensor = _WithGradient.apply(scores, losses, gradient, offsets, 0.0 if reduction == "none" else lists.factor)
-    return found
+    lists = device_lists(objective, scores, labels, offsets, reduction, nuisance=nuisance, **given)
+    total = 0.0 if reduction == "none" else lists.factor
+    result: Tensor = _WithGradient.apply(scores, nuisance, evaluate_on_device(objective, lists), offsets, total)
+    return result
 
 
 def list_value_and_gradient(
     objective: Objective, scores: Tensor, labels: Tensor, offsets: Tensor, reduction: str, **given: Any
 ) -> tuple[Tensor, Tensor]:
     """The loss of lists and its gradient without autograd; continue with `scores.backward(gradient)`."""
-    lists = _device_lists(objective, scores, labels, offsets, reduction, **given)
-    losses, gradient = objective.device_lists(lists, **objective.options)  # type: ignore[misc]
-    return reduced(losses, reduction).to(scores.dtype), gradient.to(scores.dtype)
+    found = evaluate_on_device(objective, device_lists(objective, scores, labels, offsets, reduction, **given))
+    return reduced(found.losses, reduction).to(scores.dtype), found.gradient.to(scores.dtype)
 
 
-def _device_lists(
+def evaluate_on_device(objective: Objective, lists: DeviceLists) -> DeviceEvaluation:
+    """Losses and gradient of lists on a device; what has no form there is computed on the CPU and copied back."""
+    found: Any = NotImplemented
+    if objective.device_lists is not None:
+        found = objective.device_lists(lists, **objective.options)
+    return _on_host(objective, lists) if found is NotImplemented else found
+
+
+def _on_host(objective: Objective, lists: DeviceLists) -> DeviceEvaluation:
+    def array(values: Tensor | None) -> Any:
+        return None if values is None else values.detach().cpu().numpy()
+
+    seed, step = lists.stream.tolist()
+    found = objective.value_and_gradient(
+        array(lists.scores.double()),
+        array(lists.labels.double()),
+        array(lists.offsets),
+        item_weights=array(lists.item_weights),
+        nuisance=array(lists.nuisance),
+        draw=Draw(seed, step, array(lists.numbers), lists.draw.epoch),
+        item_groups=array(lists.item_groups),
+    )
+    back: list[Any] = [
+        None if values is None else torch.from_numpy(values).to(lists.scores.device, torch.float32)
+        for values in (found.loss, found.gradient * lists.factor, found.nuisance_gradient)
+    ]
+    return DeviceEvaluation(*back)
+
+
+def device_lists(
     objective: Objective,
     scores: Tensor,
     labels: Tensor,
     offsets: Tensor,
     reduction: str,
     item_weights: Tensor | None = None,
+    nuisance: Tensor | None = None,
     draw: Draw | None = None,
     longest: int | None = None,
 ) -> DeviceLists:
-    if objective.device_lists is None:
-        known = ", ".join(name for name, each in OBJECTIVES.items() if each.device_lists is not None)
-        raise LuceError(f"{objective.name} has no GPU kernels; {known} have. Move its tensors with .cpu().")
-    if item_weights is not None:
-        raise OptionError(f"On a GPU {objective.name} does not support item weights. Move its tensors with .cpu().")
+    """Lists of tensors as an objective takes them on their device."""
     if longest is None:
         longest = int(offsets.diff().max()) if len(offsets) > 1 else 0
-    factor = factor_of(reduction, len(offsets) - 1)
-    return DeviceLists(scores.detach().contiguous(), labels, offsets, longest, draw or Draw(), factor)
+    draw, device = draw or Draw(), scores.device
+    if nuisance is None and objective.nuisance:
+        nuisance = torch.tensor([*objective.nuisance.values()], device=device)
+    return DeviceLists(
+        scores.detach().contiguous(),
+        labels,
+        offsets,
+        longest,
+        draw,
+        factor_of(reduction, len(offsets) - 1),
+        torch.tensor([draw.seed, draw.step]).to(device, non_blocking=True),
+        None if draw.lists is None else torch.from_numpy(np.asarray(draw.lists, np.int64)).to(device),
+        item_weights,
+        None if nuisance is None else nuisance.detach(),
+    )

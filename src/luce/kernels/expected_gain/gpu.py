@@ -29,13 +29,12 @@ def expected_gain_lists(
     gains: Tensor,
     offsets: Tensor,
     discounts: Tensor,
+    stream: Tensor,
     numbers: Tensor | None,
     longest: int,
     *,
     samples: int,
     estimator: int,
-    seed: int,
-    step: int,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
     """Values (Q,) and gradient (N,) times a factor, float32, of lists of at most `longest` items.
@@ -50,7 +49,7 @@ def expected_gain_lists(
     if n_lists:
         _expected_gain[(n_lists, blocks)](
             scores, gains, offsets, discounts, offsets if numbers is None else numbers, parts, factor / samples,
-            len(scores), len(discounts), samples, seed, step, numbers is not None, estimator, together, largest,
+            len(scores), len(discounts), samples, stream, numbers is not None, estimator, together, largest,
             num_warps=2 if largest <= 2_048 else 8,
         )  # fmt: skip
     # A sum over blocks instead of atomic additions: the same draw gives the same bits.
@@ -122,7 +121,7 @@ def _near_times(bits, s, highest):
 
 @triton.jit
 def _expected_gain(
-    scores, gains, offsets, discounts, numbers, parts, factor, n_rows, depth, samples, seed, step,
+    scores, gains, offsets, discounts, numbers, parts, factor, n_rows, depth, samples, stream,
     numbered: tl.constexpr, estimator: tl.constexpr, together: tl.constexpr, largest: tl.constexpr,
 ):  # fmt: skip
     """Where an eighth, a quarter or half of the workspace holds the list, more samples are drawn at a time."""
@@ -130,6 +129,7 @@ def _expected_gain(
     begin = tl.load(offsets + row)
     count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
     scores, gains, number = scores + begin, gains + begin, row.to(tl.int64)
+    seed, step = tl.load(stream), tl.load(stream + 1)
     if numbered:
         number = tl.load(numbers + row)
     start = parts + block.to(tl.int64) * (n_lists + n_rows)

@@ -35,13 +35,12 @@ def expected_gain_lists(
     gains: Tensor,
     offsets: Tensor,
     discounts: Tensor,
+    stream: Tensor,
     numbers: Tensor | None,
     longest: int,
     *,
     samples: int,
     estimator: int,
-    seed: int,
-    step: int,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
     """Values (Q,) and gradient (N,) times a factor, float32, of lists of at most `longest` items.
@@ -52,7 +51,7 @@ def expected_gain_lists(
     s = torch.full(here.shape, -torch.inf, dtype=torch.float64, device=scores.device)
     gain = torch.zeros(here.shape, dtype=torch.float64, device=scores.device)
     s[here], gain[here] = torch.where(gains.isnan(), -torch.inf, scores).double(), gains.nan_to_num(nan=0.0).double()
-    noise = _gumbel_noise(seed, step, numbers_of(numbers, offsets), samples, s.shape[1])
+    noise = gumbel_noise(stream, numbers_of(numbers, offsets), samples, s.shape[1])
     s, gain = s[:, None, :], gain[:, None, :]
     left = (s > -torch.inf).expand_as(noise).clone()
     keys = s + noise
@@ -78,10 +77,10 @@ def expected_gain_lists(
     return reward.mean((1, 2)).float(), (factor * derivative.mean(1)[here]).float()
 
 
-def _gumbel_noise(seed: int, step: int, numbers: Tensor, samples: int, n_items: int) -> Tensor:
+def gumbel_noise(stream: Tensor, numbers: Tensor, samples: int, n_items: int) -> Tensor:
     """Noise (Q, samples, items) from the random bits of `sampled_rankings.numbers`: two items share a block."""
     sample = torch.arange(samples, device=numbers.device)[:, None]
     block = torch.arange((n_items + 1) // 2, device=numbers.device)
-    a, b, c, d = random_words(seed, step, numbers[:, None, None], sample, block)
+    a, b, c, d = random_words(stream[0], stream[1], numbers[:, None, None], sample, block)
     high, low = (torch.stack(pair, -1).flatten(-2)[..., :n_items] for pair in ((a, c), (b, d)))
     return -((high << 20 | low >> 12).double() * 2.0**-52 + 2.0**-53).log().neg().log()

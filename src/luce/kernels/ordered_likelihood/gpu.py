@@ -16,20 +16,19 @@ def ordered_lists(
     scores: Tensor,
     labels: Tensor,
     offsets: Tensor,
+    stream: Tensor,
     numbers: Tensor | None,
     longest: int,
     *,
     depth: int,
     sample: int,
-    seed: int,
-    step: int,
     place_weights: Tensor | None = None,
     halving: bool = False,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
     """Losses (Q,), and gradient (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
 
-    `numbers` (Q,) are the lists' own for the draw, None = 0, 1, 2 …; `depth`, `place_weights` and `halving` those of
+    `stream` and `numbers` are those of `DeviceLists`; `depth`, `place_weights` and `halving` those of
     the CPU's kernel.
     """
     losses = torch.empty(len(offsets) - 1, device=scores.device, dtype=torch.float32)
@@ -39,8 +38,8 @@ def ordered_lists(
     largest = triton.next_power_of_2(max(longest, 128))
     if len(losses):
         _ordered_lists[(len(losses),)](
-            scores, labels, offsets, offsets if numbers is None else numbers, weights, losses, gradient, factor, seed,
-            step, sample, min(depth, longest), n_weights, numbers is not None, mode, largest,
+            scores, labels, offsets, offsets if numbers is None else numbers, weights, losses, gradient, factor,
+            stream, sample, min(depth, longest), n_weights, numbers is not None, mode, largest,
             num_warps=4 if largest <= 2_048 else 8,
         )  # fmt: skip
     return losses, gradient
@@ -69,7 +68,7 @@ def _sorted_places(y, places, here, seed, step, number, sample):
 
 @triton.jit
 def _ordered_lists(
-    scores, labels, offsets, numbers, weights, losses, gradient, factor, seed, step, sample, depth, n_weights,
+    scores, labels, offsets, numbers, weights, losses, gradient, factor, stream, sample, depth, n_weights,
     numbered: tl.constexpr, mode: tl.constexpr, largest: tl.constexpr,
 ):  # fmt: skip
     """An eighth of the workspace, or half of it, where that holds the list."""
@@ -77,6 +76,7 @@ def _ordered_lists(
     begin = tl.load(offsets + row)
     count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
     number, loss, out = row.to(tl.int64), losses + row, gradient + begin
+    seed, step = tl.load(stream), tl.load(stream + 1)
     if numbered:
         number = tl.load(numbers + row)
     scores, labels = scores + begin, labels + begin

@@ -11,13 +11,12 @@ def ordered_lists(
     scores: Tensor,
     labels: Tensor,
     offsets: Tensor,
+    stream: Tensor,
     numbers: Tensor | None,
     longest: int,
     *,
     depth: int,
     sample: int,
-    seed: int,
-    step: int,
     place_weights: Tensor | None = None,
     halving: bool = False,
     factor: float = 1.0,
@@ -32,7 +31,7 @@ def ordered_lists(
     y = torch.full(here.shape, -torch.inf, dtype=torch.float64, device=scores.device)
     s[here], y[here] = scores.double(), labels.double().nan_to_num(nan=-torch.inf)
     drawn = numbers_of(numbers, offsets)[:, None]
-    word, *_ = random_words(seed, step, drawn, torch.full_like(drawn, sample), places)
+    word, *_ = random_words(stream[0], stream[1], drawn, torch.full_like(drawn, sample), places)
     # The key of a tie has 17 bits on a GPU; a list that does not fit there takes all 32.
     tie = torch.where(offsets.diff()[:, None] <= LONGEST_ON_GPU, word >> 15, word)
     shuffle = tie.argsort(dim=1, stable=True)
