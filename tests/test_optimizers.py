@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from luce.optimizers.gradient_descent import descend
+from luce.optimizers.gradient_descent import Learner, descend
 from luce.optimizers.lbfgs import minimize
 from luce.optimizers.learning_curve import LearningCurve
 
@@ -50,7 +50,7 @@ def test_without_validation_the_last_is_best():
     assert "validation" not in curve.history[-1]
 
 
-class Averaging:
+class Averaging(Learner):
     """A learner whose loss is the mean of the list numbers."""
 
     def step(self, lists, epoch, step):

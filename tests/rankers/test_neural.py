@@ -304,6 +304,11 @@ def test_an_interrupt_keeps_the_best_so_far(data):
     assert len(ranker.history_) == 3
 
 
+class StepByHand(TorchLearner):
+    def step(self, lists, epoch, step):
+        raise NotImplementedError
+
+
 def test_l2_does_not_shrink_the_tie_parameter():
     settings = {
         "optimizer": "sgd",
@@ -312,7 +317,7 @@ def test_l2_does_not_shrink_the_tie_parameter():
         "seed": 0,
         "validation_score": lambda learner: None,
     }
-    learner = TorchLearner(torch.nn.Linear(1, 1, bias=False), [2.0], **settings)
+    learner = StepByHand(torch.nn.Linear(1, 1, bias=False), [2.0], **settings)
     weight = learner.network.weight.item()
     for parameter in (learner.network.weight, learner.nuisance):
         parameter.grad = torch.zeros_like(parameter)

@@ -76,18 +76,22 @@ def _on_host(objective: Objective, lists: DeviceLists) -> DeviceEvaluation:
         return None if values is None else values.detach().cpu().numpy()
 
     seed, step = lists.stream.tolist()
+    offsets = array(lists.offsets)
+    n_rows, within = len(lists.scores), slice(offsets[-1])  # rows after the last list may hold anything
     found = objective.value_and_gradient(
-        array(lists.scores.double()),
-        array(lists.labels.double()),
-        array(lists.offsets),
-        item_weights=array(lists.item_weights),
+        array(lists.scores[within].double()),
+        array(lists.labels[within].double()),
+        offsets,
+        item_weights=None if lists.item_weights is None else array(lists.item_weights[within]),
         nuisance=array(lists.nuisance),
         draw=Draw(seed, step, array(lists.numbers), lists.draw.epoch),
-        item_groups=array(lists.item_groups),
+        item_groups=None if lists.item_groups is None else array(lists.item_groups[within]),
     )
+    gradient = np.zeros((n_rows, *found.gradient.shape[1:]))
+    gradient[within] = found.gradient * lists.factor
     back: list[Any] = [
         None if values is None else torch.from_numpy(values).to(lists.scores.device, torch.float32)
-        for values in (found.loss, found.gradient * lists.factor, found.nuisance_gradient)
+        for values in (found.loss, gradient, found.nuisance_gradient)
     ]
     return DeviceEvaluation(*back)
 

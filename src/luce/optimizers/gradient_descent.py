@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import count, islice
+from itertools import count
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,14 +22,22 @@ PROGRESS_INTERVAL = 0.5
 class Learner(Protocol):
     """A model with parameters that are updated from batches of lists."""
 
-    def step(self, lists: Integers, epoch: float, step: int) -> float:
-        """One update from these lists; returns their mean loss before it."""
+    def expect(self, lists: Integers) -> None:
+        """These will be the lists of the step after the next: a learner may begin to load them."""
+        return
+
+    def step(self, lists: Integers, epoch: float, step: int) -> Any:
+        """One update from these lists; returns their mean loss before it, a number or a tensor of a GPU."""
+
+    def read(self, total: Any, step: int) -> float:
+        """A sum of such losses as a number, after this step; an error where a loss on a GPU was not finite."""
+        return float(total)
 
     def validation_score(self) -> float | None:
         """The validation score of the current parameters, or None without validation data."""
 
-    def parameters(self) -> Arrays:
-        """A copy of the parameters."""
+    def parameters(self) -> Any:
+        """A copy of the parameters, by name: arrays, or tensors of a GPU."""
 
     def state(self) -> Arrays:
         """A copy of all that the next step depends on: the parameters and the state of the optimizer."""
@@ -91,19 +99,24 @@ def descend(
     steps = steps_per_epoch or math.ceil(len(lists) / size)
     progress = DescentProgress() if checkpointer is None else _resume(checkpointer, learner, curve, steps)
     batches = _batches(lists, size, seed, start=progress.epoch * steps + progress.step)
+    upcoming = next(batches)
     next_report = time.monotonic() + PROGRESS_INTERVAL
     while progress.epoch < epochs and not curve.exhausted:
-        for epoch, chosen in islice(batches, steps - progress.step):
+        while progress.step < steps:
+            (epoch, chosen), upcoming = upcoming, next(batches)
+            learner.expect(upcoming[1])
             step = progress.epoch * steps + progress.step
             progress.loss += learner.step(chosen, epoch, step) * len(chosen)
             progress.step, progress.lists = progress.step + 1, progress.lists + len(chosen)
             if checkpointer is not None and checkpointer.due(step + 1):
+                progress.loss = learner.read(progress.loss, step)
                 _save(checkpointer, learner, curve, progress)
             if callback is not None and time.monotonic() > next_report and progress.step < steps:
+                progress.loss = learner.read(progress.loss, step)
                 iteration = progress.epoch + progress.step / steps
                 callback({"iteration": iteration, "loss": progress.loss / progress.lists})
                 next_report = time.monotonic() + PROGRESS_INTERVAL
-        loss = progress.loss / progress.lists
+        loss = learner.read(progress.loss, (progress.epoch + 1) * steps - 1) / progress.lists
         curve.add(progress.epoch + 1, loss, learner.validation_score(), learner.parameters())
         progress = DescentProgress(progress.epoch + 1)
         if callback is not None:
@@ -126,7 +139,7 @@ def _batches(lists: Integers, size: int, seed: int, *, start: int) -> Iterator[t
 def _save(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, progress: DescentProgress) -> None:
     arrays = {f"state.{name}": array for name, array in learner.state().items()}
     if curve.best_state is not None:
-        arrays |= {f"best.{name}": array for name, array in curve.best_state.items()}
+        arrays |= {f"best.{name}": array for name, array in as_arrays(curve.best_state).items()}
     checkpointer.save({"place": asdict(progress), "history": curve.history}, arrays)
 
 
@@ -138,12 +151,18 @@ def _resume(checkpointer: Checkpointer, learner: Learner, curve: LearningCurve, 
     try:
         progress = DescentProgress(**stored["place"])
         progress.check(steps)
-        best = like(learner.parameters(), _with_prefix(arrays, "best.")) if progress.epoch else None
+        wanted = as_arrays(learner.parameters())
+        best = like(wanted, _with_prefix(arrays, "best.")) if progress.epoch else None
         curve.replay(stored["history"], progress.epoch, best)
         learner.restore(_with_prefix(arrays, "state."))
         return progress
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(f"The checkpoint lacks what is needed to resume: {error!r}") from error
+
+
+def as_arrays(parameters: Any) -> Arrays:
+    """Parameters as a learner gives them, as arrays."""
+    return {name: value if isinstance(value, np.ndarray) else value.cpu().numpy() for name, value in parameters.items()}
 
 
 def like(wanted: Arrays, given: Arrays) -> Arrays:

@@ -9,7 +9,7 @@ import numpy as np
 from luce.arrays import Floats, Integers
 from luce.errors import DataError, LuceError, NumericalError
 from luce.objectives import Draw, Objective
-from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend, like
+from luce.optimizers.gradient_descent import Arrays, Checkpointer, Learner, descend, like
 from luce.optimizers.lbfgs import Function, minimize
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.estimator import Callback
@@ -113,7 +113,7 @@ def run_gradient_descent(fit: LinearFit, checkpointer: Checkpointer | None) -> N
     )
 
 
-class _WeightsLearner:
+class _WeightsLearner(Learner):
     """The parameters of a linear scorer as gradient descent sees them: one vector."""
 
     def __init__(self, fit: LinearFit):

@@ -12,16 +12,26 @@ from luce.arrays import Integers
 from luce.data.transforms import width_after
 from luce.distributed import current_group, gathered, numbered
 from luce.errors import DataError, MachineError, OptionError, load_package, unknown_name
-from luce.optimizers.gradient_descent import Arrays, Checkpointer, descend
+from luce.optimizers.gradient_descent import Arrays, Checkpointer, as_arrays, descend
 from luce.optimizers.learning_curve import LearningCurve
+from luce.options import Choice, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback, Estimator
+from luce.rankers.settings import NAME
 from luce.rankers.training_data import TrainingData
 
 if TYPE_CHECKING:
     import torch
 
     from luce.rankers.neural.training import TorchLearner
+
+TRAINING = {
+    "learning_rate_schedule": or_none(NAME, search_space=Choice((None, "cosine"))),
+    "warmup_epochs": number(0),
+    "max_grad_norm": or_none(number(above=0)),
+    "precision": NAME,
+}
+"""Parameters of every training of a network beside the learning rate."""
 
 MIN_STEPS_PER_EPOCH = 20
 """Fewer steps between two validations would let a training on few lists stop before it has begun."""
@@ -61,13 +71,13 @@ class NetworkEstimator(Estimator):
         best: LearningCurve | None = None
         lists = gathered(lists + numbered(training.dataset.n_lists)[0])
         seed, validated = self.get_seed(), training.validation is not None
-        for number, rate in enumerate(learning_rate_grid(self.learning_rate, validated)):
+        for place, rate in enumerate(learning_rate_grid(self.learning_rate, validated)):
             curve = self.new_curve(validated=validated)
-            checkpointer = self.shared_checkpoint(checkpoint, training.dataset, number)
+            checkpointer = self.shared_checkpoint(checkpoint, training.dataset, place)
 
-            def counted(record: dict[str, float], number: int = number) -> None:
+            def counted(record: dict[str, float], place: int = place) -> None:
                 if callback is not None:
-                    callback({**record, "iteration": record["iteration"] + number * self.epochs})
+                    callback({**record, "iteration": record["iteration"] + place * self.epochs})
 
             try:
                 self._descend(make_learner, lists, curve, rate, seed, checkpointer, self.logged(counted))
@@ -80,7 +90,7 @@ class NetworkEstimator(Estimator):
         """The better of two trainings; if that is the new one, the network is its best."""
         if curve.best_state is None or (best is not None and not best.improves(curve.best_value)):
             return best
-        self.load_state_dict(self.extra_state() | curve.best_state | {"learning_rate": np.array([rate])})
+        self.load_state_dict(self.extra_state() | as_arrays(curve.best_state) | {"learning_rate": np.array([rate])})
         self.history_, self.best_iteration_ = curve.history, curve.best_iteration
         return curve
 
@@ -96,16 +106,20 @@ class NetworkEstimator(Estimator):
     ) -> None:
         import torch
 
-        from luce.rankers.neural.training import torch_settings
+        from luce.rankers.neural.training import Schedule, torch_settings
 
-        device = self.get_device()
-        with torch_settings(self.n_jobs, device):
+        device, steps = self.get_device(), self.get_steps_per_epoch(len(lists))
+        warmup = round(self.warmup_epochs * steps)
+        with torch_settings(self.n_jobs, device, self.precision):
             torch.manual_seed(seed)
             learner = make_learner(
                 self.build_network().to(device),
                 optimizer=self.optimizer,
                 learning_rate=rate,
                 weight_decay=self.weight_decay,
+                precision=self.precision,
+                max_grad_norm=self.max_grad_norm,
+                schedule=Schedule(self.learning_rate_schedule, warmup, self.epochs * steps),
                 seed=seed,
             )
             descend(
@@ -114,7 +128,7 @@ class NetworkEstimator(Estimator):
                 curve,
                 epochs=self.epochs,
                 batch_size=self.get_batch_size(len(lists)),
-                steps_per_epoch=self.get_steps_per_epoch(len(lists)),
+                steps_per_epoch=steps,
                 seed=seed,
                 checkpointer=checkpointer,
                 callback=report,
@@ -178,9 +192,12 @@ class NetworkEstimator(Estimator):
         learning_rate_grid(self.learning_rate, True)
         load_package("torch", "neural")
         from luce.rankers.neural.network import ACTIVATIONS
-        from luce.rankers.neural.training import OPTIMIZERS
+        from luce.rankers.neural.training import OPTIMIZERS, PRECISIONS, SCHEDULES
 
-        for name, table in (("optimizer", OPTIMIZERS), ("activation", ACTIVATIONS)):
+        tables: dict[str, Any] = {"optimizer": OPTIMIZERS, "activation": ACTIVATIONS, "precision": PRECISIONS}
+        if self.learning_rate_schedule is not None:
+            tables["learning_rate_schedule"] = SCHEDULES
+        for name, table in tables.items():
             if getattr(self, name) not in table:
                 raise unknown_name(name, getattr(self, name), table)
 
@@ -208,6 +225,10 @@ class NetworkEstimator(Estimator):
     steps_per_epoch: int | None
     epochs: int
     device: str | None
+    learning_rate_schedule: str | None
+    warmup_epochs: float
+    max_grad_norm: float | None
+    precision: str
 
 
 def learning_rate_grid(given: float | Sequence[float], validated: bool) -> list[float]:

@@ -1,5 +1,6 @@
 """A network that is trained on lists: one step on a batch, and its scores."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,35 +33,34 @@ class NetworkLearner(TorchLearner):
         dataset: Dataset,
         *,
         n_jobs: int | None,
+        accumulation_steps: int = 1,
         **training: Any,
     ):
         super().__init__(network, list(objective.nuisance.values()), **training)
         self.objective, self.features, self.dataset, self.n_jobs = objective, features, dataset, n_jobs
         self.first_list, _ = numbered(dataset.n_lists)
         self.sizes, self.item_groups = dataset.sizes, dataset.item_group_numbers()
+        self.parts = accumulation_steps
 
-    def step(self, lists: Integers, epoch: float, step: int) -> float:
+    def step(self, lists: Integers, epoch: float, step: int) -> Any:
         own = in_share(lists, self.first_list, self.dataset.n_lists)
-        self.seed_dropout(step)
-        self.network.train()
+        self.begin_step(step)
 
-        def work() -> float:
-            return self._propagate(own, epoch, step, len(lists)) if len(own) else 0.0
+        def work() -> Any:
+            parts = [part for part in np.array_split(own, self.parts) if len(part)]
+            return sum((self.propagate(part, epoch, step, len(lists)) for part in parts), 0.0)
 
         return self.update(work)
 
-    def _propagate(self, lists: Integers, epoch: float, step: int, of: int) -> float:
+    def propagate(self, lists: Integers, epoch: float, step: int, of: int) -> Any:
         """The loss of these lists, which are all or some `of` so many, and the gradients of its mean over all."""
         data = self.dataset
         rows = rows_of_lists(data.offsets, lists)
         offsets = offsets_of_sizes(self.sizes[lists])
-        scores = call(self.network, self._rows(lists), torch.from_numpy(offsets))
-        if scores.shape[:1] != rows.shape or scores.ndim != 1 + self.objective.one_output_per_grade:
-            expected = "(rows, grades)" if self.objective.one_output_per_grade else "(rows,)"
-            raise DataError(
-                f"For {self.objective.name} a module must return scores of shape {expected}. Got {tuple(scores.shape)} "
-                f"for {len(rows)} rows; squeeze(-1) removes a last dimension of 1."
-            )
+        features = torch.from_numpy(rows_of(self.features, data.offsets, lists)).to(self.device)
+        with self.autocast():
+            scores = call(self.network, features, torch.from_numpy(offsets))
+        self.check_shape(scores, len(rows))
         values = scores.detach().to("cpu", torch.float64).numpy()
         try:
             evaluation = self.objective.value_and_gradient(
@@ -85,28 +85,41 @@ class NetworkLearner(TorchLearner):
             gradient /= of
         scores.backward(torch.from_numpy(gradient).to(scores))
         if evaluation.nuisance_gradient is not None:
-            self.nuisance.grad = torch.from_numpy(weights @ evaluation.nuisance_gradient)
+            slope = torch.from_numpy(weights @ evaluation.nuisance_gradient)
+            self.nuisance.grad = slope if self.nuisance.grad is None else self.nuisance.grad + slope
         return float(weights @ evaluation.loss)
 
-    def _rows(self, lists: Integers) -> Tensor:
-        """The features of some lists, copied list by list: rows of a list lie together."""
-        bounds = self.dataset.offsets
-        if sparse.issparse(self.features):
-            return torch.from_numpy(self.features[rows_of_lists(bounds, lists)].toarray()).to(self.device)
-        parts = [self.features[bounds[q] : bounds[q + 1]] for q in lists]
-        return torch.from_numpy(np.concatenate(parts)).to(self.device)
+    def check_shape(self, scores: Tensor, n_rows: int) -> None:
+        """A DataError where a module of the user gives scores of another shape."""
+        if scores.shape[:1] != (n_rows,) or scores.ndim != 1 + self.objective.one_output_per_grade:
+            expected = "(rows, grades)" if self.objective.one_output_per_grade else "(rows,)"
+            raise DataError(
+                f"For {self.objective.name} a module must return scores of shape {expected}. Got {tuple(scores.shape)} "
+                f"for {n_rows} rows; squeeze(-1) removes a last dimension of 1."
+            )
 
 
-def scores_of(network: nn.Module, features: Any, offsets: Integers) -> Floats:
-    """The scores (N,) or (N, outputs) of all rows, in blocks of complete lists."""
-    device = next(network.parameters()).device
+def rows_of(features: Any, offsets: Integers, lists: Integers) -> np.ndarray:
+    """The features of some lists, copied list by list: rows of a list lie together."""
+    if sparse.issparse(features):
+        dense: np.ndarray = features[rows_of_lists(offsets, lists)].toarray()
+        return dense
+    return np.concatenate([features[offsets[q] : offsets[q + 1]] for q in lists])
+
+
+def row_blocks(features: Any, offsets: Integers, device: torch.device) -> Iterator[tuple[Tensor, Tensor]]:
+    """Features in blocks of complete lists on a device, with the offsets of the lists of each."""
+    for _, some, bounds in blocks(features, offsets, (), complete_lists=True):
+        rows = torch.from_numpy(some.toarray() if sparse.issparse(some) else np.array(some)).to(device)
+        yield rows, torch.from_numpy(bounds)
+
+
+def scores_of(network: nn.Module, rows: Iterable[tuple[Tensor, Tensor]], n_features: int) -> Floats:
+    """The scores (N,) or (N, outputs) of blocks of rows."""
     network.eval()
-    parts = []
     with torch.inference_mode():
-        for _, some, bounds in blocks(features, offsets, (), complete_lists=True):
-            rows = torch.from_numpy(some.toarray() if sparse.issparse(some) else np.array(some)).to(device)
-            parts.append(call(network, rows, torch.from_numpy(bounds)).to("cpu", torch.float64).numpy())
+        parts = [call(network, some, bounds).to("cpu", torch.float64).numpy() for some, bounds in rows]
         if not parts:  # a rank may have no lists: the shape of their scores
-            none = torch.empty(0, features.shape[1], device=device)
+            none = torch.empty(0, n_features, device=next(network.parameters()).device)
             parts.append(call(network, none, torch.zeros(1, dtype=torch.int64)).to("cpu", torch.float64).numpy())
     return np.concatenate(parts)

@@ -56,7 +56,7 @@ class Network(nn.Module):
         self.single = outputs is None
         self.out = nn.Linear(widths[-1], 1 if outputs is None else outputs)
 
-    def forward(self, rows: Tensor, offsets: Tensor) -> Tensor:
+    def forward(self, rows: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
         x = self.rows(rows)
         for block in self.context:
             x = block(x, offsets)
@@ -81,8 +81,10 @@ class NetworkAverage(nn.Module):
         return torch.stack(scores).sum(0)
 
 
-def call(network: nn.Module, rows: Tensor, offsets: Tensor) -> Tensor:
+def call(network: nn.Module, rows: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
     """The scores of a network, whose `forward` may take the offsets of the lists or not."""
+    if isinstance(network, Network):
+        return network(rows, offsets.to(rows.device), longest)
     return network(rows, offsets.to(rows.device)) if takes_offsets(network) else network(rows)
 
 

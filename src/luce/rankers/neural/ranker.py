@@ -16,7 +16,7 @@ from luce.objectives import Objective
 from luce.options import Choice, Range, integer, number, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
-from luce.rankers.neural.estimator import NetworkEstimator
+from luce.rankers.neural.estimator import TRAINING, NetworkEstimator
 from luce.rankers.ranker import Ranker
 from luce.rankers.resampling import BAGGING, VALIDATION_FRACTION, fit_resampled
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
@@ -60,8 +60,19 @@ class NeuralRanker(NetworkEstimator, Ranker):
         Its L2 penalty.
     learning_rate : float or sequence of float, default=1e-3
         One, or several to choose from by the validation score, each trained in full.
+    learning_rate_schedule : {"cosine", "linear"}, optional
+        How the learning rate falls to 0 over the `epochs`; by default it stays.
+    warmup_epochs : float, default=0.0
+        The epochs over which the learning rate rises from 0 first.
+    max_grad_norm : float, optional
+        The largest norm of the gradient of a step; longer ones are shortened to it.
+    precision : {"float32", "tf32", "bfloat16"}, default="float32"
+        In what the network computes in training: "tf32" takes the faster products of recent GPUs, "bfloat16" PyTorch's
+        automatic mixed precision. Parameters, scores and losses are float32.
     batch_size : int, optional
         Lists per step; by default a hundredth of the training lists, but at least 8 and at most 64.
+    accumulation_steps : int, default=1
+        The parts that a batch is computed in, one after the other; more need less memory and change nothing else.
     steps_per_epoch : int, optional
         Steps between two validations; by default one pass over the lists, but at least 20 steps. With a number the
         batches run on from one shuffled pass to the next.
@@ -131,6 +142,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
         "optimizer": NAME,
         "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4, 1e-3))),
         "learning_rate": learning_rates(search_space=Range(1e-4, 3e-2, log=True)),
+        **TRAINING,
+        "accumulation_steps": integer(1),
         "batch_size": or_none(integer(1), search_space=Choice((None, 8, 16, 32, 64, 128))),
         "steps_per_epoch": or_none(integer(1)),
         "epochs": integer(1),
@@ -153,7 +166,12 @@ class NeuralRanker(NetworkEstimator, Ranker):
         optimizer: str = "adam",
         weight_decay: float = 0.0,
         learning_rate: float | Sequence[float] = 1e-3,
+        learning_rate_schedule: str | None = None,
+        warmup_epochs: float = 0.0,
+        max_grad_norm: float | None = None,
+        precision: str = "float32",
         batch_size: int | None = None,
+        accumulation_steps: int = 1,
         steps_per_epoch: int | None = None,
         epochs: int = 100,
         metric: str = "ndcg@10",
@@ -179,7 +197,12 @@ class NeuralRanker(NetworkEstimator, Ranker):
         self.optimizer = optimizer
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
+        self.learning_rate_schedule = learning_rate_schedule
+        self.warmup_epochs = warmup_epochs
+        self.max_grad_norm = max_grad_norm
+        self.precision = precision
         self.batch_size = batch_size
+        self.accumulation_steps = accumulation_steps
         self.steps_per_epoch = steps_per_epoch
         self.epochs = epochs
         self.metric = metric
@@ -214,13 +237,20 @@ class NeuralRanker(NetworkEstimator, Ranker):
 
     def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
         """Train the network on these lists."""
-        from luce.rankers.neural.learner import NetworkLearner, scores_of
+        from luce.rankers.neural.learner import NetworkLearner, row_blocks, scores_of
+        from luce.rankers.neural.resident import fits
+        from luce.rankers.neural.resident_learner import ResidentLearner
+
+        held_out, device = training.validation_features, self.get_device()
+        stays = training.validation is not None and device.type == "cuda" and fits(held_out, device)
+        there = list(row_blocks(held_out, training.validation.offsets, device)) if stays else None
 
         def validation_score(learner: NetworkLearner) -> float | None:
             if training.validation is None:
                 return None
             with failing_together():
-                outputs = scores_of(learner.network, training.validation_features, training.validation.offsets)
+                rows = row_blocks(held_out, training.validation.offsets, device) if there is None else there
+                outputs = scores_of(learner.network, rows, held_out.shape[1])
                 scores = self.combine_outputs(outputs)
                 if not np.isfinite(scores).all():
                     raise DataError(f"The scores of the validation data are not finite: {training.validation!r}.")
@@ -228,7 +258,9 @@ class NeuralRanker(NetworkEstimator, Ranker):
 
         def make_learner(network: "torch.nn.Module", **settings: Any) -> NetworkLearner:
             settings |= {"n_jobs": self.n_jobs, "validation_score": validation_score}
-            return NetworkLearner(network, self.get_objective(), training.features, training.dataset, **settings)
+            settings |= {"accumulation_steps": self.accumulation_steps}
+            kind = ResidentLearner if device.type == "cuda" else NetworkLearner
+            return kind(network, self.get_objective(), training.features, training.dataset, **settings)
 
         lists = np.flatnonzero(self.informative_lists(training.dataset))
         self.train_network(make_learner, lists, training, callback=callback, checkpoint=checkpoint)
@@ -287,11 +319,12 @@ class NeuralRanker(NetworkEstimator, Ranker):
 
     def compute_outputs(self, features: Any, offsets: Integers) -> Floats:
         """The outputs of a block of transformed features, (N,) or (N, grades)."""
-        from luce.rankers.neural.learner import scores_of
+        from luce.rankers.neural.learner import row_blocks, scores_of
         from luce.rankers.neural.training import torch_settings
 
-        with torch_settings(self.n_jobs, self.get_device()):
-            return scores_of(self.network_, features, offsets)
+        device = self.get_device()
+        with torch_settings(self.n_jobs, device):
+            return scores_of(self.network_, row_blocks(features, offsets, device), features.shape[1])
 
     def build_network(self) -> "torch.nn.Module":
         from luce.rankers.neural.network import Network

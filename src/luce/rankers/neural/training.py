@@ -1,9 +1,10 @@
 """Training with PyTorch: a network, its optimizer, and their state for a checkpoint."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from luce.arrays import Floats, Integers
 from luce.distributed import current_group, summed_work
 from luce.errors import LuceError, OptionError
-from luce.optimizers.gradient_descent import Arrays, like
+from luce.optimizers.gradient_descent import Arrays, Learner, as_arrays, like
 from luce.threads import check_threads, one_thread_after_fork, thread_count
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
@@ -20,9 +21,37 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adagrad": torch.optim.Adagrad,
     "sgd": torch.optim.SGD,
 }
+ON_GPU: dict[str, dict[str, Any]] = {"adam": {"fused": True, "capturable": True}, "sgd": {"fused": True}}
+"""What makes a step of an optimizer one kernel, which a CUDA graph can hold."""
+
+NEVER = 2**62
+"""The number of a step that is never taken."""
+
+PRECISIONS = ("float32", "tf32", "bfloat16")
+SCHEDULES = ("cosine", "linear")
 
 
-class TorchLearner:
+class Schedule(NamedTuple):
+    """What the learning rate is multiplied by: it rises for `warmup` steps, then falls to 0 after `steps`, or stays.
+
+    >>> [Schedule("linear", 2, 6).factor(step) for step in range(6)]
+    [0.5, 1.0, 1.0, 0.75, 0.5, 0.25]
+    """
+
+    kind: str | None = None
+    warmup: int = 0
+    steps: int = 0
+
+    def factor(self, step: int) -> float:
+        if step < self.warmup:
+            return (step + 1) / self.warmup
+        done = (step - self.warmup) / max(self.steps - self.warmup, 1)
+        if self.kind == "linear":
+            return 1.0 - done
+        return 0.5 + 0.5 * math.cos(math.pi * done) if self.kind == "cosine" else 1.0
+
+
+class TorchLearner(Learner):
     """A network and its optimizer, for `optimizers.gradient_descent.descend`; a subclass adds `step`.
 
     `nuisance` are the initial values of the parameters that an objective learns beside the network.
@@ -38,34 +67,75 @@ class TorchLearner:
         weight_decay: float,
         seed: int,
         validation_score: Callable[[Any], float | None],
+        precision: str = "float32",
+        max_grad_norm: float | None = None,
+        schedule: Schedule = Schedule(),  # noqa: B008 – a NamedTuple never changes
     ):
         self.network, self.seed, self.learning_rate = network, seed, learning_rate
-        self._validation_score = validation_score
+        self._validation_score, self.precision = validation_score, precision
+        self.max_grad_norm, self.schedule = max_grad_norm, schedule
         self.device = next(network.parameters()).device
-        self.nuisance = nn.Parameter(torch.tensor([*nuisance], dtype=torch.float64))
+        on_gpu = self.device.type == "cuda"
+        place = self.device if on_gpu else None  # elsewhere the objectives run on the CPU
+        self.nuisance = nn.Parameter(torch.tensor([*nuisance], dtype=torch.float64, device=place))
+        self.bad_step = torch.full((), NEVER, device=place)
         groups: list[dict[str, Any]] = [
             {"params": list(network.parameters())},
             {"params": [self.nuisance], "weight_decay": 0.0},
         ]
-        self.optimizer = OPTIMIZERS[optimizer](groups, lr=learning_rate, weight_decay=weight_decay)  # type: ignore[call-arg]
+        form: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay}
+        if on_gpu and optimizer in ON_GPU:  # a recorded step reads the learning rate where it lies
+            form |= ON_GPU[optimizer] | {"lr": torch.tensor(learning_rate, device=self.device)}
+        self.optimizer = OPTIMIZERS[optimizer](groups, **form)
         share_network(network)
 
     @abstractmethod
-    def step(self, lists: Integers, epoch: float, step: int) -> float:
+    def step(self, lists: Integers, epoch: float, step: int) -> Any:
         """One update from these lists; their mean loss before it."""
 
-    def update(self, work: Callable[[], float]) -> float:
+    def begin_step(self, step: int) -> None:
+        """Set the learning rate of a step, and what dropout draws."""
+        self.network.train()
+        self.seed_dropout(step)
+        if self.schedule.kind is not None or self.schedule.warmup:
+            rate = self.learning_rate * self.schedule.factor(step)
+            for group in self.optimizer.param_groups:
+                if isinstance(group["lr"], Tensor):
+                    group["lr"].fill_(rate)
+                else:
+                    group["lr"] = rate
+
+    def update(self, work: Callable[[], Any]) -> Any:
         """A step of the optimizer by the loss that `work` computes and propagates backward, summed over ranks."""
         self.optimizer.zero_grad()
         if current_group() is None:
             loss = work()
         else:
             parameters = [*self.network.parameters(), self.nuisance]
-            found = summed_work(lambda: np.append(work(), _gradients(parameters)), 1 + _size(parameters))
+            found = summed_work(lambda: np.append(float(work()), _gradients(parameters)), 1 + _size(parameters))
             _set_gradients(parameters, found[1:])
             loss = float(found[0])
+        if self.max_grad_norm is not None:
+            nn.utils.clip_grad_norm_(self.network.parameters(), self.max_grad_norm)
         self.optimizer.step()
         return loss
+
+    def autocast(self) -> Any:
+        """Where the network computes in lower precision, if it is to; its parameters stay float32."""
+        return torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16", cache_enabled=False
+        )
+
+    def watch(self, loss: Tensor, step: Any) -> Tensor:
+        """The loss of a step on a GPU; the first step whose loss is not finite is remembered there."""
+        self.bad_step.copy_(torch.where(loss.isfinite(), self.bad_step, self.bad_step.clamp(max=step)))
+        return loss
+
+    def read(self, total: Any, step: int) -> float:
+        value = float(total)
+        if not math.isfinite(value):
+            raise self.diverged(min(int(self.bad_step), step))
+        return value
 
     def seed_dropout(self, step: int) -> None:
         """Make dropout depend on the seed, the step and the rank alone: a checkpoint need not store its state."""
@@ -88,11 +158,11 @@ class TorchLearner:
         share_network(self.network)  # processors of different kinds round differently
         return self._validation_score(self)
 
-    def parameters(self) -> Arrays:
+    def parameters(self) -> dict[str, Any]:
         learned = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
-        return {
-            name: t.detach().to("cpu", copy=True).numpy() for name, t in (learned | {"nuisance": self.nuisance}).items()
-        }
+        copies = {name: t.detach().clone() for name, t in (learned | {"nuisance": self.nuisance}).items()}
+        # From a GPU they are copied when they are needed: a later epoch may be better.
+        return copies if self.device.type == "cuda" else {name: t.cpu().numpy() for name, t in copies.items()}
 
     def state(self) -> Arrays:
         memory = {
@@ -101,7 +171,7 @@ class TorchLearner:
             for name, value in entries.items()
             if isinstance(value, Tensor)
         }
-        return self.parameters() | memory
+        return as_arrays(self.parameters()) | memory
 
     def restore(self, state: Arrays) -> None:
         learned = {name: array for name, array in state.items() if not name.startswith("optimizer.")}
@@ -110,7 +180,7 @@ class TorchLearner:
             number, key = name.removeprefix("optimizer.").split(".", 1)
             memory.setdefault(int(number), {})[key] = torch.from_numpy(state[name])
         self._check_optimizer_state(memory)
-        load_network(self.network, like(self.parameters(), learned))
+        load_network(self.network, like(as_arrays(self.parameters()), learned))
         with torch.no_grad():
             self.nuisance.copy_(torch.from_numpy(state["nuisance"]))
         self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": memory})
@@ -189,15 +259,17 @@ def load_network(network: nn.Module, arrays: Arrays) -> None:
 
 
 @contextmanager
-def torch_settings(n_jobs: int | None, device: torch.device) -> Iterator[None]:
-    """Set the number of PyTorch's threads, and restore it and the global random state afterwards."""
+def torch_settings(n_jobs: int | None, device: torch.device, precision: str = "float32") -> Iterator[None]:
+    """Set PyTorch's threads and the precision of products; restore them and the global random state afterwards."""
     one_thread_after_fork("PyTorch", torch.set_num_threads)
-    before = torch.get_num_threads()
+    before, products = torch.get_num_threads(), torch.get_float32_matmul_precision()
     cuda = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=cuda):
         try:
             if n_jobs is not None:
                 torch.set_num_threads(check_threads("PyTorch", min(thread_count(n_jobs), thread_count(-1))))
+            torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
             yield
         finally:
             torch.set_num_threads(before)
+            torch.set_float32_matmul_precision(products)
