@@ -19,6 +19,7 @@ from luce.rankers.estimator import Callback
 from luce.rankers.inputs import as_held_out
 from luce.rankers.labels.fitted import FittedLabels
 from luce.rankers.labels.inputs import as_tagged, feature_rows
+from luce.rankers.neural.estimator import TRAINING
 from luce.rankers.resampling import VALIDATION_FRACTION, fit_resampled
 from luce.rankers.settings import COMMON, NAME, learning_rates, widths
 from luce.rankers.training_data import TrainingData
@@ -49,6 +50,15 @@ class LabelRanker(FittedLabels):
         Its L2 penalty.
     learning_rate : float or sequence of float, default=1e-3
         One, or several to choose from by the validation score, each trained in full.
+    learning_rate_schedule : {"cosine", "linear"}, optional
+        How the learning rate falls to 0 over the `epochs`; by default it stays.
+    warmup_epochs : float, default=0.0
+        The epochs over which the learning rate rises from 0 first.
+    max_grad_norm : float, optional
+        The largest norm of the gradient of a step; longer ones are shortened to it.
+    precision : {"float32", "tf32", "bfloat16"}, default="float32"
+        In what the network computes in training: "tf32" takes the faster products of recent GPUs, "bfloat16" PyTorch's
+        automatic mixed precision. Parameters, scores and losses are float32.
     batch_size : int, default=128
         Rows per step.
     steps_per_epoch : int, optional
@@ -111,6 +121,7 @@ class LabelRanker(FittedLabels):
         "optimizer": NAME,
         "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4))),
         "learning_rate": learning_rates(search_space=Range(1e-4, 2e-2, log=True)),
+        **TRAINING,
         "batch_size": integer(1, search_space=Range(32, 512, log=True)),
         "steps_per_epoch": or_none(integer(1)),
         "epochs": integer(1),
@@ -129,6 +140,10 @@ class LabelRanker(FittedLabels):
         optimizer: str = "adam",
         weight_decay: float = 0.0,
         learning_rate: float | Sequence[float] = 1e-3,
+        learning_rate_schedule: str | None = None,
+        warmup_epochs: float = 0.0,
+        max_grad_norm: float | None = None,
+        precision: str = "float32",
         batch_size: int = 128,
         steps_per_epoch: int | None = None,
         epochs: int = 100,
@@ -148,6 +163,10 @@ class LabelRanker(FittedLabels):
         self.optimizer = optimizer
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
+        self.learning_rate_schedule = learning_rate_schedule
+        self.warmup_epochs = warmup_epochs
+        self.max_grad_norm = max_grad_norm
+        self.precision = precision
         self.batch_size = batch_size
         self.steps_per_epoch = steps_per_epoch
         self.epochs = epochs
