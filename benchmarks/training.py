@@ -22,7 +22,7 @@ from luce.objectives import Draw, objective
 from luce.optimizers.gradient_descent import descend
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers.linear_problem import LinearProblem
-from luce.rankers.neural.learner import NetworkLearner
+from luce.rankers.neural.learner import NetworkLearner, rows_of
 from luce.rankers.neural.network import Network
 from luce.rankers.neural.training import torch_settings
 from measuring import GRADES, show_machine
@@ -50,7 +50,10 @@ class TrivialLearner(NetworkLearner):
 
     def step(self, lists: np.ndarray, epoch: float, step: int) -> float:
         self.network.train()
-        scores = self.network(self._rows(lists), torch.from_numpy(offsets_of_sizes(self.dataset.sizes[lists])))
+        scores = self.network(
+            torch.from_numpy(rows_of(self.features, self.dataset.offsets, lists)),
+            torch.from_numpy(offsets_of_sizes(self.dataset.sizes[lists])),
+        )
         self.optimizer.zero_grad()
         loss = scores.mean()
         loss.backward()
