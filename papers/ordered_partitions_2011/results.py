@@ -36,7 +36,7 @@ def table_1(results: Results, order: str) -> ResultTable:
         ours = _mean_metrics(results, method, order, trials)
         pairs = zip(ours.values(), printed[place : place + len(METRICS)], strict=True)
         seconds = mean(results[method, order, trial].seconds for trial in trials)
-        rows.append([method, *(cell for pair in pairs for cell in pair), f"{seconds:.2f}"])
+        rows.append([method, *(cell for pair in pairs for cell in pair), f"{seconds:.3f}"])
     columns = ["", *(word for name in METRICS.values() for word in (name, "paper")), "seconds"]
     features = [results["pmop-fd", order, trial].features for trial in trials]
     note = (
@@ -130,8 +130,8 @@ def _fastest(results: Results) -> Claim:
         next_best = min((place for place in others if place[1] == order), key=lambda place: spent[place])
         pairwise = min(spent[method, order] for method in PAIRWISE)
         each.append(
-            f"with {words} features pmop-fd {spent['pmop-fd', order]:.2f}, {next_best[0]} {spent[next_best]:.2f} and "
-            f"the best of the pairwise {pairwise:.2f}"
+            f"with {words} features pmop-fd {spent['pmop-fd', order]:.3f}, {next_best[0]} {spent[next_best]:.3f} and "
+            f"the best of the pairwise {pairwise:.3f}"
         )
     return Claim.from_checks(
         "PMOP-FD is the fastest to train.",
