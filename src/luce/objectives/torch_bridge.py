@@ -11,31 +11,36 @@ from luce.arrays import offsets_of_sizes
 from luce.errors import DataError, OptionError
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
-from luce.objectives.relevant import one_device, reduced
-from luce.objectives.torch_device import list_loss, list_value_and_gradient
+from luce.objectives.relevant import factor_of, one_device, reduced
+from luce.objectives.torch_device import device_lists, evaluate_on_device, list_loss, list_value_and_gradient
 from luce.randomness import Draw
 
 
 class _ListLoss(torch.autograd.Function):
-    """Per-list losses (Q,); the forward pass has already computed the gradient."""
+    """Per-list losses (Q,), or their sum times a factor; the forward pass has already computed the gradient."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any) -> Tensor:
-        losses, gradient, extra = evaluate_lists(scores, nuisance, bounds, *given)
+    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, factor: float, *given: Any) -> Tensor:
+        losses, gradient, extra = evaluate_lists(scores, nuisance, bounds, factor, *given)
         ctx.save_for_backward(gradient, extra, bounds)
-        ctx.dtypes = scores.dtype, nuisance.dtype
-        return losses
+        ctx.dtypes, ctx.factor = (scores.dtype, nuisance.dtype), factor
+        return losses.sum() * factor if factor else losses
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return *chain_rule(upstream, *ctx.saved_tensors, dtypes=ctx.dtypes), *[None] * 6
+        gradient, extra, bounds = ctx.saved_tensors
+        if not upstream.ndim:
+            slope = None if not extra.shape[1] else (upstream * ctx.factor).to(extra) * extra.sum(0)
+            return (upstream * gradient).to(ctx.dtypes[0]), slope, *[None] * 7
+        return *chain_rule(upstream, gradient, extra, bounds, dtypes=ctx.dtypes), *[None] * 7
 
 
 def evaluate_lists(
     scores: Tensor,
     nuisance: Tensor,
     bounds: Tensor,
+    factor: float,
     labels: Tensor,
     item_weights: Tensor | None,
     objective: Objective,
@@ -44,12 +49,13 @@ def evaluate_lists(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The losses (Q,), their gradient in the shape of the scores, and that in the nuisance parameters (Q, P).
 
-    `bounds` are the offsets of flat lists, or the mask of a padded batch. Results of half precision are float32, so
-    that a gradient which is still to be scaled does not underflow.
+    `bounds` are the offsets of flat lists, or the mask of a padded batch. The gradient is multiplied by the factor, if
+    there is one. Results of half precision are float32, so that a gradient which is still to be scaled does not
+    underflow.
     """
     padded = bounds.ndim == 2
     inside: Any = bounds.numpy() if padded else slice(None)
-    evaluation = objective.value_and_gradient(
+    found = objective.value_and_gradient(
         _as_array(scores)[inside],
         _as_array(labels)[inside],
         _offsets_of(inside) if padded else bounds.numpy(),
@@ -58,16 +64,33 @@ def evaluate_lists(
         draw=draw,
         n_jobs=n_jobs,
     )
-    gradient = evaluation.gradient
-    if padded:
-        gradient = np.zeros(scores.shape)
-        gradient[inside] = evaluation.gradient
-    extra = (
-        np.empty((len(evaluation.loss), 0)) if evaluation.nuisance_gradient is None else evaluation.nuisance_gradient
-    )
     dtype = dtype_of_losses(scores)
-    losses, gradients = torch.from_numpy(evaluation.loss).to(dtype), torch.from_numpy(gradient).to(dtype)
-    return losses, gradients, torch.from_numpy(extra).to(nuisance.dtype)
+    gradient = torch.zeros(scores.shape, dtype=dtype)
+    gradient.numpy()[inside] = found.gradient * factor if factor else found.gradient
+    extra = np.empty((len(found.loss), 0)) if found.nuisance_gradient is None else found.nuisance_gradient
+    return torch.from_numpy(found.loss).to(dtype), gradient, torch.from_numpy(extra).to(nuisance.dtype)
+
+
+def evaluate_lists_there(
+    scores: Tensor,
+    nuisance: Tensor,
+    bounds: Tensor,
+    labels: Tensor,
+    item_weights: Tensor | None,
+    objective: Objective,
+    seed: Tensor,
+    longest: int | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As `evaluate_lists`, where the tensors are: nothing waits for a GPU, if `longest` is known or the mask."""
+    shape, dtype = scores.shape, dtype_of_losses(scores)
+    if bounds.ndim == 2:
+        longest = bounds.shape[1]
+        scores, labels, bounds, item_weights = _with_unobserved(scores, labels, bounds, item_weights)
+    given = nuisance if objective.nuisance else None
+    lists = device_lists(objective, scores, labels, bounds, "sum", item_weights, given, longest=longest)
+    found = evaluate_on_device(objective, lists._replace(stream=torch.stack([seed, seed.new_zeros(())])))
+    extra = nuisance.new_empty(len(bounds) - 1, 0) if found.nuisance_gradient is None else found.nuisance_gradient
+    return found.losses.to(dtype), found.gradient.to(dtype).reshape(shape), extra.to(nuisance.dtype)
 
 
 def dtype_of_losses(scores: Tensor) -> torch.dtype:
@@ -80,7 +103,9 @@ def chain_rule(
 ) -> tuple[Tensor, Tensor | None]:
     """The derivatives in the scores and the nuisance parameters, for those in the losses of the lists."""
     by_list = upstream.to(gradient.dtype)
-    factors = by_list[:, None] if bounds.ndim == 2 else by_list.repeat_interleave(bounds.diff())
+    factors = (
+        by_list[:, None] if bounds.ndim == 2 else by_list.repeat_interleave(bounds.diff(), output_size=len(gradient))
+    )
     factors = factors.reshape(*factors.shape, *[1] * (gradient.ndim - bounds.ndim))  # one output per grade
     return (factors * gradient).to(dtypes[0]), by_list.to(dtypes[1]) @ extra if extra.shape[1] else None
 
@@ -128,7 +153,7 @@ def loss(
         With one output per grade scores have one more dimension.
     offsets : Tensor of shape (Q + 1,), optional
         List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
-    mask : Tensor of shape (Q, longest), optional
+    mask : bool, int or float Tensor of shape (Q, longest), optional
         True, or not 0, at the items of a padded batch; padding changes nothing.
     lengths : int Tensor of shape (Q,), optional
         In place of a mask: the number of items of each list, which come before the padding.
@@ -141,7 +166,7 @@ def loss(
     reduction : {"mean", "sum", "none"}, default="mean"
         "mean" is over lists, weighted by `list_weights`; "none" gives (Q,).
     longest : int, optional
-        The size of the longest list, which avoids a synchronization with the GPU.
+        For flat lists: the size of the longest list, which avoids a synchronization with the GPU.
     n_jobs : int, optional
         Threads on a CPU.
     **options
@@ -153,10 +178,11 @@ def loss(
 
     Examples
     --------
-    >>> scores = torch.tensor([20.0, 0.0, -1.0], requires_grad=True)
-    >>> loss("listmle", scores, torch.tensor([2.0, 1.0, 0.0])).backward()
+    >>> scores = torch.tensor([[20.0, 0.0, -1.0], [1.0, 1.0, 99.0]], requires_grad=True)
+    >>> labels = torch.tensor([[2.0, 1.0, 0.0], [1.0, 0.0, -1.0]])
+    >>> loss("listmle", scores, labels, mask=labels >= 0).backward()
     >>> scores.grad.numpy().round(4).tolist()
-    [-0.0, -0.2689..., 0.2689...]
+    [[-0.0, -0.1344..., 0.1344...], [-0.25, 0.25, 0.0]]
     """
     objective = objective_of(name, **options)
     _check_tensors(scores=scores, labels=labels, offsets=offsets, mask=mask, lengths=lengths, item_weights=item_weights,
@@ -165,14 +191,18 @@ def loss(
     draw = new_draw(objective) if draw is None else draw
     if one_device(scores, labels, bounds, item_weights, list_weights, nuisance) == "cpu":
         extra = scores.new_tensor(list(objective.nuisance.values())) if nuisance is None else nuisance
-        losses = _ListLoss.apply(scores, extra, bounds, labels, item_weights, objective, draw, n_jobs)
-        return reduced(losses, reduction, list_weights)
+        factor = factor_of(reduction, len(bounds) - (bounds.ndim == 1))
+        each = reduction == "none" or list_weights is not None
+        given = labels, item_weights, objective, draw, n_jobs
+        losses: Tensor = _ListLoss.apply(scores, extra, bounds, 0.0 if each else factor, *given)
+        return reduced(losses, reduction, list_weights) if each else losses
     if bounds.ndim == 2:
-        scores, labels, bounds, item_weights = _unpadded(scores, labels, bounds, item_weights)
-    given: dict[str, Any] = {"item_weights": item_weights, "nuisance": nuisance, "draw": draw, "longest": longest}
+        longest = bounds.shape[1]
+        scores, labels, bounds, item_weights = _with_unobserved(scores, labels, bounds, item_weights)
+    lists: dict[str, Any] = {"item_weights": item_weights, "nuisance": nuisance, "draw": draw, "longest": longest}
     if list_weights is None:
-        return list_loss(objective, scores, labels, bounds, reduction, **given)
-    return reduced(list_loss(objective, scores, labels, bounds, "none", **given), reduction, list_weights)
+        return list_loss(objective, scores, labels, bounds, reduction, **lists)
+    return reduced(list_loss(objective, scores, labels, bounds, "none", **lists), reduction, list_weights)
 
 
 def new_draw(objective: Objective) -> Draw:
@@ -180,9 +210,9 @@ def new_draw(objective: Objective) -> Draw:
     return Draw(int(new_seed())) if objective.random else Draw()
 
 
-def new_seed() -> Tensor:
+def new_seed(device: torch.device | str = "cpu") -> Tensor:
     """A seed from PyTorch's generator, which `torch.manual_seed` sets."""
-    return torch.randint(2**62, ())
+    return torch.randint(2**62, (), device=device)
 
 
 def value_and_gradient(
@@ -277,10 +307,12 @@ def _check_flat(labels: Tensor) -> None:
         )
 
 
-def _unpadded(
+def _with_unobserved(
     scores: Tensor, labels: Tensor, mask: Tensor, item_weights: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The items of a padded batch, list after list, and their offsets."""
-    sizes = mask.sum(dim=1)
-    offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-    return scores[mask], labels[mask], offsets, None if item_weights is None else item_weights[mask]
+    """A padded batch as lists of one length, in which padding is not observed: their number of rows is known."""
+    by_score = mask.reshape(*mask.shape, *[1] * (scores.ndim - 2))
+    weights = None if item_weights is None else torch.where(mask, item_weights, 0).flatten()
+    offsets = torch.arange(len(mask) + 1, device=mask.device) * mask.shape[1]
+    labels = torch.where(mask, labels, torch.nan).flatten()
+    return torch.where(by_score, scores, 0).flatten(0, 1), labels, offsets, weights
