@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from luce.arrays import offsets_of_sizes
 from luce.errors import DataError, OptionError
-from luce.objectives import Objective
+from luce.objectives import Evaluation, Objective
 from luce.objectives import objective as objective_of
 from luce.objectives.relevant import factor_of, one_device, reduced
 from luce.objectives.torch_device import device_lists, evaluate_on_device, list_loss, list_value_and_gradient
@@ -17,26 +16,51 @@ from luce.randomness import Draw
 
 
 class _ListLoss(torch.autograd.Function):
-    """Per-list losses (Q,), or their sum times a factor; the forward pass has already computed the gradient."""
+    """Per-list losses (Q,); the forward pass has already computed the gradient."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, factor: float, *given: Any) -> Tensor:
-        losses, gradient, extra = evaluate_lists(scores, nuisance, bounds, factor, *given)
+    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any) -> Tensor:
+        losses, gradient, extra = evaluate_lists(scores, nuisance, bounds, *given)
         ctx.save_for_backward(gradient, extra, bounds)
-        ctx.dtypes, ctx.factor = (scores.dtype, nuisance.dtype), factor
-        return losses.sum() * factor if factor else losses
+        ctx.dtypes = scores.dtype, nuisance.dtype
+        return losses
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        gradient, extra, bounds = ctx.saved_tensors
-        if not upstream.ndim:
-            slope = None if not extra.shape[1] else (upstream * ctx.factor).to(extra) * extra.sum(0)
-            return (upstream * gradient).to(ctx.dtypes[0]), slope, *[None] * 7
-        return *chain_rule(upstream, gradient, extra, bounds, dtypes=ctx.dtypes), *[None] * 7
+        return *chain_rule(upstream, *ctx.saved_tensors, dtypes=ctx.dtypes), *[None] * 6
 
 
-def evaluate_lists(
+class _TotalLoss(torch.autograd.Function):
+    """The sum of the losses times a factor: for small batches the operations of a reduction cost as much as a loss."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, factor: float, *given: Any) -> Tensor:
+        found, gradient = _evaluated(scores, nuisance, bounds, factor, *given)
+        extra = found.nuisance_gradient
+        ctx.save_for_backward(gradient, None if extra is None else torch.from_numpy(extra.sum(axis=0) * factor))
+        ctx.dtypes = scores.dtype, nuisance.dtype
+        return torch.tensor(found.loss.sum() * factor, dtype=gradient.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        gradient, extra = ctx.saved_tensors
+        extra = None if extra is None else (upstream * extra).to(ctx.dtypes[1])
+        return (upstream * gradient).to(ctx.dtypes[0]), extra, *[None] * 7
+
+
+def evaluate_lists(scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The losses (Q,), their gradient in the shape of the scores, and that in the nuisance parameters (Q, P).
+
+    `bounds` are the offsets of flat lists, or the mask of a padded batch.
+    """
+    found, gradient = _evaluated(scores, nuisance, bounds, 1.0, *given)
+    losses, extra = torch.from_numpy(found.loss).to(gradient.dtype), found.nuisance_gradient
+    return losses, gradient, nuisance.new_empty(len(losses), 0) if extra is None else nuisance.new_tensor(extra)
+
+
+def _evaluated(
     scores: Tensor,
     nuisance: Tensor,
     bounds: Tensor,
@@ -46,12 +70,10 @@ def evaluate_lists(
     objective: Objective,
     draw: Draw,
     n_jobs: int | None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The losses (Q,), their gradient in the shape of the scores, and that in the nuisance parameters (Q, P).
+) -> tuple[Evaluation, Tensor]:
+    """What the objective gives for the items, and the gradient times the factor in the shape of the scores.
 
-    `bounds` are the offsets of flat lists, or the mask of a padded batch. The gradient is multiplied by the factor, if
-    there is one. Results of half precision are float32, so that a gradient which is still to be scaled does not
-    underflow.
+    That of half precision is float32, so that a gradient which is still to be scaled does not underflow.
     """
     padded = bounds.ndim == 2
     inside: Any = bounds.numpy() if padded else slice(None)
@@ -64,11 +86,9 @@ def evaluate_lists(
         draw=draw,
         n_jobs=n_jobs,
     )
-    dtype = dtype_of_losses(scores)
-    gradient = torch.zeros(scores.shape, dtype=dtype)
-    gradient.numpy()[inside] = found.gradient * factor if factor else found.gradient
-    extra = np.empty((len(found.loss), 0)) if found.nuisance_gradient is None else found.nuisance_gradient
-    return torch.from_numpy(found.loss).to(dtype), gradient, torch.from_numpy(extra).to(nuisance.dtype)
+    gradient = torch.zeros(scores.shape, dtype=dtype_of_losses(scores))
+    gradient.numpy()[inside] = found.gradient * factor
+    return found, gradient
 
 
 def evaluate_lists_there(
@@ -119,7 +139,9 @@ def _offsets_of(inside: Any) -> Any:
     sizes = inside.sum(axis=1)
     if not sizes.all():
         raise DataError(f"The mask has no item in row {sizes.argmin() + 1}: a list needs at least one.")
-    return offsets_of_sizes(sizes)
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    sizes.cumsum(out=offsets[1:])
+    return offsets
 
 
 def loss(
@@ -192,10 +214,11 @@ def loss(
     if one_device(scores, labels, bounds, item_weights, list_weights, nuisance) == "cpu":
         extra = scores.new_tensor(list(objective.nuisance.values())) if nuisance is None else nuisance
         factor = factor_of(reduction, len(bounds) - (bounds.ndim == 1))
-        each = reduction == "none" or list_weights is not None
         given = labels, item_weights, objective, draw, n_jobs
-        losses: Tensor = _ListLoss.apply(scores, extra, bounds, 0.0 if each else factor, *given)
-        return reduced(losses, reduction, list_weights) if each else losses
+        if reduction == "none" or list_weights is not None:
+            return reduced(_ListLoss.apply(scores, extra, bounds, *given), reduction, list_weights)
+        total: Tensor = _TotalLoss.apply(scores, extra, bounds, factor, *given)
+        return total
     if bounds.ndim == 2:
         longest = bounds.shape[1]
         scores, labels, bounds, item_weights = _with_unobserved(scores, labels, bounds, item_weights)

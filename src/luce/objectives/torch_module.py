@@ -155,7 +155,7 @@ def list_losses(
     given = labels, item_weights, _OBJECTIVES[key]
     if scores.device.type != "cpu":
         return evaluate_lists_there(scores, nuisance, bounds, *given, seed, longest)
-    return evaluate_lists(scores, nuisance, bounds, 0.0, *given, Draw(int(seed)), n_jobs)
+    return evaluate_lists(scores, nuisance, bounds, *given, Draw(int(seed)), n_jobs)
 
 
 @list_losses.register_fake
