@@ -27,6 +27,10 @@ def c_kl(batch: Batch) -> Tensor:
     return _softmax_loss(batch, batch.gains / batch.ideal_dcg())
 
 
+def softmax(batch: Batch) -> Tensor:
+    return _softmax_loss(batch, batch.labels * batch.mask)
+
+
 def rankcosine(batch: Batch) -> Tensor:
     return (1 - functional.cosine_similarity(batch.labels, batch.scores * batch.mask, dim=1)) / 2
 
@@ -63,6 +67,7 @@ FORMS = {
     "attrank": attrank,
     "kl": kl,
     "c-kl": c_kl,
+    "softmax": softmax,
     "rankcosine": rankcosine,
     "cosine": cosine,
     "c-cosine": c_cosine,

@@ -42,7 +42,8 @@ def reduced(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Te
     _check_reduction(reduction)
     if weights is None:
         return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
-    if weights.shape != losses.shape or (not torch.compiler.is_compiling() and bool((weights < 0).any())):
+    looks = weights.device.type == "cpu" and not torch.compiler.is_compiling()
+    if weights.shape != losses.shape or (looks and bool((weights < 0).any())):
         raise DataError(f"list_weights must be {len(losses)} numbers ≥ 0. Got {weights}.")
     weights = weights.to(losses.dtype)
     losses = losses * weights

@@ -7,12 +7,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from luce.arrays import offsets_of_sizes
 from luce.errors import DataError, OptionError
-from luce.objectives import Objective
+from luce.objectives import Evaluation, Objective
 from luce.objectives import objective as objective_of
-from luce.objectives.relevant import one_device, reduced
-from luce.objectives.torch_device import list_loss, list_value_and_gradient
+from luce.objectives.relevant import factor_of, one_device, reduced
+from luce.objectives.torch_device import device_lists, evaluate_on_device, list_loss, list_value_and_gradient
 from luce.randomness import Draw
 
 
@@ -32,24 +31,53 @@ class _ListLoss(torch.autograd.Function):
         return *chain_rule(upstream, *ctx.saved_tensors, dtypes=ctx.dtypes), *[None] * 6
 
 
-def evaluate_lists(
+class _TotalLoss(torch.autograd.Function):
+    """The sum of the losses times a factor: for small batches the operations of a reduction cost as much as a loss."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, factor: float, *given: Any) -> Tensor:
+        found, gradient = _evaluated(scores, nuisance, bounds, factor, *given)
+        extra = found.nuisance_gradient
+        ctx.save_for_backward(gradient, None if extra is None else torch.from_numpy(extra.sum(axis=0) * factor))
+        ctx.dtypes = scores.dtype, nuisance.dtype
+        return torch.tensor(found.loss.sum() * factor, dtype=gradient.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        gradient, extra = ctx.saved_tensors
+        extra = None if extra is None else (upstream * extra).to(ctx.dtypes[1])
+        return (upstream * gradient).to(ctx.dtypes[0]), extra, *[None] * 7
+
+
+def evaluate_lists(scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The losses (Q,), their gradient in the shape of the scores, and that in the nuisance parameters (Q, P).
+
+    `bounds` are the offsets of flat lists, or the mask of a padded batch.
+    """
+    found, gradient = _evaluated(scores, nuisance, bounds, 1.0, *given)
+    losses, extra = torch.from_numpy(found.loss).to(gradient.dtype), found.nuisance_gradient
+    return losses, gradient, nuisance.new_empty(len(losses), 0) if extra is None else nuisance.new_tensor(extra)
+
+
+def _evaluated(
     scores: Tensor,
     nuisance: Tensor,
     bounds: Tensor,
+    factor: float,
     labels: Tensor,
     item_weights: Tensor | None,
     objective: Objective,
     draw: Draw,
     n_jobs: int | None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The losses (Q,), their gradient in the shape of the scores, and that in the nuisance parameters (Q, P).
+) -> tuple[Evaluation, Tensor]:
+    """What the objective gives for the items, and the gradient times the factor in the shape of the scores.
 
-    `bounds` are the offsets of flat lists, or the mask of a padded batch. Results of half precision are float32, so
-    that a gradient which is still to be scaled does not underflow.
+    That of half precision is float32, so that a gradient which is still to be scaled does not underflow.
     """
     padded = bounds.ndim == 2
     inside: Any = bounds.numpy() if padded else slice(None)
-    evaluation = objective.value_and_gradient(
+    found = objective.value_and_gradient(
         _as_array(scores)[inside],
         _as_array(labels)[inside],
         _offsets_of(inside) if padded else bounds.numpy(),
@@ -58,16 +86,31 @@ def evaluate_lists(
         draw=draw,
         n_jobs=n_jobs,
     )
-    gradient = evaluation.gradient
-    if padded:
-        gradient = np.zeros(scores.shape)
-        gradient[inside] = evaluation.gradient
-    extra = (
-        np.empty((len(evaluation.loss), 0)) if evaluation.nuisance_gradient is None else evaluation.nuisance_gradient
-    )
-    dtype = dtype_of_losses(scores)
-    losses, gradients = torch.from_numpy(evaluation.loss).to(dtype), torch.from_numpy(gradient).to(dtype)
-    return losses, gradients, torch.from_numpy(extra).to(nuisance.dtype)
+    gradient = torch.zeros(scores.shape, dtype=dtype_of_losses(scores))
+    gradient.numpy()[inside] = found.gradient * factor
+    return found, gradient
+
+
+def evaluate_lists_there(
+    scores: Tensor,
+    nuisance: Tensor,
+    bounds: Tensor,
+    labels: Tensor,
+    item_weights: Tensor | None,
+    objective: Objective,
+    seed: Tensor,
+    longest: int | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As `evaluate_lists`, where the tensors are: nothing waits for a GPU, if `longest` is known or the mask."""
+    shape, dtype = scores.shape, dtype_of_losses(scores)
+    if bounds.ndim == 2:
+        longest = bounds.shape[1]
+        scores, labels, bounds, item_weights = _with_unobserved(scores, labels, bounds, item_weights)
+    given = nuisance if objective.nuisance else None
+    lists = device_lists(objective, scores, labels, bounds, "sum", item_weights, given, longest=longest)
+    found = evaluate_on_device(objective, lists._replace(stream=torch.stack([seed, seed.new_zeros(())])))
+    extra = nuisance.new_empty(len(bounds) - 1, 0) if found.nuisance_gradient is None else found.nuisance_gradient
+    return found.losses.to(dtype), found.gradient.to(dtype).reshape(shape), extra.to(nuisance.dtype)
 
 
 def dtype_of_losses(scores: Tensor) -> torch.dtype:
@@ -80,7 +123,9 @@ def chain_rule(
 ) -> tuple[Tensor, Tensor | None]:
     """The derivatives in the scores and the nuisance parameters, for those in the losses of the lists."""
     by_list = upstream.to(gradient.dtype)
-    factors = by_list[:, None] if bounds.ndim == 2 else by_list.repeat_interleave(bounds.diff())
+    factors = (
+        by_list[:, None] if bounds.ndim == 2 else by_list.repeat_interleave(bounds.diff(), output_size=len(gradient))
+    )
     factors = factors.reshape(*factors.shape, *[1] * (gradient.ndim - bounds.ndim))  # one output per grade
     return (factors * gradient).to(dtypes[0]), by_list.to(dtypes[1]) @ extra if extra.shape[1] else None
 
@@ -94,7 +139,9 @@ def _offsets_of(inside: Any) -> Any:
     sizes = inside.sum(axis=1)
     if not sizes.all():
         raise DataError(f"The mask has no item in row {sizes.argmin() + 1}: a list needs at least one.")
-    return offsets_of_sizes(sizes)
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    sizes.cumsum(out=offsets[1:])
+    return offsets
 
 
 def loss(
@@ -128,7 +175,7 @@ def loss(
         With one output per grade scores have one more dimension.
     offsets : Tensor of shape (Q + 1,), optional
         List q owns the rows offsets[q]:offsets[q + 1]; all rows are one list by default.
-    mask : Tensor of shape (Q, longest), optional
+    mask : bool, int or float Tensor of shape (Q, longest), optional
         True, or not 0, at the items of a padded batch; padding changes nothing.
     lengths : int Tensor of shape (Q,), optional
         In place of a mask: the number of items of each list, which come before the padding.
@@ -141,7 +188,7 @@ def loss(
     reduction : {"mean", "sum", "none"}, default="mean"
         "mean" is over lists, weighted by `list_weights`; "none" gives (Q,).
     longest : int, optional
-        The size of the longest list, which avoids a synchronization with the GPU.
+        For flat lists: the size of the longest list, which avoids a synchronization with the GPU.
     n_jobs : int, optional
         Threads on a CPU.
     **options
@@ -153,10 +200,11 @@ def loss(
 
     Examples
     --------
-    >>> scores = torch.tensor([20.0, 0.0, -1.0], requires_grad=True)
-    >>> loss("listmle", scores, torch.tensor([2.0, 1.0, 0.0])).backward()
+    >>> scores = torch.tensor([[20.0, 0.0, -1.0], [1.0, 1.0, 99.0]], requires_grad=True)
+    >>> labels = torch.tensor([[2.0, 1.0, 0.0], [1.0, 0.0, -1.0]])
+    >>> loss("listmle", scores, labels, mask=labels >= 0).backward()
     >>> scores.grad.numpy().round(4).tolist()
-    [-0.0, -0.2689..., 0.2689...]
+    [[-0.0, -0.1344..., 0.1344...], [-0.25, 0.25, 0.0]]
     """
     objective = objective_of(name, **options)
     _check_tensors(scores=scores, labels=labels, offsets=offsets, mask=mask, lengths=lengths, item_weights=item_weights,
@@ -165,14 +213,19 @@ def loss(
     draw = new_draw(objective) if draw is None else draw
     if one_device(scores, labels, bounds, item_weights, list_weights, nuisance) == "cpu":
         extra = scores.new_tensor(list(objective.nuisance.values())) if nuisance is None else nuisance
-        losses = _ListLoss.apply(scores, extra, bounds, labels, item_weights, objective, draw, n_jobs)
-        return reduced(losses, reduction, list_weights)
+        factor = factor_of(reduction, len(bounds) - (bounds.ndim == 1))
+        given = labels, item_weights, objective, draw, n_jobs
+        if reduction == "none" or list_weights is not None:
+            return reduced(_ListLoss.apply(scores, extra, bounds, *given), reduction, list_weights)
+        total: Tensor = _TotalLoss.apply(scores, extra, bounds, factor, *given)
+        return total
     if bounds.ndim == 2:
-        scores, labels, bounds, item_weights = _unpadded(scores, labels, bounds, item_weights)
-    given: dict[str, Any] = {"item_weights": item_weights, "nuisance": nuisance, "draw": draw, "longest": longest}
+        longest = bounds.shape[1]
+        scores, labels, bounds, item_weights = _with_unobserved(scores, labels, bounds, item_weights)
+    lists: dict[str, Any] = {"item_weights": item_weights, "nuisance": nuisance, "draw": draw, "longest": longest}
     if list_weights is None:
-        return list_loss(objective, scores, labels, bounds, reduction, **given)
-    return reduced(list_loss(objective, scores, labels, bounds, "none", **given), reduction, list_weights)
+        return list_loss(objective, scores, labels, bounds, reduction, **lists)
+    return reduced(list_loss(objective, scores, labels, bounds, "none", **lists), reduction, list_weights)
 
 
 def new_draw(objective: Objective) -> Draw:
@@ -180,9 +233,9 @@ def new_draw(objective: Objective) -> Draw:
     return Draw(int(new_seed())) if objective.random else Draw()
 
 
-def new_seed() -> Tensor:
+def new_seed(device: torch.device | str = "cpu") -> Tensor:
     """A seed from PyTorch's generator, which `torch.manual_seed` sets."""
-    return torch.randint(2**62, ())
+    return torch.randint(2**62, (), device=device)
 
 
 def value_and_gradient(
@@ -277,10 +330,12 @@ def _check_flat(labels: Tensor) -> None:
         )
 
 
-def _unpadded(
+def _with_unobserved(
     scores: Tensor, labels: Tensor, mask: Tensor, item_weights: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The items of a padded batch, list after list, and their offsets."""
-    sizes = mask.sum(dim=1)
-    offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-    return scores[mask], labels[mask], offsets, None if item_weights is None else item_weights[mask]
+    """A padded batch as lists of one length, in which padding is not observed: their number of rows is known."""
+    by_score = mask.reshape(*mask.shape, *[1] * (scores.ndim - 2))
+    weights = None if item_weights is None else torch.where(mask, item_weights, 0).flatten()
+    offsets = torch.arange(len(mask) + 1, device=mask.device) * mask.shape[1]
+    labels = torch.where(mask, labels, torch.nan).flatten()
+    return torch.where(by_score, scores, 0).flatten(0, 1), labels, offsets, weights

@@ -9,7 +9,15 @@ from torch import Tensor, nn
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
 from luce.objectives.relevant import factor_of, reduced
-from luce.objectives.torch_bridge import bounds_of, chain_rule, dtype_of_losses, evaluate_lists, loss, new_seed
+from luce.objectives.torch_bridge import (
+    bounds_of,
+    chain_rule,
+    dtype_of_losses,
+    evaluate_lists,
+    evaluate_lists_there,
+    loss,
+    new_seed,
+)
 from luce.randomness import Draw
 
 _OBJECTIVES: dict[str, Objective] = {}
@@ -72,6 +80,7 @@ class RankingLoss(nn.Module):
         offsets: Tensor | None = None,
         item_weights: Tensor | None = None,
         list_weights: Tensor | None = None,
+        longest: int | None = None,
     ) -> Tensor:
         """The loss.
 
@@ -79,7 +88,7 @@ class RankingLoss(nn.Module):
         ----------
         scores, labels : Tensor of shape (Q, longest) with a mask or lengths, or (N,) with offsets
             A label of NaN means not observed.
-        mask : Tensor of shape (Q, longest), optional
+        mask : bool, int or float Tensor of shape (Q, longest), optional
             True, or not 0, at the items of a padded batch; padding changes nothing.
         lengths : int Tensor of shape (Q,), optional
             In place of a mask: the number of items of each list, which come before the padding.
@@ -87,6 +96,8 @@ class RankingLoss(nn.Module):
             For flat lists: list q owns the rows offsets[q]:offsets[q + 1].
         item_weights : Tensor in the shape of the labels, optional
         list_weights : Tensor of shape (Q,), optional
+        longest : int, optional
+            For flat lists: the size of the longest list, which avoids a synchronization with the GPU.
 
         Returns
         -------
@@ -105,11 +116,12 @@ class RankingLoss(nn.Module):
                 list_weights=list_weights,
                 nuisance=self.nuisance,
                 reduction=self.reduction,
+                longest=longest,
                 n_jobs=self.n_jobs,
             )
         bounds = bounds_of(self.objective, scores, labels, offsets, mask, lengths)
         nuisance = scores.new_empty(0) if self.nuisance is None else self.nuisance
-        given = bounds, labels, item_weights, new_seed(), self._key, self.n_jobs
+        given = bounds, labels, item_weights, new_seed(scores.device), self._key, self.n_jobs, longest
         return reduced(list_losses(scores, nuisance, *given)[0], self.reduction, list_weights)
 
     def extra_repr(self) -> str:
@@ -137,10 +149,13 @@ def list_losses(
     seed: Tensor,
     key: str,
     n_jobs: int | None,
+    longest: int | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What `evaluate_lists` returns, as one node of a graph."""
-    objective = _OBJECTIVES[key]
-    return evaluate_lists(scores, nuisance, bounds, labels, item_weights, objective, Draw(int(seed)), n_jobs)
+    given = labels, item_weights, _OBJECTIVES[key]
+    if scores.device.type != "cpu":
+        return evaluate_lists_there(scores, nuisance, bounds, *given, seed, longest)
+    return evaluate_lists(scores, nuisance, bounds, *given, Draw(int(seed)), n_jobs)
 
 
 @list_losses.register_fake
@@ -158,7 +173,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tenso
 
 
 def _backward(ctx: Any, upstream: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-    return *chain_rule(upstream, *ctx.saved_tensors, dtypes=ctx.dtypes), *[None] * 6
+    return *chain_rule(upstream, *ctx.saved_tensors, dtypes=ctx.dtypes), *[None] * 7
 
 
 list_losses.register_autograd(_backward, setup_context=_keep)

@@ -8,6 +8,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from luce.kernels.attention import attend
+
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
     "sigmoid": nn.Sigmoid,
@@ -21,6 +23,8 @@ NORMALIZATIONS: dict[str, type[nn.Module]] = {"batch": nn.BatchNorm1d, "layer": 
 
 class Network(nn.Module):
     """Rows (N, F) of lists with offsets (Q+1,) in, scores (N,) or (N, outputs) out.
+
+    `longest`, at least the size of the longest list, avoids that attention waits for a GPU.
 
     >>> network = Network(3, None, hidden_layer_sizes=(4,), attention_blocks=1, attention_heads=2)
     >>> network(torch.zeros(5, 3), torch.tensor([0, 2, 5])).shape
@@ -59,7 +63,7 @@ class Network(nn.Module):
     def forward(self, rows: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
         x = self.rows(rows)
         for block in self.context:
-            x = block(x, offsets)
+            x = block(x, offsets, longest)
         scores = self.out(x)
         return scores[:, 0] if self.single else scores
 
@@ -75,15 +79,15 @@ class NetworkAverage(nn.Module):
         self.register_buffer("weights", weights)
         self.register_buffer("masks", masks)
 
-    def forward(self, rows: Tensor, offsets: Tensor) -> Tensor:
+    def forward(self, rows: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
         each = zip(self.networks, self.weights, self.masks, strict=True)
-        scores = [weight * call(one, torch.where(mask, rows, 0), offsets) for one, weight, mask in each]
+        scores = [weight * call(one, torch.where(mask, rows, 0), offsets, longest) for one, weight, mask in each]
         return torch.stack(scores).sum(0)
 
 
 def call(network: nn.Module, rows: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
     """The scores of a network, whose `forward` may take the offsets of the lists or not."""
-    if isinstance(network, Network):
+    if isinstance(network, Network | NetworkAverage):
         return network(rows, offsets.to(rows.device), longest)
     return network(rows, offsets.to(rows.device)) if takes_offsets(network) else network(rows)
 
@@ -103,23 +107,18 @@ class AttentionBlock(nn.Module):
 
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
-        self.heads, self.dropout = heads, dropout
+        self.heads = heads
         self.before_attention, self.before_layers = nn.LayerNorm(width), nn.LayerNorm(width)
         self.projection, self.merge = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.layers = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
         self.drop = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, offsets: Tensor) -> Tensor:
+    def forward(self, x: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
         n, width = x.shape
+        if longest is None:
+            longest = int(offsets.diff().max()) if len(offsets) > 1 else 0
         parts = self.projection(self.before_attention(x)).view(n, 3, self.heads, width // self.heads)
-        query, key, value = parts.permute(1, 2, 0, 3)
-        bounds = offsets.tolist()
-        # List by list: what attention costs is the square of each list, and nothing is padded.
-        attended = [self._attend(query[:, a:b], key[:, a:b], value[:, a:b]) for a, b in pairwise(bounds) if a < b]
-        merged = torch.cat(attended, dim=1) if attended else value
-        x = x + self.drop(self.merge(merged.transpose(0, 1).reshape(n, width)))
+        query, key, value = parts.unbind(1)
+        attended = attend(query, key, value, offsets, longest)
+        x = x + self.drop(self.merge(attended.reshape(n, width)))
         return x + self.drop(self.layers(self.before_layers(x)))
-
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        drop = self.dropout if self.training else 0.0
-        return nn.functional.scaled_dot_product_attention(query[None], key[None], value[None], dropout_p=drop)[0]
