@@ -22,8 +22,9 @@ def data():
     ("settings", "size"),
     [
         ({"metric": "psp@3"}, 2),
+        ({"negatives": 2, "negative_sampling": "hard", "optimizer": "sgd"}, 3),
         ({"objective": "bce", "optimizer": "sgd", "metric": "psndcg@3"}, 3),
-        ({"negatives": 6, "transforms": ("standardize",)}, 2),
+        ({"negatives": 6, "optimizer": "sgd", "transforms": ("standardize",)}, 2),
     ],
     ids=str,
 )

@@ -250,16 +250,17 @@ def _finish_row(
         else:
             n = count.to(tl.float32)
             value = -tl.sum(relative, 0)
-            force = n
             derivative = tl.where(chosen, n * tl.exp(relative) - 1.0, 0.0)
-            if kind == ATTENTION or kind == IDEAL:
-                size_of = n
-                if kind == IDEAL:
-                    ranks = places < tl.minimum(count, depth)
-                    size_of = tl.sum(tl.where(ranks, 1.0 / tl.log2(places.to(tl.float32) + 2.0), 0.0), 0)
-                value /= size_of
-                force = n / size_of
-                derivative /= size_of
+            if kind == ATTENTION:
+                norm = n
+            elif kind == IDEAL:
+                ranks = places < tl.minimum(count, depth)
+                norm = tl.sum(tl.where(ranks, 1.0 / tl.log2(places.to(tl.float32) + 2.0), 0.0), 0)
+            else:
+                norm = n * 0.0 + 1.0
+            value /= norm
+            force = n / norm
+            derivative /= norm
     tl.store(workspace + row, value)
     tl.store(workspace + n_rows + row, force)
     tl.store(workspace + 2 * n_rows + row, shift)

@@ -64,7 +64,8 @@ class DenseRows(nn.Module):
             return rows
         sizes = rows.offsets.diff()
         dense = rows.values.new_zeros(len(sizes), self.n_features)
-        places = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes), rows.indices
+        numbers = torch.arange(len(sizes), device=sizes.device)
+        places = numbers.repeat_interleave(sizes, output_size=len(rows.indices)), rows.indices
         return dense.index_put(places, rows.values)
 
 

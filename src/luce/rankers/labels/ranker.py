@@ -13,7 +13,7 @@ from luce.distributed import failing_together, highest, overall_mean, summed
 from luce.errors import DataError, OptionError
 from luce.metrics import measure_labels, propensities
 from luce.objectives import Objective
-from luce.options import Choice, Range, integer, number, or_none
+from luce.options import Choice, Range, integer, number, one_of, or_none
 from luce.rankers.checkpoint import Checkpoint
 from luce.rankers.estimator import Callback
 from luce.rankers.inputs import as_held_out
@@ -41,8 +41,12 @@ class LabelRanker(FittedLabels):
     dropout : float, default=0.0
         The fraction of hidden values that are dropped in training.
     negatives : int, optional
-        By default a step scores all labels; with a number, the labels relevant in the batch and this many others, drawn
-        at random.
+        By default a step scores all labels and updates all of their weights; with a number, the labels relevant in the
+        batch and at most this many others, drawn at random. The weights of the rest, and what the optimizer remembers
+        of them, stay as they are.
+    negative_sampling : {"uniform", "frequency", "hard"}, default="uniform"
+        How these others are drawn: each label alike, in proportion to the rows it is relevant to in training, or of 8
+        times as many drawn alike those with the highest scores for the rows of the batch.
     optimizer : {"adam", "adagrad", "sgd"}, default="adam"
         The optimizer of PyTorch.
     weight_decay : float, default=0.0
@@ -108,6 +112,7 @@ class LabelRanker(FittedLabels):
         "activation": NAME,
         "dropout": number(0, below=1, search_space=Range(0.0, 0.5)),
         "negatives": or_none(integer(1)),
+        "negative_sampling": one_of("uniform", "frequency", "hard"),
         "optimizer": NAME,
         "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4))),
         "learning_rate": learning_rates(search_space=Range(1e-4, 2e-2, log=True)),
@@ -126,6 +131,7 @@ class LabelRanker(FittedLabels):
         activation: str = "relu",
         dropout: float = 0.0,
         negatives: int | None = None,
+        negative_sampling: str = "uniform",
         optimizer: str = "adam",
         weight_decay: float = 0.0,
         learning_rate: float | Sequence[float] = 1e-3,
@@ -145,6 +151,7 @@ class LabelRanker(FittedLabels):
         self.activation = activation
         self.dropout = dropout
         self.negatives = negatives
+        self.negative_sampling = negative_sampling
         self.optimizer = optimizer
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
@@ -234,7 +241,8 @@ class LabelRanker(FittedLabels):
             return overall_mean(measure_labels(ranking, training.validation, name, propensities=found)[name])
 
         def make_learner(network: Any, **settings: Any) -> LabelLearner:
-            settings |= {"negatives": self.negatives, "n_jobs": self.n_jobs, "validation_score": validation_score}
+            settings |= {"negatives": self.negatives, "negative_sampling": self.negative_sampling}
+            settings |= {"n_jobs": self.n_jobs, "validation_score": validation_score}
             return LabelLearner(network, self.get_objective(), training.features, training.dataset, **settings)
 
         rows = np.flatnonzero(self.informative_lists(training.dataset))
