@@ -53,7 +53,7 @@ def only_rows(layer: nn.Linear, rows: Tensor, optimizer: torch.optim.Optimizer) 
     Other rows keep their weights and their moments, without the decay of those; steps count for all rows. State of the
     optimizer begins at 0.
     """
-    whole: dict[Tensor, tuple[Tensor, dict[str, Any]]] = {}
+    whole: dict[nn.Parameter, tuple[Tensor, dict[str, Any]]] = {}
     for parameter in layer.parameters():
         memory = optimizer.state.get(parameter, {})
         whole[parameter] = parameter.data, dict(memory)
