@@ -1,5 +1,6 @@
 """Rows of labels on a device: losses that read the scores twice, and the last layer fused with the loss."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -119,6 +120,68 @@ def _chunks(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
         else:
             torch.addmm(bias[first : first + width], hidden, some.t(), out=scores)
         yield first, scores
+
+
+def slice_value_and_gradients(
+    objective: Objective,
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    relevant: Relevant,
+    n_labels: int,
+    gather: Callable[[Tensor], Tensor],
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The mean loss of rows, of whose labels this process has a slice, and what it gives the gradients.
+
+    Parameters
+    ----------
+    objective : Objective
+    hidden : Tensor of shape (B, H)
+        The same on all processes.
+    weight, bias : Tensor
+        Of the slice.
+    relevant : Relevant
+        All labels that are relevant, numbered from the first of the slice: others are below 0 or too large.
+    n_labels : int
+        The labels of all slices.
+    gather : callable
+        What each process gives it, a row for each.
+
+    Returns
+    -------
+    value : Tensor
+        The same on all processes.
+    by_hidden : Tensor of shape (B, H)
+        To be summed over the processes.
+    by_weight, by_bias : Tensor
+        Of the slice.
+    """
+    problem = _problem(objective, relevant, n_labels, "mean")
+    kernels, n_rows, n_picked = problem.kernels(hidden), len(hidden), len(problem.labels)
+    own = RowWorkspace.make(hidden, len(weight), n_picked)
+    own.numbers.zero_()  # the scores of labels that another process has
+    for first, scores in _chunks(hidden, weight, bias):
+        kernels.sum_rest(scores, problem.labels, problem.starts, problem.kind, own, first)
+    *_, tops, sums, picked, _ = own.parts()
+    top = tops.amax(1)
+    total = (sums * (tops - top.nan_to_num(neginf=0.0)[:, None]).exp()).sum(1)
+    every = gather(torch.cat([top, total, picked]))
+    size = 4 * n_rows + 2 * n_rows * len(every) + 2 * n_picked
+    whole = RowWorkspace(own.numbers.new_empty(size), n_rows, len(every), n_picked)
+    *_, tops, sums, picked, _ = whole.parts()
+    tops.copy_(every[:, :n_rows].t())
+    sums.copy_(every[:, n_rows : 2 * n_rows].t())
+    picked.copy_(every[:, 2 * n_rows :].sum(0))
+    problem.finish(n_labels, whole)
+    by_hidden, by_weight, by_bias = torch.zeros_like(hidden), torch.empty_like(weight), torch.empty_like(bias)
+    work = problem.labels, problem.starts, problem.kind, whole, None, problem.factor(hidden)
+    for first, scores in _chunks(hidden, weight, bias):
+        kernels.write_gradient(scores, *work, scores, first)
+        some = slice(first, first + scores.shape[1])
+        by_hidden.addmm_(scores, weight[some])
+        torch.mm(scores.t(), hidden, out=by_weight[some])
+        torch.sum(scores, 0, out=by_bias[some])
+    return problem.reduced(whole.losses), by_hidden, by_weight, by_bias
 
 
 def row_loss(objective: Objective, scores: Tensor, relevant: Relevant, reduction: str) -> Tensor:

@@ -13,6 +13,7 @@ from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.labels.candidates import Negatives, only_rows
 from luce.rankers.labels.network import LabelNetwork
+from luce.rankers.labels.prediction import top_labels
 from luce.rankers.labels.rows import rows_on
 from luce.rankers.neural.training import TorchLearner
 from luce.torch import fused_linear_loss, label_value_and_gradient
@@ -71,6 +72,10 @@ class LabelLearner(TorchLearner):
         candidates = self._candidates(known, own, step)
         with only_rows(self.network.out, candidates, self.optimizer):
             return self._step(own, candidates[: len(known)], epoch, step, len(lists))
+
+    def top_labels(self, features: Any, k: int) -> Integers:
+        """The k labels with the highest scores of rows of this rank."""
+        return top_labels(self.network, features, k)[0]
 
     def _candidates(self, known: Integers, rows: Integers, step: int) -> Tensor:
         """The labels of a step: those relevant to its rows, in increasing order, and others."""
