@@ -212,8 +212,8 @@ class LabelRanker(FittedLabels):
 
         With `split_labels` a rank trains the weights of its part of the labels, so that ten ranks have room for ten
         times the weights with their gradients and the memory of the optimizer. The weights alone are gathered at the
-        end, and not where a fit is cut short: every rank must be able to hold them, and a checkpoint. The objective must have kernels for rows of
-        labels, and the labels no grades.
+        end, and not where a fit is cut short: every rank must be able to hold them, and a checkpoint. The objective
+        must have kernels for rows of labels, and the labels no grades.
         """
         self.check_params()
         with failing_together():
