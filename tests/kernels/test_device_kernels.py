@@ -16,10 +16,20 @@ import torch
 from luce.arrays import rows_of_lists
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
 from luce.kernels.ordered_likelihood import ALL, Order, ordered_likelihood
-from luce.kernels.partition_likelihood import ATTENTION, BOUND, PARTITION, cpu, partition_likelihood
+from luce.kernels.partition_likelihood import (
+    ALL_RANKS,
+    ATTENTION,
+    BOUND,
+    IDEAL,
+    LOGISTIC,
+    PARTITION,
+    SOFTMAX,
+    SQUARED,
+    partition_likelihood,
+)
 from luce.kernels.partition_likelihood.plain import WIDTH, RowWorkspace
 from luce.kernels.sampled_rankings import sample_rankings
-from luce.lists import Lists, evaluate_kernel
+from luce.lists import Lists
 from luce.objectives import objective
 from luce.objectives.expected import gains_on_device
 from luce.objectives.linear_metrics import best_first, linear_gains
@@ -51,28 +61,40 @@ def chosen_labels(rng, n_labels, counts):
     return np.concatenate(chosen).astype(np.int32), np.concatenate([[0], np.cumsum(counts)])
 
 
+ROW_KINDS = {
+    PARTITION: objective("pl-partition"),
+    BOUND: objective("pl-lb"),
+    ATTENTION: objective("attrank"),
+    SOFTMAX: objective("softmax"),
+    IDEAL: objective("c-kl", depth=5),
+    LOGISTIC: objective("bce"),
+    SQUARED: objective("squared-label"),
+}
+
+
 def run_rows(way, scores, labels, starts, kind, pieces, upstream, factor):
     """Loss and gradient, the labels being worked on in some pieces; 0 pieces: all at once."""
     module, n_labels, longest = kernels("partition_likelihood", way), scores.shape[1], int(starts.diff().max())
+    depth = 5 if kind == IDEAL else ALL_RANKS
     room = RowWorkspace.make(scores, n_labels, len(labels))
     room.numbers.fill_(torch.nan)
     out = torch.full_like(scores, torch.nan)
     if not pieces:
-        module.losses_and_gradient(scores, labels, starts, longest, kind, room, factor, out)
+        module.losses_and_gradient(scores, labels, starts, longest, kind, room, factor, out, depth)
         return room.losses, out
     cuts = [*range(0, n_labels, WIDTH if pieces > 1 else n_labels), n_labels]
     for begin, end in pairwise(cuts):
         module.sum_rest(scores[:, begin:end].contiguous(), labels, starts, kind, room, begin)
-    module.finish_rows(starts, n_labels, longest, kind, room)
+    module.finish_rows(starts, n_labels, longest, kind, room, depth)
     for begin, end in pairwise(cuts):
         part = scores[:, begin:end].clone(memory_format=torch.contiguous_format)
-        module.write_gradient(part, labels, starts, room, upstream, factor, part, begin)
+        module.write_gradient(part, labels, starts, kind, room, upstream, factor, part, begin)
         out[:, begin:end] = part
     return room.losses, out
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", [PARTITION, BOUND, ATTENTION])
+@pytest.mark.parametrize("kind", ROW_KINDS)
 @pytest.mark.parametrize(
     ("n_labels", "counts", "spread"),
     [
@@ -92,15 +114,11 @@ def test_rows_of_labels(way, kind, n_labels, counts, spread):
     for row, (begin, end) in enumerate(pairwise(starts)):
         grades[row, labels[begin:end]] = 1
     bounds = np.arange(len(counts) + 1) * n_labels
-    exact, flat = scores.astype(float).ravel(), grades.ravel()
-    if kind == PARTITION:
-        loss, slope, *_ = partition_likelihood(Lists(exact, flat, bounds))
-    elif kind == BOUND:
-        lists = Lists(exact, flat, bounds)
-        loss, slope, *_ = evaluate_kernel(cpu.partition_lower_bound, lists, lists.weights)
+    loss, slope, *_ = ROW_KINDS[kind].value_and_gradient(scores.astype(float).ravel(), grades.ravel(), bounds)
+    if kind == BOUND:
         loss = loss + [lgamma(n + 1) if 0 < n < n_labels else 0 for n in counts]
-    else:
-        loss, slope, *_ = objective("attrank").value_and_gradient(exact, flat, bounds)
+    has_labels = np.array(counts) > 0
+    loss, slope = loss * has_labels, slope * np.repeat(has_labels, n_labels)
     by_row = np.array([1.0, -2.0, 0.5], dtype=np.float32)
     for pieces, upstream in ((0, None), (1, None), (2, by_row)):
         scale = np.ones(3) if upstream is None else by_row

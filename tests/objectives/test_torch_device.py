@@ -11,7 +11,7 @@ from luce.errors import DataError, LuceError, LuceWarning, OptionError
 from luce.kernels import device
 from luce.objectives import OBJECTIVES, label_rows, objective
 from luce.objectives.expected import estimate
-from luce.objectives.label_loss import label_loss, label_value_and_gradient
+from luce.objectives.label_loss import dense_label_loss, dense_value_and_gradient, label_loss, label_value_and_gradient
 from luce.objectives.label_rows import fused_linear_loss, row_loss, row_value_and_gradient
 from luce.objectives.relevant import Relevant, one_device
 from luce.objectives.torch_bridge import value_and_gradient
@@ -105,6 +105,41 @@ def test_rows_whose_labels_are_all_relevant(name):
     torch.testing.assert_close(row_loss(objective(name), scores, relevant, "mean"), expected)
 
 
+@pytest.mark.parametrize("name", ["softmax", "ranknet", "squared-label", "lambdarank"])
+@pytest.mark.parametrize("graded", [True, False])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_rows_as_lists_of_all_labels(name, graded, reduction):
+    scores = torch.randn(ROWS, 9, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    relevant = RELEVANT._replace(grades=torch.tensor([1.0, 3, 2, 1, 2, 1], dtype=torch.float64)) if graded else RELEVANT
+    exact = scores.detach().double().requires_grad_()
+    weights = torch.tensor([1.0, -2, 3, 0.5]) if reduction == "none" else torch.tensor(2.0)
+    loss = label_loss(name, exact, relevant, reduction=reduction)
+    (loss * weights).sum().backward()
+    found = dense_label_loss(objective(name), scores, relevant, reduction)
+    (found * weights).sum().backward()
+    torch.testing.assert_close(found.double(), loss, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(scores.grad.double(), exact.grad, rtol=1e-5, atol=1e-6)
+    value, gradient = dense_value_and_gradient(objective(name), scores, relevant, reduction)
+    again, slope = label_value_and_gradient(name, exact, relevant, reduction=reduction)
+    torch.testing.assert_close(value.double(), again, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(gradient.double(), slope, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_that_draw_have_their_own_numbers():
+    """A row draws by its number, not by its place in the batch."""
+    scores, draw = torch.randn(ROWS, 9, generator=torch.Generator().manual_seed(1)), Draw(3, 2, np.arange(7, 11))
+    value, gradient = dense_value_and_gradient(objective("listmle"), scores, RELEVANT, "none", draw)
+    exact, slope = label_value_and_gradient("listmle", scores.double(), RELEVANT, reduction="none", draw=draw)
+    assert not torch.equal(exact, label_value_and_gradient("listmle", scores.double(), RELEVANT, reduction="none")[0])
+    if objective("listmle").device_lists is None:
+        torch.testing.assert_close(gradient.double(), slope, rtol=1e-5, atol=1e-6)
+    some = Relevant(RELEVANT.labels[3:], torch.tensor([0, 3]))
+    alone, _ = dense_value_and_gradient(
+        objective("listmle"), scores[3:], some, "none", draw._replace(lists=np.array([10]))
+    )
+    torch.testing.assert_close(alone, value[3:])
+
+
 @pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.label_rows is not None])
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("reduction", ["mean", "none"])
@@ -139,9 +174,9 @@ def test_the_last_layer_fused(name, biased, reduction, monkeypatch):
         (
             {"name": "ranknet"},
             LuceError,
-            "ranknet has no GPU kernels for rows of labels; pl-partition, pl-lb",
+            "ranknet has no kernels that compute scores and loss together; pl-partition, pl-lb",
         ),
-        ({"relevant": RELEVANT._replace(grades=torch.ones(6))}, LuceError, "no grades"),
+        ({"relevant": RELEVANT._replace(grades=torch.ones(6))}, LuceError, "without grades"),
         ({"reduction": "max"}, OptionError, "reduction must be"),
         ({"bias": torch.zeros(9, device="meta")}, LuceError, "on cpu and meta"),
     ],

@@ -1,9 +1,10 @@
-"""Made tagged rows that the tests of the label ranker share."""
+"""Made tagged rows that the tests of the label ranker share, and a ranker that learns them quickly."""
 
 import numpy as np
 from scipy import sparse
 
 import luce
+from luce.rankers import LabelRanker
 
 
 def tagged(n_rows=150, n_features=30, n_labels=40, seed=0, graded=False, without=3):
@@ -24,3 +25,17 @@ def tagged(n_rows=150, n_features=30, n_labels=40, seed=0, graded=False, without
 def parts():
     """Three sets of rows of one kind: to train on, to stop by, to test on."""
     return {name: tagged(seed=seed) for seed, name in enumerate(("train", "validation", "test"))}
+
+
+def quick(objective="pl-partition", **settings):
+    base = {
+        "hidden_layer_sizes": (16,),
+        "learning_rate": 0.02,
+        "batch_size": 16,
+        "steps_per_epoch": 10,
+        "epochs": 8,
+        "validation_fraction": None,
+        "device": "cpu",
+        "n_jobs": 1,
+    }
+    return LabelRanker(objective, **{**base, **settings})

@@ -8,12 +8,12 @@ from scipy import sparse
 import luce
 from luce.errors import DataError, LuceError, OptionError
 from luce.metrics import measure_labels, propensities
-from luce.rankers import RANKERS, LabelRanker
+from luce.rankers import RANKERS
 from luce.rankers.labels import learner, prediction
 from luce.rankers.labels.learner import LabelLearner
 from luce.rankers.labels.network import LabelNetwork, rows_to
 
-from .tagged import parts, tagged
+from .tagged import parts, quick, tagged
 
 OBJECTIVES = ("pl-partition", "pl-lb", "attrank", "ranknet", "ranksvm", "softmax", "bce", "squared-label")
 
@@ -21,20 +21,6 @@ OBJECTIVES = ("pl-partition", "pl-lb", "attrank", "ranknet", "ranksvm", "softmax
 @pytest.fixture(scope="module")
 def data():
     return parts()
-
-
-def quick(objective="pl-partition", **settings):
-    base = {
-        "hidden_layer_sizes": (16,),
-        "learning_rate": 0.02,
-        "batch_size": 16,
-        "steps_per_epoch": 10,
-        "epochs": 8,
-        "validation_fraction": None,
-        "device": "cpu",
-        "n_jobs": 1,
-    }
-    return LabelRanker(objective, **{**base, **settings})
 
 
 def by_frequency(train, test):
@@ -59,6 +45,8 @@ def test_objectives_train_it(data, objective):
         {"hidden_layer_sizes": (16, 8), "activation": "tanh", "dropout": 0.1},
         {"activation": "identity", "objective": "squared-label"},
         {"negatives": 10},
+        {"negatives": 10, "negative_sampling": "frequency"},
+        {"negatives": 5, "negative_sampling": "hard", "weight_decay": 1e-4},
         {"optimizer": "adagrad", "learning_rate": 0.1, "weight_decay": 1e-4},
         {"transforms": ("standardize",)},
     ],
@@ -168,22 +156,6 @@ def test_blocks_hold_few_scores(data, monkeypatch):
     assert max(largest) <= 2_000 < data["test"].n_rows * 40
 
 
-def test_sampled_negatives_look_at_some_labels_and_at_all_relevant_ones(data, monkeypatch):
-    seen = []
-    whole = LabelNetwork.scores
-
-    def noted(self, hidden, labels=None):
-        seen.append(labels.numpy())
-        return whole(self, hidden, labels)
-
-    monkeypatch.setattr(LabelNetwork, "scores", noted)
-    train = data["train"].take(np.arange(3, 8))
-    quick(negatives=4, epochs=1, steps_per_epoch=3, batch_size=5).fit(train)
-    relevant = np.unique(train.labels.indices)
-    assert all(np.isin(relevant, some).all() and len(some) <= len(relevant) + 4 for some in seen)
-    assert len({tuple(some) for some in seen}) > 1  # others are drawn each step
-
-
 def test_propensities_come_from_all_rows_that_fit_was_given(data):
     train, validation, test = data["train"], data["validation"], data["test"]
     ranker = quick(epochs=2).fit(train, validation=validation)
@@ -235,6 +207,7 @@ def test_what_is_refused(data):
         ({"objective": "mcrank"}, "one output per grade"),
         ({"objective": "pairties-davidson"}, "has nuisance parameters"),
         ({"negatives": 0}, "negatives must be an integer ≥ 1"),
+        ({"negative_sampling": "all"}, "negative_sampling must be"),
         ({"metric": "err@3"}, "no metric 'err'"),
         ({"metric": "precision"}, "needs a cutoff"),
         ({"transforms": ("list-zscore",)}, "no lists of items"),

@@ -39,10 +39,11 @@ def data():
     [
         {},
         {"dropout": 0.3, "negatives": 6},
+        {"optimizer": "adagrad", "weight_decay": 0.01, "negatives": 2, "negative_sampling": "hard"},
         {"objective": "listmle", "optimizer": "adagrad"},
         {"learning_rate": [1e-3, 0.01]},
     ],
-    ids=["adam", "dropout and negatives", "random objective", "two rates"],
+    ids=["adam", "dropout and negatives", "hard negatives", "random objective", "two rates"],
 )
 def test_going_on_ends_in_the_same_bits(data, settings, tmp_path, monkeypatch):
     given = {"validation": data["validation"]}

@@ -29,11 +29,12 @@ RANKERS = {
     "gradient descent": LinearRanker("pmop-gibbs", max_iter=6, batch_size=7, n_jobs=1),
     "neural, held out": NeuralRanker("pairties-davidson", epochs=4, learning_rate=[1e-3, 1e-2], **SMALL),
     "labels": LabelRanker(epochs=5, **SMALL),
+    "split labels": LabelRanker(epochs=5, split_labels=True, **SMALL),
 }
 
 
 def data_for(name):
-    given = tagged.parts() if name == "labels" else parts(n_lists=30, n_features=10)
+    given = tagged.parts() if name.endswith("labels") else parts(n_lists=30, n_features=10)
     return given["train"], None if name.endswith("held out") else given["validation"]
 
 
@@ -57,7 +58,13 @@ def killed(ranker, train, validation, path, rank, call):
 
 @pytest.mark.parametrize(
     ("name", "rank", "call"),
-    [("lbfgs", 1, 12), ("gradient descent", 0, 25), ("neural, held out", 0, 30), ("labels", 1, 15)],
+    [
+        ("lbfgs", 1, 12),
+        ("gradient descent", 0, 25),
+        ("neural, held out", 0, 30),
+        ("labels", 1, 15),
+        ("split labels", 1, 25),
+    ],
 )
 def test_after_a_kill_the_rest_ends_in_the_same_bits(name, rank, call, tmp_path):
     given = [[each] * 2 for each in (RANKERS[name], *data_for(name))]

@@ -78,7 +78,8 @@ class Objective:
         `(DeviceLists, **options) → DeviceEvaluation`, if it runs on a GPU. Without one, or where it returns
         NotImplemented for these options, the CPU computes the loss of tensors on a GPU too.
     label_rows : int or None
-        The loss of a row of labels, one of the constants of `luce.kernels.partition_likelihood`, if it runs on a GPU.
+        The loss of a row of ungraded labels, one of the constants of `luce.kernels.partition_likelihood`, if it has
+        kernels; others run as lists of all labels.
     """
 
     name: str

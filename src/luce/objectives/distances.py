@@ -5,6 +5,7 @@ import numpy as np
 from luce.errors import DataError
 from luce.kernels.distances import cpu
 from luce.kernels.label_targets import target_arguments
+from luce.kernels.partition_likelihood import SQUARED
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
 from luce.options import integer, or_none
@@ -124,6 +125,7 @@ def squared_gain(lists: Lists) -> Evaluation:
     uses_ties=True,
     pointwise=True,
     shift_invariant=False,
+    label_rows=SQUARED,
 )
 def squared_label(lists: Lists) -> Evaluation:
     """Squared error of the scores as predictions of the labels.

@@ -12,7 +12,8 @@ from luce.errors import DataError, OptionError
 from luce.objectives import Objective
 from luce.objectives import objective as objective_of
 from luce.objectives.label_rows import row_loss, row_value_and_gradient
-from luce.objectives.relevant import Relevant, one_device, reduced
+from luce.objectives.relevant import Relevant, factor_of, one_device, reduced
+from luce.objectives.torch_device import list_value_and_gradient
 from luce.randomness import Draw
 
 
@@ -39,6 +40,51 @@ class _LabelLoss(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         gradient, has_relevant = ctx.saved_tensors
         return gradient * (upstream * has_relevant)[:, None], None, None, None
+
+
+def dense_value_and_gradient(
+    objective: Objective, scores: Tensor, relevant: Relevant, reduction: str, draw: Draw | None = None
+) -> tuple[Tensor, Tensor]:
+    """The loss of rows and its gradient on their device, as lists of all labels; values are not checked there."""
+    rows, n_labels = scores.shape
+    sizes, bounds = relevant.offsets.diff(), torch.arange(rows + 1, device=scores.device) * n_labels
+    places = bounds[:-1].repeat_interleave(sizes, output_size=len(relevant.labels)) + relevant.labels
+    given = torch.ones_like(places, dtype=torch.float32) if relevant.grades is None else relevant.grades.float()
+    grades = torch.zeros(rows * n_labels, device=scores.device).scatter_(0, places, given)
+    flat = scores.detach().reshape(-1)
+    losses, gradient = list_value_and_gradient(objective, flat, grades, bounds, "none", draw=draw, longest=n_labels)
+    has_relevant = (sizes > 0).to(losses.dtype)
+    gradient = gradient.view(rows, n_labels) * (has_relevant * factor_of(reduction, rows))[:, None]
+    return reduced(losses * has_relevant, reduction), gradient
+
+
+class _DenseLoss(torch.autograd.Function):
+    """The loss of rows that have no kernels; the forward pass has already computed the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, given: tuple[Any, ...]) -> Tensor:
+        value, gradient = dense_value_and_gradient(given[0], scores, *given[1:])
+        ctx.save_for_backward(gradient)
+        return value
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,) = ctx.saved_tensors
+        return gradient * (upstream[:, None] if upstream.ndim else upstream), None
+
+
+def dense_label_loss(
+    objective: Objective, scores: Tensor, relevant: Relevant, reduction: str, draw: Draw | None = None
+) -> Tensor:
+    """The value of `dense_value_and_gradient`, differentiable."""
+    found: Tensor = _DenseLoss.apply(scores, (objective, relevant, reduction, draw))
+    return found
+
+
+def _has_kernels(objective: Objective, relevant: Relevant) -> bool:
+    """Whether the row kernels compute it; they take no grades."""
+    return objective.label_rows is not None and relevant.grades is None
 
 
 def _grades(relevant: Relevant, offsets: np.ndarray, rows: int, n_labels: int) -> Floats:
@@ -101,12 +147,21 @@ def label_loss(
     if scores.ndim != 2:
         raise DataError(f"scores must be two-dimensional, rows by labels. Got shape {tuple(scores.shape)}.")
     if one_device(scores, relevant.labels, relevant.offsets, relevant.grades) != "cpu":
-        return row_loss(objective, scores, relevant, reduction)
+        if _has_kernels(objective, relevant):
+            return row_loss(objective, scores, relevant, reduction)
+        return dense_label_loss(objective, scores, relevant, reduction, draw)
     return reduced(_LabelLoss.apply(scores, relevant, objective, {"draw": draw, "n_jobs": n_jobs}), reduction)
 
 
 def label_value_and_gradient(
-    name: str | Objective, scores: Tensor, relevant: Relevant, *, reduction: str = "mean", **options: Any
+    name: str | Objective,
+    scores: Tensor,
+    relevant: Relevant,
+    *,
+    draw: Draw | None = None,
+    reduction: str = "mean",
+    n_jobs: int | None = None,
+    **options: Any,
 ) -> tuple[Tensor, Tensor]:
     """What `label_loss` gives, and its gradient in the scores, without autograd.
 
@@ -114,7 +169,7 @@ def label_value_and_gradient(
 
     Parameters
     ----------
-    name, scores, relevant, reduction, **options
+    name, scores, relevant, draw, reduction, n_jobs, **options
         As in `label_loss`.
 
     Returns
@@ -129,9 +184,13 @@ def label_value_and_gradient(
     tensor([[-0.5833, -0.5833,  0.5833,  0.5833]])
     """
     if one_device(scores, relevant.labels, relevant.offsets, relevant.grades) != "cpu":
-        return row_value_and_gradient(objective_of(name, **options), scores, relevant, reduction)
+        objective = objective_of(name, **options)
+        check_one_score_per_label(objective)
+        if _has_kernels(objective, relevant):
+            return row_value_and_gradient(objective, scores, relevant, reduction)
+        return dense_value_and_gradient(objective, scores, relevant, reduction, draw)
     leaf = scores.detach().requires_grad_()
-    value = label_loss(name, leaf, relevant, reduction=reduction, **options)
+    value = label_loss(name, leaf, relevant, draw=draw, reduction=reduction, n_jobs=n_jobs, **options)
     (gradient,) = torch.autograd.grad(value.sum(), leaf)
     return value.detach(), gradient
 

@@ -7,6 +7,7 @@ from luce.errors import DataError
 from luce.kernels.grade_choice import expected_grade
 from luce.kernels.grade_choice.cpu import grade_choice
 from luce.kernels.logistic.cpu import logistic
+from luce.kernels.partition_likelihood import LOGISTIC
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
 
@@ -55,6 +56,7 @@ def _check_grades(labels: Floats, n_grades: int) -> None:
     uses_ties=True,
     pointwise=True,
     shift_invariant=False,
+    label_rows=LOGISTIC,
 )
 def bce(lists: Lists) -> Evaluation:
     """Binary cross-entropy of whether an item is relevant, its label above 0, whatever the rest of the list.

@@ -4,7 +4,7 @@ import numpy as np
 
 from luce.kernels.cross_entropy import cpu
 from luce.kernels.label_targets import target_arguments
-from luce.kernels.partition_likelihood import ATTENTION
+from luce.kernels.partition_likelihood import ATTENTION, IDEAL, SOFTMAX
 from luce.kernels.top_cross_entropy.cpu import top_cross_entropy
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
@@ -70,6 +70,7 @@ def attrank(lists: Lists) -> Evaluation:
     hessian=True,
     uses_ties=True,
     weights_by_gain=True,
+    label_rows=ATTENTION,
 )
 def kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the normalized gains; lists without gain are ignored.
@@ -89,6 +90,7 @@ def kl(lists: Lists) -> Evaluation:
     hessian=True,
     uses_ties=True,
     weights_by_gain=True,
+    label_rows=IDEAL,
 )
 def c_kl(lists: Lists, *, depth: int | None) -> Evaluation:
     """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG.
@@ -117,6 +119,7 @@ def c_kl(lists: Lists, *, depth: int | None) -> Evaluation:
     },
     hessian=True,
     uses_ties=True,
+    label_rows=SOFTMAX,
 )
 def softmax(lists: Lists, *, gain: str) -> Evaluation:
     """Cross-entropy with the gains, not normalized as in kl: a list weighs as much as the sum of its gains.

@@ -12,8 +12,16 @@ from luce.kernels.partition_likelihood import cpu
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.threads import over_lists
 
-PARTITION, BOUND, ATTENTION = range(3)
-"""Losses of a row of labels: the exact likelihood, its lower bound but for log n!, and that divided by n: attrank."""
+PARTITION, BOUND, ATTENTION, SOFTMAX, IDEAL, LOGISTIC, SQUARED = range(7)
+"""Losses of a row of N labels, n of them relevant.
+
+The exact likelihood; its lower bound but for log n!; cross-entropies with the softmax, Σ (lse − s) over the relevant
+labels, divided by n, by 1, or by the ideal DCG of n: that of SOFTMAX is the bound, also where n = N. Then sums over all
+labels: log(1 + e^s), or log(1 + e^{−s}) where relevant; s², or (s − 1)² where relevant.
+"""
+
+ALL_RANKS = 2**31 - 1
+"""As many as the ideal DCG can count."""
 
 LONGEST_ON_GPU = 16_384
 """Items of a list that a program holds; longer lists run in plain PyTorch."""

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from luce.kernels.partition_likelihood import PARTITION
+from luce.kernels.partition_likelihood import ALL_RANKS
 from luce.kernels.partition_likelihood.gpu_integral import set_log_probability
 from luce.kernels.partition_likelihood.plain import WIDTH, RowWorkspace, n_chunks
 
@@ -25,6 +25,9 @@ WHOLE = 8
 NONE = tl.constexpr(2147483647)
 """Above every label."""
 
+PARTITION, BOUND, ATTENTION, SOFTMAX, IDEAL, LOGISTIC, SQUARED = (tl.constexpr(kind) for kind in range(7))
+"""The losses of `luce.kernels.partition_likelihood`."""
+
 
 def losses_and_gradient(
     scores: Tensor,
@@ -35,18 +38,19 @@ def losses_and_gradient(
     workspace: RowWorkspace,
     factor: float,
     out: Tensor,
+    depth: int = ALL_RANKS,
 ) -> None:
     """All at once: what `sum_rest`, `finish_rows` and `write_gradient` do one after the other."""
     n_labels = scores.shape[1]
     if workspace.chunks > WHOLE:
         sum_rest(scores, labels, starts, kind, workspace)
-        finish_rows(starts, n_labels, longest, kind, workspace)
-        write_gradient(scores, labels, starts, workspace, None, factor, out)
+        finish_rows(starts, n_labels, longest, kind, workspace, depth)
+        write_gradient(scores, labels, starts, kind, workspace, None, factor, out)
         return
     size, wide, nodes = _shape(longest, workspace.chunks)
     _whole_rows[(workspace.n_rows,)](
-        scores, out, labels, starts, workspace.numbers, factor, n_labels, workspace.chunks, workspace.n_picked, kind,
-        size, wide, nodes, num_warps=8,
+        scores, out, labels, starts, workspace.numbers, factor, n_labels, workspace.chunks, workspace.n_picked, depth,
+        kind, size, wide, nodes, num_warps=8,
     )  # fmt: skip
 
 
@@ -56,15 +60,17 @@ def sum_rest(
     """Sum up each chunk of a row without the relevant labels, whose scores are picked; see `plain.sum_rest`."""
     n_labels = scores.shape[1]
     _sum_rest[(workspace.n_rows, n_chunks(n_labels))](
-        scores, labels, starts, workspace.numbers, n_labels, workspace.chunks, first, kind == PARTITION, num_warps=4
+        scores, labels, starts, workspace.numbers, n_labels, workspace.chunks, first, kind, num_warps=4
     )
 
 
-def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, workspace: RowWorkspace) -> None:
+def finish_rows(
+    starts: Tensor, n_labels: int, longest: int, kind: int, workspace: RowWorkspace, depth: int = ALL_RANKS
+) -> None:
     """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and gradient."""
     size, wide, nodes = _shape(longest, workspace.chunks)
     _finish_rows[(workspace.n_rows,)](
-        starts, workspace.numbers, n_labels, workspace.chunks, workspace.n_picked, kind, size, wide, nodes,
+        starts, workspace.numbers, n_labels, workspace.chunks, workspace.n_picked, depth, kind, size, wide, nodes,
         num_warps=4 if size * nodes <= TILE else 8,
     )  # fmt: skip
 
@@ -79,6 +85,7 @@ def write_gradient(
     scores: Tensor,
     labels: Tensor,
     starts: Tensor,
+    kind: int,
     workspace: RowWorkspace,
     upstream: Tensor | None,
     factor: float,
@@ -92,7 +99,7 @@ def write_gradient(
     )
     _write_gradient[(workspace.n_rows, n_chunks(n_labels))](
         scores, out, labels, starts, workspace.numbers, given, stride, factor, n_labels, workspace.chunks,
-        workspace.n_picked, first, upstream is not None, num_warps=4,
+        workspace.n_picked, first, upstream is not None, kind, num_warps=4,
     )  # fmt: skip
 
 
@@ -125,25 +132,39 @@ def _within(labels, begin, end, low, high):
 
 @triton.jit
 def _whole_rows(
-    scores, out, labels, starts, workspace, factor, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr,
-    wide: tl.constexpr, nodes: tl.constexpr,
+    scores, out, labels, starts, workspace, factor, n_labels, chunks, n_picked, depth, kind: tl.constexpr,
+    size: tl.constexpr, wide: tl.constexpr, nodes: tl.constexpr,
 ):  # fmt: skip
     for chunk in range(chunks):
-        _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, 0, chunk, kind == 0)
+        _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, 0, chunk, kind)
     tl.debug_barrier()  # each step reads what other threads of the program have stored
-    _finish_row(starts, workspace, n_labels, chunks, n_picked, kind, size, wide, nodes)
+    _finish_row(starts, workspace, n_labels, chunks, n_picked, depth, kind, size, wide, nodes)
     tl.debug_barrier()
     for chunk in range(chunks):
-        _write_chunk(scores, out, labels, starts, workspace, factor * 1.0, n_labels, chunks, n_picked, 0, chunk)
+        _write_chunk(scores, out, labels, starts, workspace, factor * 1.0, n_labels, chunks, n_picked, 0, chunk, kind)
 
 
 @triton.jit
-def _sum_rest(scores, labels, starts, workspace, n_labels, chunks, first, without: tl.constexpr):
-    _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, first, tl.program_id(1), without)
+def _sum_rest(scores, labels, starts, workspace, n_labels, chunks, first, kind: tl.constexpr):
+    _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, first, tl.program_id(1), kind)
 
 
 @triton.jit
-def _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, first, chunk, without: tl.constexpr):
+def _softplus(s):
+    """log(1 + e^s); where e^{−|s|} is small by a series, since 1 + e^{−|s|} would lose most of it."""
+    u = tl.exp(-tl.abs(s))
+    series = u * (1.0 - u * (1.0 / 2 - u * (1.0 / 3 - u * (1.0 / 4 - u / 5))))
+    return tl.maximum(s, 0.0) + tl.where(u < 0.03, series, tl.log(1.0 + u))
+
+
+@triton.jit
+def _sigmoid(s):
+    u = tl.exp(-tl.abs(s))
+    return tl.where(s < 0.0, u, 1.0) / (1.0 + u)
+
+
+@triton.jit
+def _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, first, chunk, kind: tl.constexpr):
     row, n_rows = tl.program_id(0), tl.num_programs(0)
     done = chunk * LANES * DEEP
     columns = done + tl.arange(0, DEEP)[:, None] * LANES + tl.arange(0, LANES)[None, :]
@@ -158,31 +179,36 @@ def _sum_chunk(scores, labels, starts, workspace, n_labels, chunks, first, chunk
         label = tl.load(labels + relevant, mask=relevant < end, other=first)
         own = tl.load(scores + start + (label - first), mask=relevant < end, other=0.0)
         tl.store(picked + relevant, own.to(tl.float32), mask=relevant < end)
-    if without:
+    if kind == PARTITION or kind >= LOGISTIC:
         for some in range(at, end, 4):
             for one in tl.static_range(4):
                 label = tl.load(labels + some + one, mask=some + one < end, other=NONE)
                 s = tl.where(columns + first == label, -float("inf"), s)
-    top = tl.max(s, 0)
-    total = tl.sum(tl.exp(s - tl.where(top == -float("inf"), 0.0, top)[None, :]), 0)
-    highest = tl.max(top, 0)
-    shift = tl.where(highest == -float("inf"), 0.0, highest)
     part = tops + row * chunks + first // (LANES * DEEP) + chunk
-    tl.store(part, highest)
-    tl.store(part + n_rows * chunks, tl.sum(total * tl.exp(top - shift), 0))
+    if kind >= LOGISTIC:
+        terms = _softplus(s) if kind == LOGISTIC else tl.where(s == -float("inf"), 0.0, s * s)
+        tl.store(part, 0.0)
+        tl.store(part + n_rows * chunks, tl.sum(tl.sum(terms, 0), 0))
+    else:
+        top = tl.max(s, 0)
+        total = tl.sum(tl.exp(s - tl.where(top == -float("inf"), 0.0, top)[None, :]), 0)
+        highest = tl.max(top, 0)
+        shift = tl.where(highest == -float("inf"), 0.0, highest)
+        tl.store(part, highest)
+        tl.store(part + n_rows * chunks, tl.sum(total * tl.exp(top - shift), 0))
 
 
 @triton.jit
 def _finish_rows(
-    starts, workspace, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
+    starts, workspace, n_labels, chunks, n_picked, depth, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
     nodes: tl.constexpr,
 ):  # fmt: skip
-    _finish_row(starts, workspace, n_labels, chunks, n_picked, kind, size, wide, nodes)
+    _finish_row(starts, workspace, n_labels, chunks, n_picked, depth, kind, size, wide, nodes)
 
 
 @triton.jit
 def _finish_row(
-    starts, workspace, n_labels, chunks, n_picked, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
+    starts, workspace, n_labels, chunks, n_picked, depth, kind: tl.constexpr, size: tl.constexpr, wide: tl.constexpr,
     nodes: tl.constexpr,
 ):  # fmt: skip
     row, n_rows = tl.program_id(0), tl.num_programs(0)
@@ -204,24 +230,37 @@ def _finish_row(
     derivative = tl.zeros_like(relative)
     value = tl.sum(derivative, 0)
     force = value
-    has_signal = (count > 0) & (total > 0.0)
-    if kind != 2:
+    has_signal = count > 0
+    if kind < LOGISTIC:
+        has_signal = has_signal & (total > 0.0)
+    if kind <= BOUND:
         has_signal = has_signal & (count < n_labels)
     if has_signal:
-        if kind == 0:
+        if kind == PARTITION:
             log_p, rates = set_log_probability(relative, chosen, count, nodes)
             value = -log_p.to(tl.float32)
             force = tl.sum(rates, 0)
             derivative = -rates
+        elif kind >= LOGISTIC:
+            away = -own if kind == LOGISTIC else own - 1.0
+            terms = _softplus(away) if kind == LOGISTIC else away * away
+            value = total + tl.sum(tl.where(chosen, terms, 0.0), 0)
+            force = count.to(tl.float32) * 0.0 + 1.0
+            derivative = -_sigmoid(away) if kind == LOGISTIC else 2.0 * away
         else:
             n = count.to(tl.float32)
             value = -tl.sum(relative, 0)
-            force = n
             derivative = tl.where(chosen, n * tl.exp(relative) - 1.0, 0.0)
-            if kind == 2:
-                value /= n
-                force = n / n
-                derivative /= n
+            if kind == ATTENTION:
+                norm = n
+            elif kind == IDEAL:
+                ranks = places < tl.minimum(count, depth)
+                norm = tl.sum(tl.where(ranks, 1.0 / tl.log2(places.to(tl.float32) + 2.0), 0.0), 0)
+            else:
+                norm = n * 0.0 + 1.0
+            value /= norm
+            force = n / norm
+            derivative /= norm
     tl.store(workspace + row, value)
     tl.store(workspace + n_rows + row, force)
     tl.store(workspace + 2 * n_rows + row, shift)
@@ -232,23 +271,31 @@ def _finish_row(
 @triton.jit
 def _write_gradient(
     scores, out, labels, starts, workspace, upstream, stride, factor, n_labels, chunks, n_picked, first,
-    scaled: tl.constexpr,
+    scaled: tl.constexpr, kind: tl.constexpr,
 ):  # fmt: skip
     scale = factor * 1.0
     if scaled:
         scale = tl.load(upstream + tl.program_id(0) * stride).to(tl.float32) * factor
-    _write_chunk(scores, out, labels, starts, workspace, scale, n_labels, chunks, n_picked, first, tl.program_id(1))
+    chunk = tl.program_id(1)
+    _write_chunk(scores, out, labels, starts, workspace, scale, n_labels, chunks, n_picked, first, chunk, kind)
 
 
 @triton.jit
-def _write_chunk(scores, out, labels, starts, workspace, scale, n_labels, chunks, n_picked, first, chunk):
+def _write_chunk(
+    scores, out, labels, starts, workspace, scale, n_labels, chunks, n_picked, first, chunk, kind: tl.constexpr,
+):  # fmt: skip
     row, n_rows = tl.program_id(0), tl.num_programs(0)
     done = chunk * LANES * DEEP
     columns = done + tl.arange(0, DEEP)[:, None] * LANES + tl.arange(0, LANES)[None, :]
     start = row.to(tl.int64) * n_labels
     s = tl.load(scores + start + columns, mask=columns < n_labels, other=-float("inf")).to(tl.float32)
     force = scale * tl.load(workspace + n_rows + row)
-    share = tl.exp((s - tl.load(workspace + 2 * n_rows + row)) - tl.load(workspace + 3 * n_rows + row))
+    if kind == LOGISTIC:
+        share = _sigmoid(s)
+    elif kind == SQUARED:
+        share = 2.0 * tl.where(columns < n_labels, s, 0.0)
+    else:
+        share = tl.exp((s - tl.load(workspace + 2 * n_rows + row)) - tl.load(workspace + 3 * n_rows + row))
     tl.store(out + start + columns, tl.where(force == 0.0, 0.0, force * share), mask=columns < n_labels)
     tl.debug_barrier()  # the relevant labels are written over what was just stored
     gradient = workspace + 4 * n_rows + 2 * n_rows * chunks + n_picked

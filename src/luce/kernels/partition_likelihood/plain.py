@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
-from luce.kernels.partition_likelihood import ATTENTION, PARTITION
+from luce.kernels.partition_likelihood import ALL_RANKS, ATTENTION, BOUND, IDEAL, LOGISTIC, PARTITION, SQUARED
 
 WIDTH = 4_096
 """Columns of a chunk."""
@@ -22,8 +23,9 @@ TOLERANCE = 1e-7
 class RowWorkspace(NamedTuple):
     """Where the numbers of B rows lie, one after the other in `numbers`.
 
-    losses, hazard, top, low: (B,) each. Every label gets hazard · e^{s − top − low}, but for the relevant ones. Then
-    the greatest score of each chunk and Σ e^{s − greatest}, (B, chunks); scores and gradient of the relevant labels.
+    losses, hazard, top, low: (B,) each. Every label gets hazard · e^{s − top − low}, but for the relevant ones; from
+    LOGISTIC on hazard times the derivative of its own term. Then the greatest score of each chunk and Σ e^{s −
+    greatest}, or 0 and the sum of the terms, (B, chunks); scores and gradient of the relevant labels.
     """
 
     numbers: Tensor
@@ -74,11 +76,12 @@ def losses_and_gradient(
     workspace: RowWorkspace,
     factor: float,
     out: Tensor,
+    depth: int = ALL_RANKS,
 ) -> None:
     """All at once: the workspace filled, and the gradient (B, N) times a factor in `out`."""
     sum_rest(scores, labels, starts, kind, workspace)
-    finish_rows(starts, scores.shape[1], longest, kind, workspace)
-    write_gradient(scores, labels, starts, workspace, None, factor, out)
+    finish_rows(starts, scores.shape[1], longest, kind, workspace, depth)
+    write_gradient(scores, labels, starts, kind, workspace, None, factor, out)
 
 
 def sum_rest(
@@ -86,31 +89,42 @@ def sum_rest(
 ) -> None:
     """Sum up each chunk of a row without the relevant labels, whose scores are picked.
 
-    All labels count for the bounds. Where the columns are not all labels, `first`, a multiple of WIDTH, is the label of
-    the first one.
+    All labels count for the bounds and cross-entropies. Where the columns are not all labels, `first`, a multiple of
+    WIDTH, is the label of the first one.
     """
     *_, tops, sums, picked, _ = workspace.parts()
     rest, n_labels = scores.float(), scores.shape[1]
     rows, inside = _rows(starts, len(labels)), (labels >= first) & (labels < first + n_labels)
     at = rows[inside], labels[inside] - first
     picked[inside] = rest[at]
-    if kind == PARTITION:
+    if kind == PARTITION or kind >= LOGISTIC:
         rest = rest.clone()
         rest[at] = -torch.inf
     here = slice(first // WIDTH, first // WIDTH + n_chunks(n_labels))
     tops[:, here], sums[:, here] = -torch.inf, 0.0
-    top = rest.amax(1)
+    top = torch.zeros_like(rest[:, 0]) if kind >= LOGISTIC else rest.amax(1)
     tops[:, here.start] = top
-    sums[:, here.start] = (rest - top.nan_to_num(neginf=0.0)[:, None]).exp().sum(1)
+    if kind == LOGISTIC:
+        terms = softplus(rest)
+    elif kind == SQUARED:
+        terms = torch.where(rest == -torch.inf, 0.0, rest).square()
+    else:
+        terms = (rest - top.nan_to_num(neginf=0.0)[:, None]).exp()
+    sums[:, here.start] = terms.sum(1)
 
 
-def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, workspace: RowWorkspace) -> None:
-    """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and gradient."""
+def finish_rows(
+    starts: Tensor, n_labels: int, longest: int, kind: int, workspace: RowWorkspace, depth: int = ALL_RANKS
+) -> None:
+    """Finish the rows: from the scores of the relevant labels and the sums of the chunks to losses and gradient.
+
+    The ideal DCG counts `depth` ranks.
+    """
     losses, hazard, top, low, tops, sums, picked, gradient = workspace.parts()
     counts, rows = starts.diff(), _rows(starts, len(picked))
     top.copy_(tops.amax(1).nan_to_num(neginf=0.0))
     rest = (sums.double() * (tops - top[:, None]).double().exp()).sum(1).log()
-    has_signal = (counts > 0) & (rest > -torch.inf) & ((counts < n_labels) | (kind == ATTENTION))
+    has_signal = (counts > 0) & ((rest > -torch.inf) | (kind >= LOGISTIC)) & ((counts < n_labels) | (kind > BOUND))
     rest = torch.where(has_signal, rest, 0.0)
     places = torch.arange(max(longest, 1), device=starts.device)
     chosen = (places < counts[:, None]) & has_signal[:, None]
@@ -122,8 +136,19 @@ def finish_rows(starts: Tensor, n_labels: int, longest: int, kind: int, workspac
     if kind == PARTITION:
         log_p, rates = set_log_probability(relative, chosen)
         found = -log_p, rates.sum(1), -rates
+    elif kind >= LOGISTIC:
+        away = -own if kind == LOGISTIC else own - 1.0
+        terms = softplus(away) if kind == LOGISTIC else away.square()
+        slopes = -away.sigmoid() if kind == LOGISTIC else 2.0 * away
+        total = sums.double().sum(1) + torch.where(chosen, terms, 0.0).sum(1)
+        found = torch.where(has_signal, total, 0.0), has_signal.double(), torch.where(chosen, slopes, 0.0)
     else:
-        size = n.clamp(min=1.0) if kind == ATTENTION else torch.ones_like(n)
+        size = torch.ones_like(n)
+        if kind == ATTENTION:
+            size = n.clamp(min=1.0)
+        elif kind == IDEAL:
+            discounts = torch.where(places < depth, (places + 2.0).double().log2().reciprocal(), 0.0)
+            size = torch.where(places < n.clamp(min=1.0)[:, None], discounts, 0.0).sum(1)
         derivative = torch.where(chosen, (n[:, None] * relative.exp() - 1.0) / size[:, None], 0.0)
         found = -relative.sum(1) / size, n / size, derivative
     for target, value in zip((losses, hazard, low, gradient), (*found[:2], rest, found[2][at]), strict=True):
@@ -134,6 +159,7 @@ def write_gradient(
     scores: Tensor,
     labels: Tensor,
     starts: Tensor,
+    kind: int,
     workspace: RowWorkspace,
     upstream: Tensor | None,
     factor: float,
@@ -144,8 +170,13 @@ def write_gradient(
     _, hazard, top, low, *_, gradient = workspace.parts()
     scale = torch.ones_like(hazard) if upstream is None else upstream.float().expand(workspace.n_rows)
     scale = scale * factor
-    force = (scale * hazard)[:, None]
-    share = ((scores.float() - top[:, None]) - low[:, None]).exp()
+    force, share = (scale * hazard)[:, None], scores.float()
+    if kind == LOGISTIC:
+        share = share.sigmoid()
+    elif kind == SQUARED:
+        share = 2.0 * share
+    else:
+        share = ((share - top[:, None]) - low[:, None]).exp()
     out.copy_(torch.where(force == 0.0, 0.0, force * share))
     rows, inside = _rows(starts, len(labels)), (labels >= first) & (labels < first + scores.shape[1])
     out[rows[inside], labels[inside] - first] = (scale[rows] * gradient)[inside].to(out.dtype)

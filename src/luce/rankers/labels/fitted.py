@@ -12,6 +12,7 @@ from luce.arrays import Floats, Integers
 from luce.data import Dataset
 from luce.data.extreme import TaggedData
 from luce.data.transforms import width_after
+from luce.distributed import current_group
 from luce.errors import DataError, OptionError
 from luce.metrics import Metric, Results, evaluate_labels, label_metric, propensities
 from luce.metrics.extreme import A, B
@@ -31,6 +32,7 @@ class FittedLabels(NetworkEstimator):
     training_rows_: int
     activation: str
     dropout: float
+    split_labels: bool
 
     def top_labels(self, X: Any, k: int = 5) -> tuple[Integers, Floats]:
         """The best labels of each row; memory for the scores of all labels is needed only for a block of rows.
@@ -166,6 +168,15 @@ class FittedLabels(NetworkEstimator):
             )
 
     def build_network(self) -> Any:
+        from luce.rankers.labels.split import own_slice
+
+        group = current_group() if self.split_labels else None
+        return self._network(slice(None) if group is None else own_slice(group, len(self.label_counts_)))
+
+    def build_fitted_network(self, arrays: Arrays) -> Any:
+        return self._network(slice(None))
+
+    def _network(self, part: slice) -> Any:
         from luce.rankers.labels.network import LabelNetwork
 
         return LabelNetwork(
@@ -174,6 +185,7 @@ class FittedLabels(NetworkEstimator):
             hidden_layer_sizes=tuple(self.hidden_layer_sizes),
             activation=self.activation,
             dropout=self.dropout,
+            part=part,
         )
 
     def extra_state(self) -> Arrays:

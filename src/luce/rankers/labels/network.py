@@ -12,6 +12,9 @@ from torch import Tensor, nn
 
 from luce.rankers.neural.network import ACTIVATIONS
 
+BLOCK = 2**16
+"""Labels whose first weights are drawn together, where a network has some of them."""
+
 
 class Entries(NamedTuple):
     """Sparse rows: row b has the features indices[offsets[b]:offsets[b+1]] with these values."""
@@ -64,12 +67,32 @@ class DenseRows(nn.Module):
             return rows
         sizes = rows.offsets.diff()
         dense = rows.values.new_zeros(len(sizes), self.n_features)
-        places = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes), rows.indices
+        numbers = torch.arange(len(sizes), device=sizes.device)
+        places = numbers.repeat_interleave(sizes, output_size=len(rows.indices)), rows.indices
         return dense.index_put(places, rows.values)
+
+
+def _label_layer(width: int, n_labels: int, part: slice) -> nn.Linear:
+    """The last layer of some labels; what the whole one begins with is drawn block by block."""
+    some = range(n_labels)[part]
+    if len(some) == n_labels:
+        return nn.Linear(width, n_labels)
+    layer, bound = nn.Linear(width, len(some), device="meta").to_empty(device="cpu"), 1 / math.sqrt(width)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            for start in range(0, n_labels, BLOCK):
+                block = range(start, min(start + BLOCK, n_labels))
+                drawn = torch.empty(len(block), *parameter.shape[1:]).uniform_(-bound, bound)
+                first, last = max(block.start, some.start), min(block.stop, some.stop)
+                if first < last:
+                    parameter[first - some.start : last - some.start] = drawn[first - start : last - start]
+    return layer
 
 
 class LabelNetwork(nn.Module):
     """Rows (B, F) in, scores (B, N) of all labels out, or of the labels that are asked for.
+
+    With a `part` of the labels it has these alone, with the weights that the whole network would have begun with.
 
     >>> network = LabelNetwork(5, 7, hidden_layer_sizes=(3,))
     >>> network(torch.zeros(2, 5)).shape, network(torch.zeros(2, 5), torch.tensor([6, 0])).shape
@@ -84,6 +107,7 @@ class LabelNetwork(nn.Module):
         hidden_layer_sizes: Sequence[int],
         activation: str = "relu",
         dropout: float = 0.0,
+        part: slice = slice(None),
     ):
         super().__init__()
         layers: list[nn.Module] = []
@@ -94,7 +118,7 @@ class LabelNetwork(nn.Module):
         for before, after in pairwise(hidden_layer_sizes):
             layers += [nn.Linear(before, after), ACTIVATIONS[activation](), nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers)
-        self.out = nn.Linear(hidden_layer_sizes[-1] if hidden_layer_sizes else n_features, n_labels)
+        self.out = _label_layer(hidden_layer_sizes[-1] if hidden_layer_sizes else n_features, n_labels, part)
 
     def hidden(self, rows: Tensor | Entries) -> Tensor:
         """What the last layer sees, (B, width)."""

@@ -1,6 +1,6 @@
 """Scores of a label network in blocks: the best few labels of each row without ever holding the scores of all."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,21 @@ def top_labels(network: LabelNetwork, features: Any, k: int) -> tuple[Integers, 
     k = min(k, n_labels)
     labels, scores = np.empty((features.shape[0], k), np.int64), np.empty((features.shape[0], k), np.float32)
     for rows, hidden in _hidden(network, features):
-        step = max(k, CELLS // max(1, len(hidden)))
-        best = hidden.new_empty(len(hidden), 0), torch.empty(len(hidden), 0, dtype=torch.int64, device=hidden.device)
-        for start in range(0, n_labels, step):
-            part = slice(start, min(start + step, n_labels))
-            best = _merge(*best, network.scores(hidden, part), part.start, k)
+        best = best_labels(network.scores, n_labels, hidden, k)
         scores[rows], labels[rows] = best[0].cpu().numpy(), best[1].cpu().numpy()
     return labels, scores
+
+
+def best_labels(
+    scores: Callable[[Tensor, slice], Tensor], n_labels: int, hidden: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """The highest scores of each row and their labels, (B, k) both; `scores(hidden, part)` are those of some labels."""
+    step = max(k, CELLS // max(1, len(hidden)))
+    best = hidden.new_empty(len(hidden), 0), torch.empty(len(hidden), 0, dtype=torch.int64, device=hidden.device)
+    for start in range(0, n_labels, step):
+        part = slice(start, min(start + step, n_labels))
+        best = _merge(*best, scores(hidden, part), part.start, k)
+    return best
 
 
 def all_scores(network: LabelNetwork, features: Any) -> NDArray[np.float32]:

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from luce.data.extreme import TaggedData
 from luce.data.transforms import fit_transforms
-from luce.distributed import failing_together, highest, overall_mean, summed
+from luce.distributed import Group, current_group, failing_together, highest, overall_mean, summed
 from luce.errors import DataError, OptionError
 from luce.metrics import measure_labels, propensities
-from luce.objectives import Objective
-from luce.options import Choice, Range, integer, number, or_none
-from luce.rankers.checkpoint import Checkpoint
+from luce.objectives import OBJECTIVES, Objective
+from luce.optimizers.gradient_descent import Checkpointer
+from luce.optimizers.learning_curve import LearningCurve
+from luce.options import Choice, Range, boolean, integer, number, one_of, or_none
+from luce.rankers.checkpoint import Checkpoint, SharedCheckpoint
 from luce.rankers.estimator import Callback
 from luce.rankers.inputs import as_held_out
 from luce.rankers.labels.fitted import FittedLabels
@@ -42,8 +44,15 @@ class LabelRanker(FittedLabels):
     dropout : float, default=0.0
         The fraction of hidden values that are dropped in training.
     negatives : int, optional
-        By default a step scores all labels; with a number, the labels relevant in the batch and this many others, drawn
-        at random.
+        By default a step scores all labels and updates all of their weights; with a number, the labels relevant in the
+        batch and at most this many others, drawn at random. The weights of the rest, and what the optimizer remembers
+        of them, stay as they are.
+    negative_sampling : {"uniform", "frequency", "hard"}, default="uniform"
+        How these others are drawn: each label alike, in proportion to the rows it is relevant to in training, or of 8
+        times as many drawn alike those with the highest scores for the rows of the batch.
+    split_labels : bool, default=False
+        On several ranks, whether each trains the weights of a part of the labels only, with its gradient and what the
+        optimizer remembers; see `fit`. Not with `negatives`.
     optimizer : {"adam", "adagrad", "sgd"}, default="adam"
         The optimizer of PyTorch.
     weight_decay : float, default=0.0
@@ -118,6 +127,8 @@ class LabelRanker(FittedLabels):
         "activation": NAME,
         "dropout": number(0, below=1, search_space=Range(0.0, 0.5)),
         "negatives": or_none(integer(1)),
+        "negative_sampling": one_of("uniform", "frequency", "hard"),
+        "split_labels": boolean(),
         "optimizer": NAME,
         "weight_decay": number(0, search_space=Choice((0.0, 1e-5, 1e-4))),
         "learning_rate": learning_rates(search_space=Range(1e-4, 2e-2, log=True)),
@@ -137,6 +148,8 @@ class LabelRanker(FittedLabels):
         activation: str = "relu",
         dropout: float = 0.0,
         negatives: int | None = None,
+        negative_sampling: str = "uniform",
+        split_labels: bool = False,
         optimizer: str = "adam",
         weight_decay: float = 0.0,
         learning_rate: float | Sequence[float] = 1e-3,
@@ -160,6 +173,8 @@ class LabelRanker(FittedLabels):
         self.activation = activation
         self.dropout = dropout
         self.negatives = negatives
+        self.negative_sampling = negative_sampling
+        self.split_labels = split_labels
         self.optimizer = optimizer
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
@@ -213,6 +228,11 @@ class LabelRanker(FittedLabels):
         part of the validation rows. All ranks end with the same network, and each holds all of it. The first rank alone
         warns, calls `callback` and saves the `checkpoint`; all resume from it. What fails on one rank ends the fit on
         all.
+
+        With `split_labels` a rank trains the weights of its part of the labels, so that ten ranks have room for ten
+        times the weights with their gradients and the memory of the optimizer. The weights alone are gathered at the
+        end, and not where a fit is cut short: every rank must be able to hold them, and a checkpoint. The objective
+        must have kernels for rows of labels, and the labels no grades.
         """
         self.check_params()
         with failing_together():
@@ -243,21 +263,53 @@ class LabelRanker(FittedLabels):
     def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
         """Train the network on these rows."""
         from luce.rankers.labels.learner import LabelLearner
-        from luce.rankers.labels.prediction import top_labels
+        from luce.rankers.labels.split import SplitLearner
 
-        def validation_score(learner: LabelLearner) -> float | None:
+        def validation_score(learner: Any) -> float | None:
             if training.validation is None:
                 return None
             name, found = str(self.get_metric()), propensities(self.label_counts_, self.training_rows_)
-            ranking = top_labels(learner.network, training.validation_features, self.get_metric().cutoff or 1)[0]
+            ranking = learner.top_labels(training.validation_features, self.get_metric().cutoff or 1)
             return overall_mean(measure_labels(ranking, training.validation, name, propensities=found)[name])
 
-        def make_learner(network: Any, **settings: Any) -> LabelLearner:
-            settings |= {"negatives": self.negatives, "n_jobs": self.n_jobs, "validation_score": validation_score}
-            return LabelLearner(network, self.get_objective(), training.features, training.dataset, **settings)
+        given: Any = self.get_objective(), training.features, training.dataset
+        group = current_group() if self.split_labels else None
 
+        def make_learner(network: Any, **settings: Any) -> Any:
+            settings |= {"validation_score": validation_score}
+            if group is not None:
+                return SplitLearner(network, *given, group=group, **settings)
+            settings |= {"negatives": self.negatives, "negative_sampling": self.negative_sampling}
+            return LabelLearner(network, *given, n_jobs=self.n_jobs, **settings)
+
+        if group is not None:
+            self._check_split(training.dataset, group)
         rows = np.flatnonzero(self.informative_lists(training.dataset))
         self.train_network(make_learner, rows, training, callback=callback, checkpoint=checkpoint)
+
+    def _descend(self, make_learner: Any, lists: Any, curve: LearningCurve, *settings: Any) -> None:
+        from luce.rankers.labels.split import with_whole_layer
+
+        super()._descend(make_learner, lists, curve, *settings)
+        curve.best_state = with_whole_layer(curve.best_state)
+
+    def _keep_better(self, best: LearningCurve | None, curve: LearningCurve, rate: float) -> LearningCurve | None:
+        cut_short = curve.best_state is not None and "out.weight" in curve.best_state
+        return best if cut_short else super()._keep_better(best, curve, rate)
+
+    def _check_split(self, data: TaggedData, group: Group) -> None:
+        if highest(float((data.labels.data != 1).any())):
+            raise DataError("With split_labels the labels must have no grades: all are 0 or 1.")
+        if data.n_labels < group.size:
+            raise DataError(f"There are fewer labels, {data.n_labels}, than ranks to split them over, {group.size}.")
+
+    def shared_checkpoint(self, checkpoint: Any, data: Any, number: int = 0) -> Checkpointer | None:
+        found = super().shared_checkpoint(checkpoint, data, number)
+        if self.split_labels and isinstance(found, SharedCheckpoint):
+            from luce.rankers.labels.split import SplitCheckpoint
+
+            return SplitCheckpoint(found.own, found.group)
+        return found
 
     def informative_lists(self, data: TaggedData) -> NDArray[np.bool_]:
         """Whether each row has labels to learn from."""
@@ -272,5 +324,12 @@ class LabelRanker(FittedLabels):
         from luce.objectives.label_loss import check_one_score_per_label
 
         check_one_score_per_label(self.get_objective())
+        if self.split_labels and self.get_objective().label_rows is None:
+            known = ", ".join(name for name, each in OBJECTIVES.items() if each.label_rows is not None)
+            raise OptionError(f"split_labels needs one of the objectives {known}. Got {self.get_objective().name}.")
+        if self.split_labels and not self.hidden_layer_sizes:
+            raise OptionError("split_labels needs a hidden layer: hidden_layer_sizes must not be empty.")
+        if self.split_labels and self.negatives is not None:
+            raise OptionError("split_labels trains on all labels: negatives must be None.")
         if any(kind is not None and kind.within_lists for kind in self.transform_types):
             raise OptionError("A label ranker has no lists of items: transforms within lists are not supported.")

@@ -192,7 +192,7 @@ class TorchLearner(Learner):
         model = type(self.optimizer)([probe], lr=1.0)  # type: ignore[call-arg]
         model.step()
         wanted = model.state_dict()["state"].get(0, {})
-        parameters = [*self.network.parameters(), self.nuisance]
+        parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
         for number, entries in memory.items():
             one = parameters[number] if 0 <= number < len(parameters) else None
             forms = {name: (t.shape if t.ndim == 0 or one is None else one.shape) for name, t in wanted.items()}
