@@ -72,22 +72,29 @@ def evaluate_on_device(objective: Objective, lists: DeviceLists) -> DeviceEvalua
 
 
 def _on_host(objective: Objective, lists: DeviceLists) -> DeviceEvaluation:
-    def array(values: Tensor | None) -> Any:
-        return None if values is None else values.detach().cpu().numpy()
+    n_rows = int(lists.offsets[-1])  # what comes after the last list gets gradient 0
+
+    def array(values: Tensor | None, as_type: torch.dtype = torch.float64) -> Any:
+        return None if values is None else values.detach().to("cpu", as_type).numpy()
+
+    def items(values: Tensor | None, as_type: torch.dtype = torch.float64) -> Any:
+        return None if values is None else array(values[:n_rows], as_type)
 
     seed, step = lists.stream.tolist()
     found = objective.value_and_gradient(
-        array(lists.scores.double()),
-        array(lists.labels.double()),
-        array(lists.offsets),
-        item_weights=array(lists.item_weights),
+        items(lists.scores),
+        items(lists.labels),
+        array(lists.offsets, torch.int64),
+        item_weights=items(lists.item_weights),
         nuisance=array(lists.nuisance),
-        draw=Draw(seed, step, array(lists.numbers), lists.draw.epoch),
-        item_groups=array(lists.item_groups),
+        draw=Draw(seed, step, array(lists.numbers, torch.int64), lists.draw.epoch),
+        item_groups=items(lists.item_groups, torch.int64),
     )
+    gradient = np.zeros(lists.scores.shape)
+    gradient[:n_rows] = found.gradient * lists.factor
     back: list[Any] = [
         None if values is None else torch.from_numpy(values).to(lists.scores.device, torch.float32)
-        for values in (found.loss, found.gradient * lists.factor, found.nuisance_gradient)
+        for values in (found.loss, gradient, found.nuisance_gradient)
     ]
     return DeviceEvaluation(*back)
 
