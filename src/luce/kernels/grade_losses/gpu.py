@@ -69,7 +69,7 @@ def _grade_list(
     while tl.sum(rest.to(tl.int32), 0) > 0:
         chosen = left & (y == level)
         top = tl.max(tl.where(left, s, -float("inf")), 0)
-        share = tl.where(left, tl.exp(s - top), 0.0)
+        share = tl.exp(tl.where(left, s - top, -float("inf")))
         z = tl.sum(share, 0)
         if kind == BOUND:
             own = tl.where(chosen, w, 0.0)
@@ -78,7 +78,7 @@ def _grade_list(
             derivative += total / z * share - own
         else:
             best = tl.max(tl.where(chosen, s, -float("inf")), 0)
-            among = tl.where(chosen, tl.exp(s - best), 0.0)
+            among = tl.exp(tl.where(chosen, s - best, -float("inf")))
             own_z = tl.sum(among, 0)
             value += (top - best) + tl.log(z) - tl.log(own_z)
             derivative += share / z - among / own_z
@@ -95,5 +95,5 @@ def _log_factorial(x):
     product = (x + 1.0) * (x + 2.0) * (x + 3.0) * (x + 4.0) * (x + 5.0) * (x + 6.0) * (x + 7.0) * (x + 8.0)
     z = x + 9.0
     square = 1.0 / (z * z)
-    series = (1.0 - square * (1.0 - square * 2.0 / 7.0) / 30.0) / (12.0 * z)
+    series = (1.0 - square * (1.0 - square * (1.0 - square * 0.75) * 2.0 / 7.0) / 30.0) / (12.0 * z)
     return (z - 0.5) * tl.log(z) - z + 0.9189385332046727 + series - tl.log(product)

@@ -84,9 +84,9 @@ def _target_list(
         t *= w
         total = tl.sum(t, 0)
         top = tl.max(tl.where(seen, s, -float("inf")), 0)
-        share = tl.where(seen, tl.exp(s - tl.where(told, top, 0.0)), 0.0)
+        share = tl.exp(tl.where(seen, s - top, -float("inf")))
         z = tl.where(told, tl.sum(share, 0), 1.0)
-        found = tl.sum(t * (tl.where(told, top, 0.0) - s), 0) + total * tl.log(z)
+        found = tl.sum(t * tl.where(told, top - s, 0.0), 0) + total * tl.log(z)
         derivative = total / z * share - t
     elif loss == COSINE:
         told = told & (n > 1)
@@ -125,7 +125,7 @@ def _targets(y, seen, places, depth, value: tl.constexpr, norm: tl.constexpr):
         if value == ATTENTION:
             counted = seen & (y > 0.0)
         top = tl.max(tl.where(counted, t, -float("inf")), 0)
-        t = tl.where(counted, tl.exp(t - tl.where(top > -float("inf"), top, 0.0)), 0.0)
+        t = tl.exp(tl.where(counted, t - top, -float("inf")))
     if norm == LENGTH:
         total = tl.sqrt(tl.sum(t * t, 0))
     elif norm == DCG:
