@@ -129,10 +129,7 @@ def test_sets_of_equal_labels(way, kind, weighted, spread):
     scores, labels = rng.normal(0, spread, N).astype(np.float32), labels_of("grades")
     weights = rng.choice([0, 0.3, 2.5], N) if weighted else None
     lists = Lists(scores.astype(float), labels, OFFSETS, weights)
-    if kind == BOUND:
-        exact = evaluate_kernel(partition_lower_bound, lists, lists.weights)
-    else:
-        exact = arithmetic_choice(lists)
+    exact = evaluate_kernel(partition_lower_bound, lists, lists.weights) if kind == BOUND else arithmetic_choice(lists)
     given = None if weights is None else tensors(weights)[0]
     found, gradient = kernels("grade_losses", way).grade_lists(
         *tensors(scores, labels, OFFSETS), int(SIZES.max()), kind, given, 3.0
@@ -143,7 +140,7 @@ def test_sets_of_equal_labels(way, kind, weighted, spread):
 @EVERY_WAY
 @pytest.mark.parametrize("weight", [0.0, 1e-3, 0.5, 1.0, 30.0, 4e5])
 def test_the_bound_of_one_item_above_another_holds_the_factorial_of_its_weight(way, weight):
-    scores, labels, offsets, weights = tensors(np.zeros(2, np.float32), np.array([1.0, 0]), np.array([0, 2]), [weight, 1])
+    scores, labels, weights, offsets = tensors(np.zeros(2, np.float32), [1.0, 0.0], [weight, 1.0], [0, 2])
     found, _ = kernels("grade_losses", way).grade_lists(scores, labels, offsets, 2, BOUND, weights)
     np.testing.assert_allclose(found.cpu(), weight * np.log(2) - gammaln(weight + 1), rtol=1e-6, atol=1e-11)
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from luce.arrays import Floats, list_of_row, selected_offsets
 from luce.errors import DataError, OptionError
+from luce.kernels import grade_losses
 from luce.kernels import ordered_likelihood as orders
 from luce.kernels import partition_likelihood as partitions
-from luce.kernels import grade_losses
 from luce.kernels.device import device_kernels
 from luce.kernels.grade_losses import evaluate_grades
 from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sums

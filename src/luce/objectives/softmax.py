@@ -7,8 +7,8 @@ import numpy as np
 from luce.kernels.cross_entropy import cpu
 from luce.kernels.label_targets import target_arguments
 from luce.kernels.partition_likelihood import ATTENTION
-from luce.kernels.top_cross_entropy.cpu import top_cross_entropy
 from luce.kernels.target_losses import CROSS_ENTROPY, evaluate_targets
+from luce.kernels.top_cross_entropy.cpu import top_cross_entropy
 from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
 from luce.objectives.distances import BY_IDEAL, IDEAL_DEPTH
