@@ -6,7 +6,8 @@ Rows: loss and gradient of scores (rows, labels), 76 or 500 labels of a row bein
 and replayed as a CUDA graph; ours by `label_value_and_gradient`, and by `label_loss` and backward(). The floor is two
 readings and one writing of the scores: three halves of the time of a copy of them, also replayed, in the same run.
 Lists: batches of the shape of MSLR-WEB30K beside plain PyTorch on padded lists. Fused: the last layer and the loss
-together. Times are medians of blocks of runs. Gradients are held against the CPU in float64.
+together. Objectives: all of them, see `gpu_objectives`. Times are medians of blocks of runs. Gradients are held against
+the CPU in float64.
 """
 
 import argparse
@@ -20,9 +21,10 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
-from torch.utils.benchmark import Timer
 
+import gpu_objectives
 import luce
+from gpu_timing import milliseconds, peak, replayed
 from luce.kernels.expected_gain import expected_gain
 from luce.kernels.sampled_rankings import sample_rankings
 from luce.randomness import Draw
@@ -44,37 +46,6 @@ met: list[bool] = []
 def verdict(name: str, value: float, most: float) -> str:
     met.append(value <= most)
     return f"{name} {value:.2f} (at most {most}: {'met' if value <= most else 'MISSED'})"
-
-
-def milliseconds(work: Callable[[], object], seconds: float = 0.5) -> float:
-    """The median of blocks of runs, one after the other without waiting in between, as a training makes them."""
-    timer = Timer("work()", globals={"work": work})
-    return 1_000 * timer.blocked_autorange(min_run_time=seconds).median
-
-
-def replayed(work: Callable[[], object]) -> float:
-    """The same as one CUDA graph."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            work()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        work()
-    return milliseconds(graph.replay)
-
-
-def peak(work: Callable[[], object]) -> float:
-    """GB that the work adds at most to what lies on the GPU."""
-    gc.collect()
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated()
-    work()
-    torch.cuda.synchronize()
-    return (torch.cuda.max_memory_allocated() - before) / 1e9
 
 
 def relevant_labels(rows: int, n_labels: int, sizes: np.ndarray | int, seed: int = 0) -> Relevant:
@@ -353,7 +324,7 @@ def four_products(layer: Layer, width: int = 32_768) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["check", "rows", "lists", "fused"])
+    parser.add_argument("--only", choices=["check", "rows", "lists", "fused", "objectives"])
     chosen = parser.parse_args().only
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here.")
@@ -361,7 +332,13 @@ def main() -> None:
 
     versions = f"torch {torch.__version__}, triton {triton.__version__}, CUDA {torch.version.cuda}"
     print(f"{torch.cuda.get_device_name()}, {versions}, Python {platform.python_version()}")
-    parts = {"check": (check_rows, check_lists), "rows": (time_rows,), "lists": (time_lists,), "fused": (check_fused,)}
+    parts = {
+        "check": (check_rows, check_lists),
+        "rows": (time_rows,),
+        "lists": (time_lists,),
+        "fused": (check_fused,),
+        "objectives": (lambda: met.extend(gpu_objectives.compare()),),
+    }
     for name, works in parts.items():
         for work in works if chosen in (None, name) else ():
             work()

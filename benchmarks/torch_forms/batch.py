@@ -20,7 +20,9 @@ class Batch:
     parameter: Tensor
 
     @classmethod
-    def of(cls, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, dtype: torch.dtype) -> "Batch":
+    def of(
+        cls, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, dtype: torch.dtype, device: str = "cpu"
+    ) -> "Batch":
         """Flat lists, padded."""
         sizes = np.diff(offsets)
         mask = torch.from_numpy(np.arange(sizes.max()) < sizes[:, None])
@@ -28,7 +30,8 @@ class Batch:
         padded[mask] = torch.from_numpy(scores).to(dtype)
         grades = torch.zeros(mask.shape, dtype=dtype)
         grades[mask] = torch.from_numpy(labels).to(dtype)
-        return cls(padded, grades, mask, torch.zeros((), dtype=dtype))
+        parameter = torch.zeros((), dtype=dtype)
+        return cls(*(tensor.to(device) for tensor in (padded, grades, mask, parameter)))
 
     def part(self, first: int, last: int) -> "Batch":
         """Some of the lists, with inputs that take a gradient."""
@@ -43,6 +46,6 @@ class Batch:
 
     def ideal_dcg(self, level: int | None = None) -> Tensor:
         """(Q, 1), of so many first places."""
-        places = torch.arange(self.mask.shape[1], dtype=self.labels.dtype)
+        places = torch.arange(self.mask.shape[1], dtype=self.labels.dtype, device=self.labels.device)
         gains = self.gains.sort(dim=1, descending=True).values
         return (gains / torch.log2(places + 2))[:, :level].sum(dim=1, keepdim=True)

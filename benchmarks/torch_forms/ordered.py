@@ -11,7 +11,7 @@ def _shuffled(batch: Batch) -> Tensor:
 
     One permutation shuffles all lists, as is usual: it costs less than one for each.
     """
-    shuffle = torch.randperm(batch.labels.shape[1])
+    shuffle = torch.randperm(batch.labels.shape[1], device=batch.labels.device)
     labels = batch.labels.masked_fill(~batch.mask, -torch.inf)[:, shuffle]
     return _in_order(batch, shuffle[labels.sort(dim=1, descending=True).indices])
 
@@ -39,7 +39,7 @@ def by_shifted_sum(batch: Batch) -> Tensor:
 def halving(batch: Batch) -> Tensor:
     """α_j = (2^(n−j) − 1) / (2^(n−1) − 1)."""
     n = batch.mask.sum(dim=1, keepdim=True)
-    place = torch.arange(1, batch.mask.shape[1] + 1, dtype=batch.scores.dtype)
+    place = torch.arange(1, batch.mask.shape[1] + 1, dtype=batch.scores.dtype, device=n.device)
     weights = (torch.exp2(1 - place) - torch.exp2(1.0 - n)) / (1 - torch.exp2(1.0 - n))
     return (_terms(_shuffled(batch)) * (weights * batch.mask)).sum(dim=1)
 

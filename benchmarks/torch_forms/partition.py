@@ -59,7 +59,7 @@ def pl_partition(batch: Batch, nodes: int = NODES, substituted: bool = True) -> 
     losses = losses.index_add(0, lists[alone], functional.softplus(-log_a[alone]))
     several = (sizes > 1).nonzero().squeeze(1)
     place = torch.zeros_like(sizes)
-    place[several] = torch.arange(len(several))
+    place[several] = torch.arange(len(several), device=several.device)
     log_p = _by_grid(log_a[~alone], place[sets[~alone]], sizes[several], nodes, substituted)
     return losses.index_add(0, several // len(grades), -log_p)
 
@@ -70,8 +70,8 @@ def _lowest(batch: Batch) -> Tensor:
 
 def _by_grid(log_a: Tensor, sets: Tensor, sizes: Tensor, nodes: int, substituted: bool) -> Tensor:
     """log P of each set; the integrand is 0 at both ends of the grid."""
-    log_v = torch.log(torch.arange(1, nodes, dtype=log_a.dtype) / nodes)
-    b = (sizes + 1).to(log_a.dtype) if substituted else torch.ones(len(sizes), dtype=log_a.dtype)
+    log_v = torch.log(torch.arange(1, nodes, dtype=log_a.dtype, device=log_a.device) / nodes)
+    b = (sizes + 1).to(log_a.dtype) if substituted else torch.ones_like(sizes, dtype=log_a.dtype)
     x = torch.exp(log_a + torch.log(b[sets]))[:, None] * -log_v
     factors = torch.log(-torch.expm1(-x))
     terms = factors.new_zeros(len(sizes), nodes - 1).index_add(0, sets, factors)

@@ -142,8 +142,10 @@ def objective_page(one: Objective) -> str:
 
 def abilities(one: Objective) -> list[list[str]]:
     """What an objective can and cannot do, with which labels, weights, models and devices."""
-    gpu = {"lists (`luce.torch.loss`)": one.device_lists, "rows of labels (`luce.torch.label_loss`)": one.label_rows}
-    kernels = " and of ".join(name for name, kernel in gpu.items() if kernel is not None)
+    gpu = "on a CPU, where the loss of tensors on a GPU is computed too"
+    if one.device_lists is not None:
+        gpu = f"on a CPU, and on a GPU by kernels in {one.device_kernels}"
+    fused = "" if one.label_rows is None else "; with the last layer in one by `luce.torch.fused_linear_loss`"
     newton = "the sum of the second derivatives of its rows"
     if one.leaf_sums is not None:
         newton = "its exact second derivative"
@@ -156,7 +158,7 @@ def abilities(one: Objective) -> list[list[str]]:
         ["Item weights", "yes" if one.item_weights else f"no: {one.no_item_weights.rstrip('.')}"],
         ["Linear models", "trained by gradient descent" if one.gradient_only else "trained by L-BFGS"],
         ["Boosted trees", f"the step of a leaf uses {newton}"],
-        ["PyTorch", f"on a CPU, and on a GPU for the loss of {kernels}" if kernels else "on a CPU"],
+        ["PyTorch", gpu + fused],
         ["Log-probabilities", "`luce.log_prob`" if probability else "none"],
         ["Random numbers", "yes; the same seed gives the same model" if one.random else "none"],
         ["A constant added to all scores of a list", "changes nothing" if one.shift_invariant else "changes the loss"],

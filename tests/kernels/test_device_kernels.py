@@ -15,7 +15,7 @@ import torch
 
 from luce.arrays import rows_of_lists
 from luce.kernels.expected_gain import ESTIMATORS, expected_gain
-from luce.kernels.ordered_likelihood import ALL, Order, ordered_likelihood
+from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import (
     ALL_RANKS,
     ATTENTION,
@@ -146,22 +146,53 @@ def test_partitions_of_lists(way, spread):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("spread", [2.0, 1_000.0])
-@pytest.mark.parametrize("options", [{}, {"depth": 3}, {"halving": True}, {"place_weights": np.array([1.0, 0.5, 0.2])}])
-def test_orders_of_lists(way, spread, options):
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"depth": 3}, {"halving": True}, {"place_weights": np.array([1.0, 0.5, 0.2])}, {"depth": TO_THE_LOWEST}],
+)
+def test_orders_of_lists(way, spread, options, weighted):
     rng = np.random.default_rng(2)
     scores = rng.normal(0, spread, OFFSETS[-1]).astype(np.float32)
     labels = rng.permutation(OFFSETS[-1]) - 50.0
     labels[[3, 20]] = np.nan
-    loss, slope, *_ = ordered_likelihood(Lists(scores.astype(float), labels, OFFSETS), Order(**options))
+    if options.get("depth") == TO_THE_LOWEST:
+        labels[43:], labels[4] = np.maximum(labels[43:], 0), labels[2]
+    weights = rng.choice([0, 0.3, 2.5], OFFSETS[-1]) if weighted else None
+    loss, slope, *_ = ordered_likelihood(Lists(scores.astype(float), labels, OFFSETS, weights), Order(**options))
     settings = {"depth": ALL, "sample": 0, "factor": -3.0, **options}
     if "place_weights" in options:
         settings["place_weights"] = tensors(options["place_weights"])[0]
+    if weighted:
+        settings["item_weights"] = tensors(weights)[0]
     stream, numbers = tensors(np.array([1, 0]), np.arange(len(SIZES)))
     found, gradient = kernels("ordered_likelihood", way).ordered_lists(
         *tensors(scores, labels, OFFSETS), stream, numbers, int(SIZES.max()), **settings
     )
-    close(found, loss)
+    tied = np.isnan(loss)
+    np.testing.assert_array_equal(found.isnan().cpu(), tied)
+    close(found.nan_to_num(), np.nan_to_num(loss))
     close(gradient, -3 * slope)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("depth", [1, 4, 60])
+def test_places_to_the_end_of_a_grade(way, depth):
+    """Items of a grade have one score, so that their order changes neither the loss nor what the grade gets."""
+    rng = np.random.default_rng(13)
+    labels = rng.integers(0, 5, OFFSETS[-1]).astype(float)
+    scores = np.array([0.3, 2, -1, 0.5, 1], np.float32)[labels.astype(int)]
+    labels[[3, 20]] = np.nan
+    order = Order(depth, whole_grades=True)
+    exact = ordered_likelihood(Lists(scores.astype(float), labels, OFFSETS), order)
+    found, gradient = kernels("ordered_likelihood", way).ordered_lists(
+        *tensors(scores, labels, OFFSETS, np.array([1, 0]), np.arange(len(SIZES))), int(SIZES.max()), depth=depth,
+        whole_grades=True,
+    )  # fmt: skip
+    close(found, exact.loss)
+    grades = np.nan_to_num(labels, nan=5).astype(int) + 6 * np.repeat(np.arange(len(SIZES)), SIZES)
+    sums = np.bincount(grades, exact.gradient)
+    close(torch.as_tensor(np.bincount(grades, gradient.cpu().numpy())), sums)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -27,9 +27,13 @@ def padded(values: Tensor, offsets: Tensor, longest: int, fill: float) -> Tensor
 def flat(values: Tensor, offsets: Tensor, n_rows: int) -> Tensor:
     """The items of a padded batch, list after list, (n_rows,) or (n_rows, K); the inverse of `padded`.
 
+    Rows after the last list get any of the values.
+
     >>> flat(torch.tensor([[1.0, 0.0], [2.0, 3.0]]), torch.tensor([0, 1, 3]), 3)
     tensor([1., 2., 3.])
     """
     rows = torch.arange(n_rows, device=offsets.device)
-    lists = torch.searchsorted(offsets, rows, right=True) - 1
-    return values[lists, rows - offsets[lists]]
+    if not len(values):
+        return values.new_zeros(n_rows, *values.shape[2:])
+    lists = (torch.searchsorted(offsets, rows, right=True) - 1).clamp(max=len(values) - 1)
+    return values[lists, (rows - offsets[lists]).clamp(max=values.shape[1] - 1)]

@@ -17,6 +17,9 @@ from luce.lists import Evaluation, Lists
 from luce.options import Option
 from luce.randomness import Draw
 
+TRITON, PYTORCH = "Triton", "PyTorch"
+"""What the kernels of an objective on a GPU are written in."""
+
 EXPONENT = 0x7FF0_0000_0000_0000
 """The bits of the exponent of a float64."""
 
@@ -77,6 +80,8 @@ class Objective:
     device_lists : callable or None
         `(DeviceLists, **options) → DeviceEvaluation`, if it runs on a GPU. Without one, or where it returns
         NotImplemented for these options, the CPU computes the loss of tensors on a GPU too.
+    device_kernels : str
+        What `device_lists` is written in: TRITON or PYTORCH.
     label_rows : int or None
         The loss of a row of ungraded labels, one of the constants of `luce.kernels.partition_likelihood`, if it has
         kernels; others run as lists of all labels.
@@ -113,6 +118,7 @@ class Objective:
     estimate: Callable[..., Any] | None = None
     leaf_sums: Callable[..., Floats] | None = None
     device_lists: Callable[..., Any] | None = None
+    device_kernels: str = TRITON
     label_rows: int | None = None
 
     def with_options(self, **options: Any) -> "Objective":
@@ -297,7 +303,6 @@ class Objective:
             name: {"default": spec.default, "allowed": spec.allowed, "meaning": spec.summary}
             for name, spec in self.option_specs.items()
         }
-        kernels = {"lists": self.device_lists, "rows of labels": self.label_rows}
         return {
             "name": self.name,
             **({"also called": ", ".join(self.synonyms)} if self.synonyms else {}),
@@ -316,7 +321,7 @@ class Objective:
             "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
             "log-probability": self.loss_is_log_probability or self.log_probability is not None,
             "exact Hessian of tree leaves": self.leaf_sums is not None,
-            "GPU kernels": " and ".join(name for name, kernel in kernels.items() if kernel is not None) or "none",
+            "on a GPU": "computed on the CPU" if self.device_lists is None else self.device_kernels,
             "options": options,
         }
 

@@ -1,11 +1,15 @@
 """Squared and cosine distances between the scores and targets made of the labels."""
 
+from functools import partial
+
 import numpy as np
 
 from luce.errors import DataError
+from luce.kernels import target_losses
 from luce.kernels.distances import cpu
 from luce.kernels.label_targets import target_arguments
 from luce.kernels.partition_likelihood import SQUARED
+from luce.kernels.target_losses import evaluate_targets
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
 from luce.options import integer, or_none
@@ -38,6 +42,7 @@ def _squared(lists: Lists, value: str, norm: str, depth: int | None = None) -> E
     no_item_weights=WHOLE_LIST,
     shift_invariant=False,
     saturates=True,
+    device_lists=partial(evaluate_targets, loss=target_losses.COSINE, value="label", norm="length"),
 )
 def rankcosine(lists: Lists) -> Evaluation:
     """Cosine distance between labels and scores.
@@ -58,6 +63,7 @@ def rankcosine(lists: Lists) -> Evaluation:
     no_item_weights=WHOLE_LIST,
     shift_invariant=False,
     saturates=True,
+    device_lists=partial(evaluate_targets, loss=target_losses.COSINE, value="gain", norm="length"),
 )
 def cosine(lists: Lists) -> Evaluation:
     """Cosine distance between gains and scores; lists without gain are ignored.
@@ -79,6 +85,7 @@ def cosine(lists: Lists) -> Evaluation:
     no_item_weights=WHOLE_LIST,
     shift_invariant=False,
     saturates=True,
+    device_lists=partial(evaluate_targets, loss=target_losses.COSINE, value="gain", norm="dcg"),
 )
 def c_cosine(lists: Lists, *, depth: int | None) -> Evaluation:
     """Cosine distance with the gains divided by the ideal DCG, which makes it consistent with NDCG.
@@ -98,6 +105,7 @@ def c_cosine(lists: Lists, *, depth: int | None) -> Evaluation:
     uses_ties=True,
     pointwise=True,
     shift_invariant=False,
+    device_lists=partial(evaluate_targets, loss=target_losses.SQUARED, value="gain"),
 )
 def squared_gain(lists: Lists) -> Evaluation:
     """Squared error of the scores as predictions of the gains.
@@ -126,6 +134,7 @@ def squared_gain(lists: Lists) -> Evaluation:
     pointwise=True,
     shift_invariant=False,
     label_rows=SQUARED,
+    device_lists=partial(evaluate_targets, loss=target_losses.SQUARED),
 )
 def squared_label(lists: Lists) -> Evaluation:
     """Squared error of the scores as predictions of the labels.
@@ -146,6 +155,7 @@ def squared_label(lists: Lists) -> Evaluation:
     uses_ties=True,
     pointwise=True,
     shift_invariant=False,
+    device_lists=partial(evaluate_targets, loss=target_losses.SQUARED, value="gain", norm="dcg"),
 )
 def c_squared(lists: Lists, *, depth: int | None) -> Evaluation:
     """Squared error with respect to gains / ideal DCG, consistent with NDCG; lists without gain are ignored.

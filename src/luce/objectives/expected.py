@@ -112,9 +112,10 @@ def _on_device(estimator: str, lists: DeviceLists, *, metric: Any, gain: str, sa
     named = metric if isinstance(metric, str) else tuple(np.asarray(metric).tolist())
     discounts, *settings = gains_on_device(named, gain == "linear", longest, scores.device)
     kernels = device_kernels("expected_gain", scores.device.type, longest <= LONGEST_ON_GPU)
+    gains = kernels.list_gains(labels, offsets, discounts, longest, *settings)
     values, gradient = kernels.expected_gain_lists(
         scores,
-        kernels.list_gains(labels, offsets, discounts, longest, *settings),
+        gains if lists.item_weights is None else gains * lists.item_weights,
         offsets,
         discounts,
         lists.stream,

@@ -2,21 +2,28 @@
 
 import reprlib
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luce.arrays import Floats, list_of_row, selected_offsets
 from luce.errors import DataError, OptionError
+from luce.kernels import grade_losses
 from luce.kernels import ordered_likelihood as orders
 from luce.kernels import partition_likelihood as partitions
 from luce.kernels.device import device_kernels
+from luce.kernels.grade_losses import evaluate_grades
 from luce.kernels.leaf_sums import Leaves, ordered_leaf_sums, partition_leaf_sums
 from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import BOUND, PARTITION, partition_likelihood
 from luce.lists import NO_ROWS, DeviceEvaluation, DeviceLists, Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
 from luce.options import Choice, Option, boolean, integer, is_number, is_row, number, or_none
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 FAMILY = "Plackett-Luce likelihood"
 PLACE_WEIGHTS = ("halving", "dcg")
@@ -53,28 +60,33 @@ def _strict_order(lists: Lists, *, depth: int | None, **others: Any) -> Floats:
 def _listmle_on_device(
     lists: DeviceLists, *, depth: int | None, whole_grades: bool, permutations: int
 ) -> DeviceEvaluation:
-    if whole_grades:
-        return NotImplemented
-    return _orders_on_device(lists, permutations, depth=depth or lists.longest)
+    return _orders_on_device(lists, permutations, depth=depth or lists.longest, whole_grades=whole_grades)
 
 
 def _p_listmle_on_device(lists: DeviceLists, *, alpha: Any, permutations: int) -> DeviceEvaluation:
-    import torch
-
     if callable(alpha):
         return NotImplemented
     if isinstance(alpha, str) and alpha == "halving":
         return _orders_on_device(lists, permutations, depth=lists.longest, halving=True)
-    weights = torch.as_tensor(_weights_of_places(alpha, lists.longest), device=lists.scores.device)
+    hashable = alpha if isinstance(alpha, str) or is_number(alpha) else tuple(np.asarray(alpha).tolist())
+    weights = _weights_on_device(hashable, lists.longest, lists.scores.device)
     return _orders_on_device(lists, permutations, depth=lists.longest, place_weights=weights)
 
 
-def _orders_on_device(lists: DeviceLists, permutations: int, **order: Any) -> DeviceEvaluation:
+@lru_cache(64)
+def _weights_on_device(alpha: Any, longest: int, device: "torch.device") -> "Tensor":
+    """Copied there once."""
+    import torch
+
+    return torch.as_tensor(_weights_of_places(alpha, longest), device=device)
+
+
+def _orders_on_device(lists: DeviceLists, permutations: int = 1, **order: Any) -> DeviceEvaluation:
     import torch
 
     kernels = device_kernels("ordered_likelihood", lists.scores.device.type, lists.longest <= orders.LONGEST_ON_GPU)
     given = lists.scores, lists.labels, lists.offsets, lists.stream, lists.numbers, lists.longest
-    settings = {"factor": lists.factor, **order}
+    settings = {"factor": lists.factor, "item_weights": lists.item_weights, **order}
     found = [kernels.ordered_lists(*given, sample=sample, **settings) for sample in range(permutations)]
     if permutations == 1:
         return DeviceEvaluation(*found[0])
@@ -201,6 +213,7 @@ def p_listmle(lists: Lists, **options: Any) -> Evaluation:
     hessian=True,
     loss_is_log_probability=True,
     leaf_sums=_leaf_sums_of(lambda lists: Order(TO_THE_LOWEST)),
+    device_lists=partial(_orders_on_device, depth=TO_THE_LOWEST),
 )
 def pl_topk(lists: Lists) -> Evaluation:
     """Negative log-likelihood of a known order at the top; items with the lowest label are unordered.
@@ -258,6 +271,7 @@ def pl_partition(lists: Lists, *, tol: float) -> Evaluation:
     paper="Ma et al. 2020, baseline",
     cost="n log n",
     hessian=True,
+    device_lists=partial(evaluate_grades, kind=grade_losses.BOUND),
     label_rows=BOUND,
 )
 def pl_lb(lists: Lists) -> Evaluation:

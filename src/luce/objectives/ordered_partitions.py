@@ -3,6 +3,7 @@
 from typing import Any
 
 from luce.arrays import Floats
+from luce.kernels.grade_losses import CHOICE, evaluate_grades
 from luce.kernels.subset_choice import (
     arithmetic_choice,
     geometric_choice,
@@ -10,7 +11,7 @@ from luce.kernels.subset_choice import (
     potential_choice,
     sampled_choice,
 )
-from luce.lists import Evaluation, Lists
+from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists
 from luce.objectives.base import record
 from luce.options import Choice, Option, boolean, integer, one_of
 
@@ -51,6 +52,13 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
     return log_probability(lists, "arithmetic", direction)
 
 
+def _on_device(lists: DeviceLists, *, direction: str) -> DeviceEvaluation:
+    if direction == "forward":
+        return evaluate_grades(lists, CHOICE)
+    turned = lists._replace(scores=-lists.scores, labels=-lists.labels, factor=-lists.factor)
+    return evaluate_grades(turned, CHOICE)
+
+
 @record(
     "pmop-fd",
     family=FAMILY,
@@ -61,6 +69,7 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
     option_specs={"direction": DIRECTION},
     hessian=True,
     log_probability=_with_constants,
+    device_lists=_on_device,
     item_weights=False,
     no_item_weights=NO_WEIGHTS,
 )

@@ -1,15 +1,26 @@
 """Pointwise losses: each item is scored on its own; lists do not matter."""
 
+from functools import partial
+
 import numpy as np
 
 from luce.arrays import Floats
 from luce.errors import DataError
+from luce.kernels import target_losses
 from luce.kernels.grade_choice import expected_grade
 from luce.kernels.grade_choice.cpu import grade_choice
 from luce.kernels.logistic.cpu import logistic
 from luce.kernels.partition_likelihood import LOGISTIC
-from luce.lists import Evaluation, Lists, evaluate_kernel
-from luce.objectives.base import record
+from luce.kernels.target_losses import evaluate_targets
+from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists, evaluate_kernel
+from luce.objectives.base import PYTORCH, record
+
+
+def _mcrank_on_device(lists: DeviceLists) -> DeviceEvaluation:
+    from luce.kernels.grade_choice.plain import grade_lists
+
+    scores, labels, offsets, longest, _, factor, *_ = lists
+    return DeviceEvaluation(*grade_lists(scores, labels, offsets, longest, lists.item_weights, factor))
 
 
 @record(
@@ -23,6 +34,8 @@ from luce.objectives.base import record
     uses_ties=True,
     pointwise=True,
     ranking_score=expected_grade,
+    device_lists=_mcrank_on_device,
+    device_kernels=PYTORCH,
 )
 def mcrank(lists: Lists) -> Evaluation:
     """Classification of each item into its grade, an integer from 0; the score is the expected grade.
@@ -57,6 +70,7 @@ def _check_grades(labels: Floats, n_grades: int) -> None:
     pointwise=True,
     shift_invariant=False,
     label_rows=LOGISTIC,
+    device_lists=partial(evaluate_targets, loss=target_losses.LOGISTIC),
 )
 def bce(lists: Lists) -> Evaluation:
     """Binary cross-entropy of whether an item is relevant, its label above 0, whatever the rest of the list.

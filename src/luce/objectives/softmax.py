@@ -1,12 +1,15 @@
 """Cross-entropies between a distribution made of the labels and the softmax of the scores."""
 
+from functools import partial
+
 import numpy as np
 
 from luce.kernels.cross_entropy import cpu
 from luce.kernels.label_targets import target_arguments
 from luce.kernels.partition_likelihood import ATTENTION, IDEAL, SOFTMAX
+from luce.kernels.target_losses import CROSS_ENTROPY, evaluate_targets
 from luce.kernels.top_cross_entropy.cpu import top_cross_entropy
-from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists, evaluate_kernel
 from luce.objectives.base import record
 from luce.objectives.distances import BY_IDEAL, IDEAL_DEPTH
 from luce.options import Choice, integer, one_of
@@ -16,6 +19,20 @@ def _cross_entropy(lists: Lists, value: str, norm: str, depth: int | None = None
     """Cross-entropy with these targets, each multiplied by the weight of its item."""
     targets = target_arguments(lists.offsets, value, norm, depth)
     return evaluate_kernel(cpu.cross_entropy, lists, lists.weights, *targets, zeroed=False)
+
+
+_on_device = partial(evaluate_targets, loss=CROSS_ENTROPY)
+
+
+def _listnet_on_device(lists: DeviceLists, *, depth: int) -> DeviceEvaluation:
+    return _on_device(lists, value="exponential", norm="sum") if depth == 1 else NotImplemented
+
+
+def _softmax_on_device(lists: DeviceLists, *, gain: str) -> DeviceEvaluation:
+    if gain == "exponential":
+        return _on_device(lists, value="gain")
+    labels = lists.labels.clamp(min=0.0)  # NaN stays NaN
+    return _on_device(lists._replace(labels=labels.ceil().clamp(max=1.0) if gain == "binary" else labels))
 
 
 @record(
@@ -30,6 +47,7 @@ def _cross_entropy(lists: Lists, value: str, norm: str, depth: int | None = None
     },
     hessian=True,
     uses_ties=True,
+    device_lists=_listnet_on_device,
 )
 def listnet(lists: Lists, *, depth: int) -> Evaluation:
     """Cross-entropy between the top-k probabilities of the labels and of the scores, k = 1 by default.
@@ -51,6 +69,7 @@ def listnet(lists: Lists, *, depth: int) -> Evaluation:
     cost="n",
     hessian=True,
     uses_ties=True,
+    device_lists=partial(_on_device, value="attention", norm="sum"),
     label_rows=ATTENTION,
 )
 def attrank(lists: Lists) -> Evaluation:
@@ -71,6 +90,7 @@ def attrank(lists: Lists) -> Evaluation:
     uses_ties=True,
     weights_by_gain=True,
     label_rows=ATTENTION,
+    device_lists=partial(_on_device, value="gain", norm="sum"),
 )
 def kl(lists: Lists) -> Evaluation:
     """Cross-entropy with the normalized gains; lists without gain are ignored.
@@ -91,6 +111,7 @@ def kl(lists: Lists) -> Evaluation:
     uses_ties=True,
     weights_by_gain=True,
     label_rows=IDEAL,
+    device_lists=partial(_on_device, value="gain", norm="dcg"),
 )
 def c_kl(lists: Lists, *, depth: int | None) -> Evaluation:
     """Cross-entropy with the gains divided by the ideal DCG, which makes it consistent with NDCG.
@@ -120,6 +141,7 @@ def c_kl(lists: Lists, *, depth: int | None) -> Evaluation:
     hessian=True,
     uses_ties=True,
     label_rows=SOFTMAX,
+    device_lists=_softmax_on_device,
 )
 def softmax(lists: Lists, *, gain: str) -> Evaluation:
     """Cross-entropy with the gains, not normalized as in kl: a list weighs as much as the sum of its gains.

@@ -165,8 +165,8 @@ def loss(
 
     `RankingLoss` is the same as a module.
 
-    Tensors on a GPU stay there, where the objective has a form for it (see `luce objectives NAME`), which returns
-    float32 and does not check for NaN; else their loss is computed on the CPU.
+    Tensors on a GPU stay there if the objective has kernels in Triton or PyTorch (see `luce objectives NAME`), which
+    return float32 and do not check values; otherwise the CPU computes their loss.
 
     Parameters
     ----------

@@ -72,23 +72,26 @@ def evaluate_on_device(objective: Objective, lists: DeviceLists) -> DeviceEvalua
 
 
 def _on_host(objective: Objective, lists: DeviceLists) -> DeviceEvaluation:
-    def array(values: Tensor | None) -> Any:
-        return None if values is None else values.detach().cpu().numpy()
+    n_rows = int(lists.offsets[-1])  # what comes after the last list gets gradient 0
+
+    def array(values: Tensor | None, as_type: torch.dtype = torch.float64) -> Any:
+        return None if values is None else values.detach().to("cpu", as_type).numpy()
+
+    def items(values: Tensor | None, as_type: torch.dtype = torch.float64) -> Any:
+        return None if values is None else array(values[:n_rows], as_type)
 
     seed, step = lists.stream.tolist()
-    offsets = array(lists.offsets)
-    n_rows, within = len(lists.scores), slice(offsets[-1])  # rows after the last list may hold anything
     found = objective.value_and_gradient(
-        array(lists.scores[within].double()),
-        array(lists.labels[within].double()),
-        offsets,
-        item_weights=None if lists.item_weights is None else array(lists.item_weights[within]),
+        items(lists.scores),
+        items(lists.labels),
+        array(lists.offsets, torch.int64),
+        item_weights=items(lists.item_weights),
         nuisance=array(lists.nuisance),
-        draw=Draw(seed, step, array(lists.numbers), lists.draw.epoch),
-        item_groups=None if lists.item_groups is None else array(lists.item_groups[within]),
+        draw=Draw(seed, step, array(lists.numbers, torch.int64), lists.draw.epoch),
+        item_groups=items(lists.item_groups, torch.int64),
     )
-    gradient = np.zeros((n_rows, *found.gradient.shape[1:]))
-    gradient[within] = found.gradient * lists.factor
+    gradient = np.zeros(lists.scores.shape)
+    gradient[:n_rows] = found.gradient * lists.factor
     back: list[Any] = [
         None if values is None else torch.from_numpy(values).to(lists.scores.device, torch.float32)
         for values in (found.loss, gradient, found.nuisance_gradient)

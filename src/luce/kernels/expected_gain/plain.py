@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT
+from luce.kernels.padded import flat, padded
 from luce.kernels.place_sums import BINARY, IDEAL, LENGTH, LINEAR, TOTAL
 from luce.kernels.torch_random import numbers_of, random_words
 
@@ -14,9 +15,7 @@ def list_gains(
     labels: Tensor, offsets: Tensor, discounts: Tensor, longest: int, worth: int, divisor: int, constant: float
 ) -> Tensor:
     """The gains (N,) of a linear metric, float32: NaN where a label is, 0 in lists whose gains are all alike."""
-    here = torch.arange(max(longest, 1), device=labels.device) < offsets.diff()[:, None]
-    y = torch.full(here.shape, torch.nan, dtype=torch.float64, device=labels.device)
-    y[here] = labels.double()
+    y = padded(labels.double(), offsets, longest, torch.nan)
     seen, y = ~y.isnan(), y.nan_to_num(nan=0.0).clamp(min=0.0)
     gains = (y > 0).double() if worth == BINARY else y if worth == LINEAR else torch.expm1(y * math.log(2.0))
     alike = torch.where(seen, gains, -1.0).amax(1) <= torch.where(seen, gains, torch.inf).amin(1)
@@ -27,7 +26,7 @@ def list_gains(
     elif divisor in (TOTAL, LENGTH):
         total = gains.sum(1) if divisor == TOTAL else seen.sum(1).double()
     gains = torch.where(alike[:, None], 0.0, gains / total[:, None])
-    return torch.where(seen, gains, torch.nan)[here].float()
+    return flat(torch.where(seen, gains, torch.nan), offsets, len(labels)).float()
 
 
 def expected_gain_lists(
@@ -47,10 +46,8 @@ def expected_gain_lists(
 
     An item with a score of −∞, or a gain of NaN, is never placed. The rankings are those of `gpu`.
     """
-    here = torch.arange(max(longest, 1), device=scores.device) < offsets.diff()[:, None]
-    s = torch.full(here.shape, -torch.inf, dtype=torch.float64, device=scores.device)
-    gain = torch.zeros(here.shape, dtype=torch.float64, device=scores.device)
-    s[here], gain[here] = torch.where(gains.isnan(), -torch.inf, scores).double(), gains.nan_to_num(nan=0.0).double()
+    s = padded(torch.where(gains.isnan(), -torch.inf, scores.double()), offsets, longest, -torch.inf)
+    gain = padded(gains.double().nan_to_num(nan=0.0), offsets, longest, 0.0)
     noise = gumbel_noise(stream, numbers_of(numbers, offsets), samples, s.shape[1])
     s, gain = s[:, None, :], gain[:, None, :]
     left = (s > -torch.inf).expand_as(noise).clone()
@@ -74,7 +71,7 @@ def expected_gain_lists(
         derivative += after + before
     if estimator == DIRECT:
         derivative += gain * paid
-    return reward.mean((1, 2)).float(), (factor * derivative.mean(1)[here]).float()
+    return reward.mean((1, 2)).float(), (factor * flat(derivative.mean(1), offsets, len(scores))).float()
 
 
 def gumbel_noise(stream: Tensor, numbers: Tensor, samples: int, n_items: int) -> Tensor:

@@ -15,7 +15,7 @@ ALL = np.iinfo(np.int64).max
 TO_THE_LOWEST = -1
 """Depths: every place; or every place above the lowest label, where a tie makes the loss NaN."""
 
-LONGEST_ON_GPU = 8_192
+LONGEST_ON_GPU = 16_384
 """Items of a list that a program holds; longer lists run in plain PyTorch."""
 
 SHARED = np.empty(0, dtype=np.int64)

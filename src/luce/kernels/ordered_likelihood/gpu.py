@@ -9,7 +9,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-NO_WEIGHTS, HALVING, GIVEN = 0, 1, 2
+from luce.kernels.ordered_likelihood import TO_THE_LOWEST
+
+NO_WEIGHTS, HALVING, GIVEN = range(3)
+PLACES, WHOLE_GRADES, ABOVE_THE_LOWEST = range(3)
 
 
 def ordered_lists(
@@ -21,26 +24,30 @@ def ordered_lists(
     longest: int,
     *,
     depth: int,
-    sample: int,
+    sample: int = 0,
+    whole_grades: bool = False,
     place_weights: Tensor | None = None,
     halving: bool = False,
+    item_weights: Tensor | None = None,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
     """Losses (Q,), and gradient (N,) times a factor, of lists of at most `longest` items; NaN labels are left out.
 
-    `stream` and `numbers` are those of `DeviceLists`; `depth`, `place_weights` and `halving` those of
-    the CPU's kernel.
+    `stream` and `numbers` are those of `DeviceLists`; `depth`, `whole_grades`, `place_weights` and `halving` those of
+    `Order`.
     """
     losses = torch.empty(len(offsets) - 1, device=scores.device, dtype=torch.float32)
     gradient = torch.empty(len(scores), device=scores.device, dtype=torch.float32)
     mode = HALVING if halving else NO_WEIGHTS if place_weights is None else GIVEN
+    rule = ABOVE_THE_LOWEST if depth == TO_THE_LOWEST else WHOLE_GRADES if whole_grades else PLACES
     weights, n_weights = (scores, 0) if place_weights is None else (place_weights, len(place_weights))
     largest = triton.next_power_of_2(max(longest, 128))
     if len(losses):
         _ordered_lists[(len(losses),)](
-            scores, labels, offsets, offsets if numbers is None else numbers, weights, losses, gradient, factor,
-            stream, sample, min(depth, longest), n_weights, numbers is not None, mode, largest,
-            num_warps=4 if largest <= 2_048 else 8,
+            scores, labels, offsets, offsets if numbers is None else numbers, weights,
+            scores if item_weights is None else item_weights, losses, gradient, factor, stream, sample,
+            min(depth, longest), n_weights, numbers is not None, item_weights is not None, mode, rule, largest,
+            num_warps=4 if largest <= 2_048 else 8 if largest <= 8_192 else 16,
         )  # fmt: skip
     return losses, gradient
 
@@ -62,14 +69,15 @@ def _sorted_places(y, places, here, seed, step, number, sample):
     zero = places * 0
     word, _, _, _ = tl.philox(seed, (places).to(tl.uint32), (zero + sample).to(tl.uint32),
                               (zero + number).to(tl.uint32), (zero + step).to(tl.uint32))  # fmt: skip
-    tie = (word >> 15).to(tl.int64)  # 17 bits, and the place itself 13: what is left of 64
-    return (tl.sort(falling * 1073741824 + tie * 8192 + places.to(tl.int64)) & 8191).to(tl.int32)
+    tie = (word >> 16).to(tl.int64)  # 16 bits, and the place itself 14: what is left of 64
+    return (tl.sort(falling * 1073741824 + tie * 16384 + places.to(tl.int64)) & 16383).to(tl.int32)
 
 
 @triton.jit
 def _ordered_lists(
-    scores, labels, offsets, numbers, weights, losses, gradient, factor, stream, sample, depth, n_weights,
-    numbered: tl.constexpr, mode: tl.constexpr, largest: tl.constexpr,
+    scores, labels, offsets, numbers, weights, item_weights, losses, gradient, factor, stream, sample, depth,
+    n_weights, numbered: tl.constexpr, weighted: tl.constexpr, mode: tl.constexpr, rule: tl.constexpr,
+    largest: tl.constexpr,
 ):  # fmt: skip
     """An eighth of the workspace, or half of it, where that holds the list."""
     row = tl.program_id(0)
@@ -79,22 +87,22 @@ def _ordered_lists(
     seed, step = tl.load(stream), tl.load(stream + 1)
     if numbered:
         number = tl.load(numbers + row)
-    scores, labels = scores + begin, labels + begin
+    scores, labels, item_weights = scores + begin, labels + begin, item_weights + begin
     if count <= largest // 8:
-        _ordered_list(scores, labels, weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
-                      mode, largest // 8)  # fmt: skip
+        _ordered_list(scores, labels, weights, item_weights, loss, out, count, factor, seed, step, number, sample,
+                      depth, n_weights, weighted, mode, rule, largest // 8)  # fmt: skip
     elif count <= largest // 2:
-        _ordered_list(scores, labels, weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
-                      mode, largest // 2)  # fmt: skip
+        _ordered_list(scores, labels, weights, item_weights, loss, out, count, factor, seed, step, number, sample,
+                      depth, n_weights, weighted, mode, rule, largest // 2)  # fmt: skip
     else:
-        _ordered_list(scores, labels, weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
-                      mode, largest)  # fmt: skip
+        _ordered_list(scores, labels, weights, item_weights, loss, out, count, factor, seed, step, number, sample,
+                      depth, n_weights, weighted, mode, rule, largest)  # fmt: skip
 
 
 @triton.jit
 def _ordered_list(
-    scores, labels, weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
-    mode: tl.constexpr, size: tl.constexpr,
+    scores, labels, weights, item_weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
+    weighted: tl.constexpr, mode: tl.constexpr, rule: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
     places = tl.arange(0, size)
     y = tl.load(labels + places, mask=places < count, other=float("nan")).to(tl.float32)
@@ -104,17 +112,34 @@ def _ordered_list(
     placed = places < n
     s = tl.load(scores + item, mask=placed, other=-float("inf")).to(tl.float32)
     top, total = tl.associative_scan((s, tl.where(placed, 1.0, 0.0)), 0, _either, reverse=True)
+    highest = tl.max(tl.where(seen, y, -float("inf")), 0)
+    lowest = tl.min(tl.where(seen, y, float("inf")), 0)
+    ties = n * 0
+    if rule == 1:
+        falling = tl.load(labels + item, mask=placed, other=-float("inf")).to(tl.float32)
+        cut = tl.max(tl.where(places == tl.minimum(depth, n) - 1, falling, -float("inf")), 0)
+        depth = tl.sum((seen & (y >= cut)).to(tl.int32), 0)
+    if rule == 2:
+        falling = tl.load(labels + item, mask=placed, other=-float("inf")).to(tl.float32)
+        above = placed & (falling > lowest)
+        depth = tl.sum(above.to(tl.int32), 0)
+        tl.store(out + places, falling, mask=places < count)
+        tl.debug_barrier()  # each place reads the next one
+        following = tl.load(out + places + 1, mask=places + 1 < n, other=-float("inf"))
+        ties = tl.sum((above & (following == falling)).to(tl.int32), 0)
+        tl.debug_barrier()
     weight = tl.where(placed & (places < depth), 1.0, 0.0)
     if mode == 1:
         last = tl.exp2(1.0 - n.to(tl.float32))
         weight = tl.where(n > 1, weight * (tl.exp2(-places.to(tl.float32)) - last) / (1.0 - last), 0.0)
     if mode == 2:
         weight *= tl.load(weights + places, mask=places < n_weights, other=0.0).to(tl.float32)
-    highest, lowest = tl.where(seen, y, -float("inf")), tl.where(seen, y, float("inf"))
-    weight = tl.where(tl.max(highest, 0) > tl.min(lowest, 0), weight, 0.0)
+    if weighted:
+        weight *= tl.load(item_weights + item, mask=placed, other=0.0).to(tl.float32)
+    weight = tl.where((highest > lowest) & (ties == 0), weight, 0.0)
     mass = tl.where(placed, total, 1.0)
     term = tl.where(weight > 0.0, weight * (tl.where(placed, top - s, 0.0) + tl.log(mass)), 0.0)
-    tl.store(loss, tl.sum(term, 0))
+    tl.store(loss, tl.where(ties > 0, float("nan"), tl.sum(term, 0)))
     scale, hazard = tl.associative_scan((tl.where(placed, -top, -float("inf")), weight / mass), 0, _either)
     derivative = tl.where(placed, hazard * tl.exp(tl.where(placed, s + scale, 0.0)) - weight, 0.0)
     tl.store(out + places, 0.0, mask=places < count)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from luce.kernels.padded import flat, padded
 from luce.kernels.partition_likelihood import ALL_RANKS, ATTENTION, BOUND, IDEAL, LOGISTIC, PARTITION, SQUARED
 
 WIDTH = 4_096
@@ -186,13 +187,7 @@ def partition_lists(
     scores: Tensor, labels: Tensor, offsets: Tensor, longest: int, factor: float = 1.0
 ) -> tuple[Tensor, Tensor]:
     """Losses (Q,) and gradient (N,) times a factor of lists of at most `longest` items; NaN labels are not observed."""
-    places = torch.arange(max(longest, 1), device=scores.device)
-    here = places < offsets.diff()[:, None]
-    s, y = (
-        torch.zeros(here.shape, dtype=torch.float64, device=scores.device),
-        torch.full_like(here, torch.nan, dtype=torch.float32),
-    )
-    s[here], y[here] = scores.double(), labels.float()
+    s, y = padded(scores.double(), offsets, longest, 0.0), padded(labels.double(), offsets, longest, torch.nan)
     seen = ~y.isnan()
     loss, gradient = s.new_zeros(len(s)), torch.zeros_like(s)
     level = torch.where(seen, y, -torch.inf).amax(1, keepdim=True)
@@ -205,7 +200,7 @@ def partition_lists(
         gradient += rates.sum(1, keepdim=True) * torch.where(rest, s - low, -torch.inf).exp() - rates
         level = torch.where(rest, y, -torch.inf).amax(1, keepdim=True)
         rest = rest & (y < level)
-    return loss.float(), (factor * gradient[here]).float()
+    return loss.float(), (factor * flat(gradient, offsets, len(scores))).float()
 
 
 def _rows(starts: Tensor, total: int) -> Tensor:
