@@ -156,7 +156,7 @@ def test_the_record_says_what_computes_on_a_gpu(name):
         ("p-listmle", {"alpha": lambda n: np.arange(n, 0.0, -1)}),
         ("pl-rank-2", {"samples": "auto"}),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:30],
 )
 def test_options(name, options):
     scores, labels, offsets = lists_of(name)

@@ -1,13 +1,14 @@
 """Steps of a training as CUDA graphs: what the GPU does in a step is recorded once and then repeated at once."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from luce.arrays import Integers
-from luce.rankers.neural.training import TorchLearner
 
 PARTS = 4
 """Capacities between two powers of 2: a batch has room for at most a quarter more rows than it needs."""
@@ -24,70 +25,52 @@ def capacity_for(n_rows: int) -> int:
 
 
 class RecordedSteps:
-    """Repeats `work(inbox, capacity)`, a step of a learner with room for so many rows, which reads numbers in `inbox`.
+    """Repeats `work(inbox, capacity)`: a step with room for so much, which reads its numbers in `inbox`.
 
-    The host writes them before each step; a shorter inbox is filled up with −1. A capacity is recorded when it first
-    comes; recording runs the step, so what that changes is put back.
+    The host writes them before each step; a shorter inbox is filled up with −1. A step whose capacity is new is run as
+    it is, which compiles its kernels; when the capacity comes again the step is recorded.
     """
 
-    def __init__(self, learner: TorchLearner, work: Callable[[Tensor, int], None]):
-        self.learner, self.work = learner, work
-        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
+    def __init__(self, work: Callable[[Tensor, Any], None], device: torch.device):
+        self.work, self.device, self.inbox = work, device, torch.zeros(0, device=device)
+        self.graphs: dict[Hashable, torch.cuda.CUDAGraph | None] = {}
         self.pool = torch.cuda.graph_pool_handle()
-        self.inbox = torch.zeros(0)
+        self.tries = 0
 
-    def run(self, numbers: Integers, n_rows: int, step: int) -> bool:
-        """A step; False where it cannot be recorded, since the host has to read what the GPU finds."""
+    def run(self, numbers: Integers, capacity: Hashable) -> bool:
+        """A step; False where it was not taken, since the host has to read what the GPU finds."""
         if len(numbers) > len(self.inbox):
-            self.graphs, self.inbox = {}, torch.empty(len(numbers), dtype=torch.int64, device=self.learner.device)
+            self.graphs, room = {}, len(numbers) + len(numbers) // 2
+            self.inbox = torch.empty(room, dtype=torch.int64, device=self.device)
         whole = np.pad(numbers, (0, len(self.inbox) - len(numbers)), constant_values=-1)
         self.inbox.copy_(torch.from_numpy(whole).pin_memory(), non_blocking=True)
-        capacity = capacity_for(n_rows)
-        if capacity not in self.graphs:
-            if not self._record(capacity):
-                return False
-            self.learner.seed_dropout(step)
-        self.graphs[capacity].replay()
+        if capacity in self.graphs and self.tries > 1 and self.graphs[capacity] is None:
+            self.graphs[capacity] = self._record(capacity)
+        graph = self.graphs.setdefault(capacity)
+        if graph is None:
+            return self._try(capacity)
+        graph.replay()
         return True
 
-    def _record(self, capacity: int) -> bool:
-        """Record a step with room for so many rows."""
-        before, mode = self._copies(), torch.cuda.get_sync_debug_mode()
-        side = torch.cuda.Stream(self.learner.device)
-        side.wait_stream(torch.cuda.current_stream())
+    def _try(self, capacity: Hashable) -> bool:
+        """Run a step as it will be recorded. What is made once may wait for the GPU in the first one only."""
+        mode = torch.cuda.get_sync_debug_mode()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Synchronization debug mode")
+            torch.cuda.set_sync_debug_mode("error" if self.tries else mode)
         try:
-            with torch.cuda.stream(side):
-                self.work(self.inbox, capacity)  # it compiles kernels, and makes what is made once
-                torch.cuda.set_sync_debug_mode("error")
-                self.work(self.inbox, capacity)
+            self.work(self.inbox, capacity)
         except RuntimeError as error:
             if "synchronizing" not in str(error):
                 raise
             return False
         finally:
             torch.cuda.set_sync_debug_mode(mode)
-            torch.cuda.current_stream().wait_stream(side)
-            self._put_back(before)
-        graph = torch.cuda.CUDAGraph()
-        self.learner.optimizer.zero_grad()  # gradients of this graph lie in its own memory
-        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
-            self.work(self.inbox, capacity)
-        self.graphs[capacity] = graph
+        self.tries += 1
         return True
 
-    def _copies(self) -> dict[int, Tensor]:
-        return {id(tensor): tensor.detach().clone() for tensor in self._changed()}
-
-    def _put_back(self, before: dict[int, Tensor]) -> None:
-        with torch.no_grad():
-            for tensor in self._changed():
-                if id(tensor) in before:
-                    tensor.copy_(before[id(tensor)])
-                else:
-                    tensor.zero_()  # the optimizer begins with zeros
-
-    def _changed(self) -> list[Tensor]:
-        """The tensors that a step changes: parameters, buffers, the state of the optimizer, what is remembered."""
-        learner = self.learner
-        state = [each for one in learner.optimizer.state.values() for each in one.values() if isinstance(each, Tensor)]
-        return [*learner.network.parameters(), *learner.network.buffers(), learner.nuisance, learner.bad_step, *state]
+    def _record(self, capacity: Hashable) -> torch.cuda.CUDAGraph:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
+            self.work(self.inbox, capacity)
+        return graph

@@ -14,7 +14,7 @@ from luce.objectives import Draw
 from luce.objectives.torch_device import evaluate_on_device
 from luce.rankers.neural.learner import NetworkLearner
 from luce.rankers.neural.network import Network, call
-from luce.rankers.neural.recorded import RecordedSteps
+from luce.rankers.neural.recorded import RecordedSteps, capacity_for
 from luce.rankers.neural.resident import Batch, LoadedRows, ResidentLists, fits
 from luce.rankers.neural.training import ON_GPU
 
@@ -37,7 +37,7 @@ class ResidentLearner(NetworkLearner):
             self.loaded = LoadedRows(self.features, self.dataset, self.device)
         alone = self.loaded is None and current_group() is None and self.parts == 1
         if alone and optimizer in ON_GPU and self.device.type == "cuda" and self._has_fixed_steps():
-            self.recorded = RecordedSteps(self, self._recorded_step)
+            self.recorded = RecordedSteps(self._recorded_step, self.device)
 
     def _has_fixed_steps(self) -> bool:
         by_batch = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in self.network.modules())
@@ -54,7 +54,7 @@ class ResidentLearner(NetworkLearner):
         if self.recorded is not None:
             self.begin_step(step)
             numbers = np.array([self.seed, int(epoch), step, len(lists), *lists])
-            if self.recorded.run(numbers, int(self.sizes[lists].sum()), step):
+            if self.recorded.run(numbers, capacity_for(int(self.sizes[lists].sum()))):
                 return self.loss
             self.recorded = None
         return super().step(lists, epoch, step)
