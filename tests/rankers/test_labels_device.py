@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import luce
 from luce.objectives import label_loss
@@ -108,6 +109,39 @@ def test_rows_of_a_layer_are_updated_by_hand(name, decay):
             expected[row] = lazily(name, expected[row], slope, memory[row], t, 0.1, decay)
         np.testing.assert_allclose(layer.weight.detach(), expected[:, :3], atol=2e-5)
         np.testing.assert_allclose(layer.bias.detach(), expected[:, 3], atol=2e-5)
+
+
+class Allocations(TorchDispatchMode):
+    """Notes how many elements the results of operations have that lie in no known memory."""
+
+    def __init__(self, known):
+        super().__init__()
+        self.known, self.sizes = {one.untyped_storage().data_ptr() for one in known}, [0]
+
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        found = function(*arguments, **(named or {}))
+        for one in found if isinstance(found, tuple | list) else [found]:
+            if isinstance(one, torch.Tensor) and one.untyped_storage().data_ptr() not in self.known:
+                self.sizes.append(one.numel())
+        return found
+
+
+@pytest.mark.parametrize("name", list(OPTIMIZERS))
+def test_a_step_on_some_rows_makes_nothing_as_large_as_the_layer(name):
+    layer, inputs = torch.nn.Linear(3, 1_000), torch.ones(2, 3)
+    optimizer = OPTIMIZERS[name](layer.parameters(), lr=0.1)
+
+    def step(chosen):
+        with only_rows(layer, torch.tensor(chosen), optimizer):
+            optimizer.zero_grad()
+            layer(inputs).sum().backward()
+            optimizer.step()
+
+    step([3, 1])
+    state = [one for entries in optimizer.state.values() for one in entries.values() if isinstance(one, torch.Tensor)]
+    with Allocations([*layer.parameters(), *state]) as made:
+        step([1, 999])
+    assert 6 <= max(made.sizes) < 1_000
 
 
 def test_negatives_follow_their_frequency_or_their_scores():

@@ -124,7 +124,9 @@ def device_lists(
         draw,
         factor_of(reduction, len(offsets) - 1),
         torch.tensor([draw.seed, draw.step]).to(device, non_blocking=True),
-        None if draw.lists is None else torch.from_numpy(np.asarray(draw.lists, np.int64)).to(device),
+        None
+        if draw.lists is None
+        else torch.from_numpy(np.asarray(draw.lists, np.int64)).to(device, non_blocking=True),
         item_weights,
         None if nuisance is None else nuisance.detach(),
     )

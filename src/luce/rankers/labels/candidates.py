@@ -66,7 +66,8 @@ def only_rows(layer: nn.Linear, rows: Tensor, optimizer: torch.optim.Optimizer) 
             memory = optimizer.state.get(parameter, {})
             for name, value in memory.items():
                 if _by_row(value, parameter):
-                    memory[name] = before.get(name, torch.zeros_like(values)).index_copy_(0, rows, value)
+                    all_rows = before[name] if name in before else torch.zeros_like(values)
+                    memory[name] = all_rows.index_copy_(0, rows, value)
             parameter.data, parameter.grad = values.index_copy_(0, rows, parameter.data), None
 
 

@@ -28,9 +28,9 @@ def rows_to(features: Any, rows: Any, device: torch.device) -> Tensor | Entries:
     """Some rows of the features, as the network takes them."""
     some = features[rows]
     if not sparse.issparse(some):
-        return torch.from_numpy(np.array(some)).to(device)
+        return torch.from_numpy(np.array(some)).to(device, non_blocking=True)
     parts = (some.indices.astype(np.int64), some.indptr.astype(np.int64), some.data)
-    return Entries(*(torch.from_numpy(part).to(device) for part in parts))
+    return Entries(*(torch.from_numpy(part).to(device, non_blocking=True) for part in parts))
 
 
 class FirstLayer(nn.Module):

@@ -27,7 +27,7 @@ class HostRows:
     def relevant(self, rows: Integers) -> Relevant:
         """The labels of some rows."""
         labels, offsets, grades = self._data.relevant(rows)
-        given = [torch.from_numpy(each).to(self._device) for each in (labels, offsets, grades)]
+        given = [torch.from_numpy(each).to(self._device, non_blocking=True) for each in (labels, offsets, grades)]
         longest = int(np.diff(offsets).max(initial=0))
         return Relevant(given[0], given[1], given[2] if self._graded else None, longest)
 
