@@ -13,6 +13,7 @@ import torch
 import luce
 from luce.errors import DataError, OptionError
 from luce.objectives import OBJECTIVES
+from luce.objectives.torch_bridge import evaluate_lists, evaluate_lists_there
 from luce.objectives.torch_module import list_losses
 from luce.torch import RankingLoss, loss
 
@@ -57,6 +58,21 @@ def test_padded_and_flat_lists_are_the_same_to_the_module(name):
     flat, flat_gradient, *flat_extra = value_and_gradients(criterion, scores[mask], labels[mask], offsets=offsets)
     torch.testing.assert_close([value, gradient[mask], *extra], [flat, flat_gradient, *flat_extra], rtol=0, atol=0)
     assert not gradient[~mask].any() and torch.isfinite(value)
+
+
+@pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if not each.random])
+def test_neither_other_lists_nor_the_order_of_equal_labels_count(name):
+    scores, labels, mask = padded(name)
+    criterion = RankingLoss(name, reduction="none", n_jobs=1)
+    value = criterion(scores, labels, mask)
+    (gradient,) = torch.autograd.grad(value.sum(), scores)
+    order = torch.randperm(mask.shape[1], generator=torch.Generator().manual_seed(1))
+    for lists in (slice(None), slice(1, 3)):
+        moved = scores.detach()[lists, order].requires_grad_()
+        found = criterion(moved, labels[lists, order], mask[lists, order])
+        torch.testing.assert_close(found, value[lists])
+        (slope,) = torch.autograd.grad(found.sum(), moved)
+        torch.testing.assert_close(slope, gradient[lists, order], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +121,29 @@ def test_a_compiled_graph_has_no_break(name):
     flat = scores.detach()[mask], labels[mask]
     found = value_and_gradients(compiled, *flat, offsets=offsets)
     torch.testing.assert_close(found, value_and_gradients(criterion, *flat, offsets=offsets))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_padding_is_not_observed_on_a_device(name):
+    goal = OBJECTIVES[name]
+    scores, labels, mask = padded(name)
+    order = torch.randperm(mask.shape[1], generator=torch.Generator().manual_seed(1))
+    if not goal.random:  # whose numbers belong to places of a list
+        scores, labels, mask = scores[:, order], labels[:, order], mask[:, order]
+    scores = scores.detach().masked_fill(~mask.reshape(*mask.shape, *[1] * (scores.ndim - 2)), torch.nan)
+    labels = labels.masked_fill(~mask, 1e30)
+    weights = torch.rand(mask.shape).masked_fill(~mask, torch.nan) if goal.item_weights else None
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), mask.sum(1).cumsum(0)])
+    nuisance, seed = torch.tensor([*goal.nuisance.values()]), torch.tensor(5)
+    found = evaluate_lists_there(scores, nuisance, mask, labels, weights, goal, seed, None)
+    flat = scores[mask], nuisance, offsets, labels[mask], None if weights is None else weights[mask]
+    losses, gradient, extra = evaluate_lists_there(*flat, goal, seed, None)
+    assert not found[1][~mask].any()
+    close = {"rtol": 1e-5, "atol": 1e-6}
+    torch.testing.assert_close((found[0], found[1][mask], found[2]), (losses, gradient, extra), **close)
+    if not goal.random:
+        on_cpu = evaluate_lists(*flat, goal, luce.Draw(5), 1)
+        torch.testing.assert_close((losses, gradient, extra), on_cpu, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("half", [torch.float32, torch.bfloat16])

@@ -124,9 +124,9 @@ def _backward_queries(
     queries = tl.program_id(1) * tile + tl.arange(0, tile)
     if tl.program_id(1) * tile < count:
         query = _load(q, q_row, q_head, head, begin, queries, count, width, size)
-        slope = _load(upstream, heads * width, width, head, begin, queries, count, width, size)
+        gradient = _load(upstream, heads * width, width, head, begin, queries, count, width, size)
         result = _load(attended, heads * width, width, head, begin, queries, count, width, size)
-        product = tl.sum(slope.to(tl.float32) * result.to(tl.float32), 1)
+        product = tl.sum(gradient.to(tl.float32) * result.to(tl.float32), 1)
         at = (begin + queries) * heads + head
         tl.store(inner + at, product, queries < count)
         log_total = tl.load(log_mass + at, queries < count, 0.0)
@@ -138,8 +138,8 @@ def _backward_queries(
             logits = _product(query, tl.trans(key)) * (scale * LOG2_E)
             logits = tl.where((keys < count)[None, :], logits, -float("inf"))
             weights = tl.exp2(logits - log_total[:, None])
-            slopes = weights * (_product(slope, tl.trans(value)) - product[:, None])
-            total += _product(slopes.to(key.dtype), key)
+            of_logits = weights * (_product(gradient, tl.trans(value)) - product[:, None])
+            total += _product(of_logits.to(key.dtype), key)
         _store(dq, total * scale, heads, head, begin, queries, count, width, size)
 
 
@@ -161,15 +161,15 @@ def _backward_keys(
         for start in range(0, count, tile):
             queries = start + tl.arange(0, tile)
             query = _load(q, q_row, q_head, head, begin, queries, count, width, size)
-            slope = _load(upstream, heads * width, width, head, begin, queries, count, width, size)
+            gradient = _load(upstream, heads * width, width, head, begin, queries, count, width, size)
             at = (begin + queries) * heads + head
             log_total = tl.load(log_mass + at, queries < count, 0.0)
             product = tl.load(inner + at, queries < count, 0.0)
             logits = _product(key, tl.trans(query)) * (scale * LOG2_E)
             logits = tl.where((keys < count)[:, None], logits, -float("inf"))
             weights = tl.exp2(logits - log_total[None, :])
-            value_total += _product(weights.to(slope.dtype), slope)
-            slopes = weights * (_product(value, tl.trans(slope)) - product[None, :])
-            key_total += _product(slopes.to(query.dtype), query)
+            value_total += _product(weights.to(gradient.dtype), gradient)
+            of_logits = weights * (_product(value, tl.trans(gradient)) - product[None, :])
+            key_total += _product(of_logits.to(query.dtype), query)
         _store(dk, key_total * scale, heads, head, begin, keys, count, width, size)
         _store(dv, value_total, heads, head, begin, keys, count, width, size)
