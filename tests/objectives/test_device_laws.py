@@ -22,6 +22,9 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 OWN_SAMPLES = {name for name, each in OBJECTIVES.items() if each.device_lists and each.family == "expected metric"}
 """They draw other rankings on a device: `test_torch_device` compares them with the CPU but for noise."""
+BY_LABELS = ("pl-partition", "pl-lb", "pmop-fd")
+"""In plain PyTorch they wait for the device at each label; the kernels in Triton do not."""
+
 NUMBERS = np.arange(len(SIZES)) + 7
 
 
@@ -132,6 +135,19 @@ def test_padded_batches_are_the_flat_lists(name, monkeypatch):
     for other in results[1:]:
         for found, expected in zip(other, results[0], strict=True):
             close(found, expected)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="the interpreter reads values")
+@pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.device_lists])
+def test_no_value_is_read_so_that_a_graph_can_be_recorded(name):
+    """Tensors without values pass through all that is done in plain PyTorch."""
+    if name in BY_LABELS:
+        pytest.skip("goes from label to label")
+    scores, labels, offsets = (torch.as_tensor(values, device="meta") for values in lists_of(name))
+    weights = torch.ones_like(labels) if OBJECTIVES[name].item_weights else None
+    lists = device_lists(objective(name), scores, labels, offsets, "mean", weights, longest=12)
+    found = evaluate_on_device(objective(name), lists)
+    assert found.gradient.shape == scores.shape and found.losses.shape == (len(SIZES),)
 
 
 @EVERY

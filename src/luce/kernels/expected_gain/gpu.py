@@ -11,6 +11,7 @@ import triton.language as tl
 from torch import Tensor
 
 from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT, POLICY
+from luce.kernels.ideal_gpu import ideal_sum
 from luce.kernels.place_sums import BINARY, EXPONENTIAL, IDEAL, LENGTH, TOTAL
 
 TILE = 512
@@ -90,8 +91,8 @@ def _list_gains(
     highest, lowest = tl.max(tl.where(seen, gain, -1.0), 0), tl.min(tl.where(seen, gain, float("inf")), 0)
     total = constant * 1.0
     if divisor == BY_IDEAL:
-        ranked = tl.sort(gain, descending=True)
-        total = tl.sum(ranked * tl.load(discounts + places, mask=places < depth, other=0.0), 0)
+        table = tl.load(discounts + places, mask=places < depth, other=0.0).to(tl.float32)
+        total = ideal_sum(gain, table, places, depth)
     if divisor == BY_TOTAL:
         total = tl.sum(gain, 0)
     if divisor == BY_LENGTH:

@@ -47,7 +47,7 @@ def ordered_lists(
             scores, labels, offsets, offsets if numbers is None else numbers, weights,
             scores if item_weights is None else item_weights, losses, gradient, factor, stream, sample,
             min(depth, longest), n_weights, numbers is not None, item_weights is not None, mode, rule, largest,
-            num_warps=4 if largest <= 2_048 else 8 if largest <= 8_192 else 16,
+            num_warps=max(4, largest // 512),
         )  # fmt: skip
     return losses, gradient
 

@@ -11,6 +11,7 @@ import triton.language as tl
 from torch import Tensor
 
 from luce.kernels import target_losses
+from luce.kernels.ideal_gpu import ideal_sum
 from luce.kernels.label_targets import cpu
 
 GAIN, EXPONENTIAL, ATTENTION = (tl.constexpr(value) for value in (cpu.GAIN, cpu.EXPONENTIAL, cpu.ATTENTION))
@@ -74,12 +75,10 @@ def _target_list(
     y = tl.load(labels + places, mask=here, other=float("nan")).to(tl.float32)
     seen = y == y
     s = tl.load(scores + places, mask=seen, other=0.0).to(tl.float64)
-    n = tl.sum(seen.to(tl.int32), 0)
     w = seen.to(tl.float64)
     if weighted:
         w = tl.load(weights + places, mask=seen, other=0.0).to(tl.float64)
     t, told = _targets(tl.where(seen, y, 0.0), seen, places, depth, value, norm)
-    told = told & (n > 0)
     if loss == CROSS_ENTROPY:
         t *= w
         total = tl.sum(t, 0)
@@ -89,7 +88,7 @@ def _target_list(
         found = tl.sum(t * tl.where(told, top - s, 0.0), 0) + total * tl.log(z)
         derivative = total / z * share - t
     elif loss == COSINE:
-        told = told & (n > 1)
+        told = told & (tl.sum(seen.to(tl.int32), 0) > 1)
         largest = tl.max(tl.abs(s), 0)
         scale = tl.where(largest > 0.0, largest, 1.0)
         u = s / scale
@@ -115,11 +114,12 @@ def _target_list(
 def _targets(y, seen, places, depth, value: tl.constexpr, norm: tl.constexpr):
     """The targets, 0 where not observed, and whether the labels say anything."""
     t = y.to(tl.float64)
-    total = tl.sum(t * 0.0, 0) + 1.0
+    total = tl.sum(seen.to(tl.float64), 0)
     if value == GAIN:
         y = tl.maximum(y, 0.0)
         power = tl.floor(tl.max(y, 0)) if norm != ONE else 0.0
-        t = _gains(y, power)
+        # Both are rounded alike, so that a label of 0 has no gain.
+        t = tl.exp((y.to(tl.float64) - power) * LOG_2) - tl.exp((y.to(tl.float64) * 0.0 - power) * LOG_2)
     if value >= EXPONENTIAL:
         counted = seen
         if value == ATTENTION:
@@ -129,14 +129,9 @@ def _targets(y, seen, places, depth, value: tl.constexpr, norm: tl.constexpr):
     if norm == LENGTH:
         total = tl.sqrt(tl.sum(t * t, 0))
     elif norm == DCG:
-        best = _gains(tl.sort(y, descending=True), power)
-        total = tl.sum(tl.where(places < depth, best * LOG_2 / tl.log((places + 2).to(tl.float64)), 0.0), 0)
+        total = ideal_sum(t, LOG_2 / tl.log((places + 2).to(tl.float64)), places, depth)
     elif norm != ONE:
         total = tl.sum(t, 0)
-    return t / tl.where(total > 0.0, total, 1.0), total > 0.0
-
-
-@triton.jit
-def _gains(y, power):
-    """(2^y − 1) / 2^power."""
-    return tl.exp((y - power).to(tl.float64) * LOG_2) - tl.exp((y * 0.0 - power).to(tl.float64) * LOG_2)
+    if norm != ONE:
+        t /= tl.where(total > 0.0, total, 1.0)
+    return t, total > 0.0
