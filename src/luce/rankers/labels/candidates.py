@@ -22,19 +22,26 @@ class Negatives:
         self.number, self.sampling, self.seed, self._n_labels = number, sampling, seed, len(counts)
         self._ends = np.cumsum(summed(counts)) if sampling == "frequency" else None
 
-    def draw(self, known: Integers, step: int) -> Integers:
-        """Labels that are not among the known ones, in increasing order; of a pool where they are to be hard.
+    def draw(self, known: Integers, step: int, multiple: int = 1) -> Integers:
+        """Labels that are not among the known ones; of a pool where they are to be hard.
+
+        With a `multiple` a few more may be drawn, so that there are, with the known ones, a multiple of it.
 
         >>> negatives = Negatives(4, "frequency", np.array([3, 0, 5, 2]), seed=0)
         >>> set(negatives.draw(np.array([2]), step=0).tolist()) <= {0, 3}
         True
         """
-        random = np.random.default_rng((self.seed, step))
+        random, size = np.random.default_rng((self.seed, step)), self.number + 2 * (multiple - 1)
         if self._ends is not None:
-            drawn = np.searchsorted(self._ends, random.random(self.number) * self._ends[-1], side="right")
+            drawn = np.searchsorted(self._ends, random.random(size) * self._ends[-1], side="right")
         else:
-            drawn = random.integers(self._n_labels, size=self.number * (POOL if self.sampling == "hard" else 1))
-        return np.setdiff1d(drawn, known)
+            drawn = random.integers(self._n_labels, size=size * (POOL if self.sampling == "hard" else 1))
+        others = np.setdiff1d(drawn, known)
+        whole = len(known) + len(others)
+        if multiple > 1 and whole > multiple:
+            wanted = -(-(len(known) + self.number) // multiple) * multiple
+            others = random.permutation(others)[: min(wanted, whole // multiple * multiple) - len(known)]
+        return others
 
     def hardest(self, pool: Tensor, hidden: Tensor, layer: nn.Linear) -> Tensor:
         """Of a pool of labels those with the highest scores for a row of the batch, of any rank."""

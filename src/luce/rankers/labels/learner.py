@@ -1,5 +1,6 @@
 """A label network that is trained on tagged rows: one step on a batch."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from luce.distributed import current_group, gathered, in_share, numbered
 from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.labels.candidates import Negatives, only_rows
-from luce.rankers.labels.network import LabelNetwork
+from luce.rankers.labels.network import Entries, LabelNetwork
 from luce.rankers.labels.prediction import top_labels
-from luce.rankers.labels.rows import rows_on
+from luce.rankers.labels.rows import HostRows, ResidentRows, rows_on
 from luce.rankers.neural.training import TorchLearner
-from luce.torch import fused_linear_loss, label_value_and_gradient
+from luce.torch import Relevant, fused_linear_loss, label_value_and_gradient
 
 LARGE = 2**25
 """Scores of a batch above which a GPU computes the last layer and the loss together, without storing them all."""
@@ -58,7 +59,7 @@ class LabelLearner(TorchLearner):
     ):
         super().__init__(network, (), **training)
         self.objective, self.data, self.n_jobs = objective, data, n_jobs
-        self.rows = rows_on(self.device, features, data)
+        self.rows: HostRows | ResidentRows = rows_on(self.device, features, data)
         self.negatives = None
         if negatives is not None:
             self.negatives = Negatives(negatives, negative_sampling, data.label_counts, self.seed)
@@ -66,65 +67,76 @@ class LabelLearner(TorchLearner):
 
     def step(self, lists: Integers, epoch: float, step: int) -> Any:
         own = in_share(lists, self.first_row, self.data.n_rows)
-        if self.negatives is None:
-            return self._step(own, None, epoch, step, len(lists))
-        known = np.unique(gathered(np.unique(self.data.relevant(own)[0])))
-        candidates = self._candidates(known, own, step)
+        self.begin_step(step)
+
+        def work() -> Any:
+            if not len(own):
+                return 0.0
+            draw = Draw(self.seed, int(epoch), own + self.first_row, epoch)
+            try:
+                return self.propagate(self.rows.features(own), self.rows.relevant(own), candidates, draw, len(lists))
+            except NumericalError as error:
+                if step == 0 and all(bool(one.isfinite().all()) for one in self.network.parameters()):
+                    raise
+                raise self.diverged(step) from error
+
+        candidates = None if self.negatives is None else self._candidates(own, step)
+        loss = self.update_candidates(work, candidates)
+        if isinstance(loss, float):
+            if not np.isfinite(loss):  # kernels do not look at the scores
+                raise self.diverged(step)
+            return loss
+        return self.watch(loss, step)
+
+    def update_candidates(self, work: Callable[[], Any], candidates: Tensor | None) -> Any:
+        """One update of the network, of whose last layer only the candidates count, if not all labels."""
+        if candidates is None:
+            return self.update(work)
         with only_rows(self.network.out, candidates, self.optimizer):
-            return self._step(own, candidates[: len(known)], epoch, step, len(lists))
+            return self.update(work)
 
     def top_labels(self, features: Any, k: int) -> Integers:
         """The k labels with the highest scores of rows of this rank."""
         return top_labels(self.network, features, k)[0]
 
-    def _candidates(self, known: Integers, rows: Integers, step: int) -> Tensor:
-        """The labels of a step: those relevant to its rows, in increasing order, and others."""
+    def drawn(self, rows: Integers, step: int, multiple: int = 1) -> tuple[Integers, Integers]:
+        """The labels that are relevant to the rows of a step, in increasing order, and others."""
         assert self.negatives is not None
-        drawn = self.negatives.draw(known, step)
-        labels = torch.from_numpy(np.concatenate([known, drawn])).to(self.device, non_blocking=True)
+        known = np.unique(gathered(np.unique(self.data.relevant(rows)[0])))
+        return known, self.negatives.draw(known, step, multiple)
+
+    def _candidates(self, rows: Integers, step: int) -> Tensor:
+        """The labels that count in a step, in increasing order: the relevant ones and others."""
+        known, others = self.drawn(rows, step)
+        assert self.negatives is not None
         if self.negatives.sampling != "hard":
-            return labels
+            return self._there(np.union1d(known, others))
         with torch.no_grad():
             hidden = self.network.eval().hidden(self.rows.features(rows))
-            hard = self.negatives.hardest(labels[len(known) :], hidden, self.network.out)
-        return torch.cat([labels[: len(known)], hard])
-
-    def _step(self, rows: Integers, known: Tensor | None, epoch: float, step: int, of: int) -> Any:
-        """One update of the network, whose last layer has the rows of the known labels first, if not of all."""
-        self.seed_dropout(step)
+            hard = self.negatives.hardest(self._there(others), hidden, self.network.out)
         self.network.train()
+        return torch.cat([self._there(known), hard]).sort().values
 
-        def work() -> Any:
-            return self._propagate(rows, known, epoch, step, of) if len(rows) else 0.0
+    def _there(self, numbers: Integers) -> Tensor:
+        return torch.from_numpy(numbers).to(self.device, non_blocking=True)
 
-        return self.update(work)
-
-    def _propagate(self, rows: Integers, known: Tensor | None, epoch: float, step: int, of: int) -> Any:
-        """The loss of these rows, which are all or some `of` so many, and the gradients of its mean over all."""
-        relevant, share = self.rows.relevant(rows), len(rows) / of
-        if known is not None:
-            relevant = relevant._replace(labels=torch.searchsorted(known, relevant.labels.long()))
-        hidden, out = self.network.hidden(self.rows.features(rows)), self.network.out
+    def propagate(
+        self, features: Tensor | Entries, relevant: Relevant, candidates: Tensor | None, draw: Draw, of: int
+    ) -> Any:
+        """The loss of some rows, which are all or some `of` so many, and the gradients of its mean over all."""
+        share = (len(relevant.offsets) - 1) / of
+        if candidates is not None:
+            relevant = relevant._replace(labels=torch.searchsorted(candidates, relevant.labels.long()))
+        with self.autocast():
+            hidden, out = self.network.hidden(features), self.network.out
         by_rows = self.objective.label_rows is not None and relevant.grades is None
-        if by_rows and is_fused(self.device, len(rows) * len(out.weight)):
-            loss = fused_linear_loss(hidden, out.weight, out.bias, relevant, self.objective)
+        if by_rows and is_fused(self.device, len(hidden) * len(out.weight)):
+            loss = fused_linear_loss(hidden.float(), out.weight, out.bias, relevant, self.objective)
             (loss * share).backward()
         else:
-            scores = self.network.scores(hidden)
-            draw = Draw(self.seed, int(epoch), rows + self.first_row, epoch)
-            try:
-                loss, gradient = label_value_and_gradient(
-                    self.objective, scores, relevant, draw=draw, n_jobs=self.n_jobs
-                )
-            except NumericalError as error:
-                if step == 0 and bool(scores.isfinite().all()):
-                    raise
-                raise self.diverged(step) from error
+            with self.autocast():
+                scores = self.network.scores(hidden)
+            loss, gradient = label_value_and_gradient(self.objective, scores, relevant, draw=draw, n_jobs=self.n_jobs)
             scores.backward(gradient if share == 1 else gradient * share)
         loss = loss.detach().double() * share
-        if self.device.type != "cpu" and current_group() is None:
-            return loss
-        value = loss.item()
-        if not np.isfinite(value):  # kernels do not look at the scores
-            raise self.diverged(step)
-        return value
+        return loss if self.device.type != "cpu" and current_group() is None else loss.item()

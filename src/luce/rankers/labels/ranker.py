@@ -45,8 +45,8 @@ class LabelRanker(FittedLabels):
         The fraction of hidden values that are dropped in training.
     negatives : int, optional
         By default a step scores all labels and updates all of their weights; with a number, the labels relevant in the
-        batch and at most this many others, drawn at random. The weights of the rest, and what the optimizer remembers
-        of them, stay as they are.
+        batch and about this many others, drawn at random. The weights of the rest, and what the optimizer remembers of
+        them, stay as they are.
     negative_sampling : {"uniform", "frequency", "hard"}, default="uniform"
         How these others are drawn: each label alike, in proportion to the rows it is relevant to in training, or of 8
         times as many drawn alike those with the highest scores for the rows of the batch.
@@ -263,6 +263,7 @@ class LabelRanker(FittedLabels):
     def train(self, training: TrainingData, *, callback: Callback | None, checkpoint: Checkpoint | None) -> None:
         """Train the network on these rows."""
         from luce.rankers.labels.learner import LabelLearner
+        from luce.rankers.labels.recorded_learner import RecordedLabelLearner
         from luce.rankers.labels.split import SplitLearner
 
         def validation_score(learner: Any) -> float | None:
@@ -280,7 +281,8 @@ class LabelRanker(FittedLabels):
             if group is not None:
                 return SplitLearner(network, *given, group=group, **settings)
             settings |= {"negatives": self.negatives, "negative_sampling": self.negative_sampling}
-            return LabelLearner(network, *given, n_jobs=self.n_jobs, **settings)
+            kind = RecordedLabelLearner if self.get_device().type == "cuda" else LabelLearner
+            return kind(network, *given, n_jobs=self.n_jobs, **settings)
 
         if group is not None:
             self._check_split(training.dataset, group)
@@ -331,5 +333,7 @@ class LabelRanker(FittedLabels):
             raise OptionError("split_labels needs a hidden layer: hidden_layer_sizes must not be empty.")
         if self.split_labels and self.negatives is not None:
             raise OptionError("split_labels trains on all labels: negatives must be None.")
+        if self.split_labels and self.max_grad_norm is not None:
+            raise OptionError("With split_labels no rank has the whole gradient: max_grad_norm must be None.")
         if any(kind is not None and kind.within_lists for kind in self.transform_types):
             raise OptionError("A label ranker has no lists of items: transforms within lists are not supported.")

@@ -7,7 +7,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from luce.arrays import Integers, offsets_of_sizes
+from luce.arrays import Integers
 from luce.data.extreme import TaggedData
 from luce.objectives.relevant import Relevant
 from luce.rankers.labels.network import Entries, rows_to
@@ -36,46 +36,66 @@ class ResidentRows:
     """Rows on a device; a batch is made there from row numbers, and the host never waits for it."""
 
     def __init__(self, features: Any, data: TaggedData, device: torch.device):
-        self._device = device
-        self._labels = _Ragged(data.labels, device)
-        self._graded = not (data.labels.data == 1).all()
+        self._device, self.graded = device, not (data.labels.data == 1).all()
+        self._labels, self._longest = _Ragged(data.labels, device), int(data.sizes.max(initial=0))
         self._features: Tensor | _Ragged = (
             _Ragged(features, device) if sparse.issparse(features) else torch.from_numpy(np.array(features)).to(device)
         )
 
     def features(self, rows: Integers) -> Tensor | Entries:
         """The features of some rows, as the network takes them."""
-        if isinstance(self._features, Tensor):
-            return self._features[torch.from_numpy(rows).to(self._device, non_blocking=True)]
-        indices, offsets, values, _ = self._features.take(rows)
-        return Entries(indices.long(), offsets, values)
+        return self.features_there(self._there(rows), self.counts(rows)[0])
 
     def relevant(self, rows: Integers) -> Relevant:
         """The labels of some rows."""
-        labels, offsets, grades, longest = self._labels.take(rows)
-        return Relevant(labels, offsets, grades if self._graded else None, longest)
+        return self.relevant_there(self._there(rows), self.counts(rows)[1])
+
+    def counts(self, rows: Integers) -> tuple[int, int]:
+        """How many entries the features of some rows have, and how many labels."""
+        entries = 0 if isinstance(self._features, Tensor) else self._features.count(rows)
+        return entries, self._labels.count(rows)
+
+    def features_there(self, rows: Tensor, room: int) -> Tensor | Entries:
+        """The features of rows that are numbered on the device, with room for so many entries."""
+        if isinstance(self._features, Tensor):
+            return self._features[rows]
+        indices, offsets, values = self._features.take(rows, room)
+        offsets[-1] = room  # entries with value 0
+        return Entries(indices.long(), offsets, values)
+
+    def relevant_there(self, rows: Tensor, room: int) -> Relevant:
+        """Their labels, with room for so many."""
+        labels, offsets, grades = self._labels.take(rows, room)
+        return Relevant(labels, offsets, grades if self.graded else None, self._longest)
+
+    def _there(self, rows: Integers) -> Tensor:
+        return torch.from_numpy(rows).to(self._device, non_blocking=True)
 
 
 class _Ragged:
     """A CSR array on a device; the host knows where its rows begin, and so how long they are."""
 
     def __init__(self, array: Any, device: torch.device):
-        self._device, self._starts = device, array.indptr.astype(np.int64)
+        self._sizes = np.diff(array.indptr).astype(np.int64)
+        self._starts = torch.from_numpy(array.indptr.astype(np.int64)).to(device)
         self._indices, self._values = (
             torch.from_numpy(np.array(each)).to(device) for each in (array.indices, array.data)
         )
 
-    def take(self, rows: Integers) -> tuple[Tensor, Tensor, Tensor, int]:
-        """The indices of some rows, row after row, their offsets, their values, and the size of the longest."""
+    def count(self, rows: Integers) -> int:
+        """The entries of some rows."""
+        return int(self._sizes[rows].sum())
+
+    def take(self, rows: Tensor, room: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The indices of some rows, row after row, their offsets, and their values; 0 where there is more room."""
         starts = self._starts[rows]
         sizes = self._starts[rows + 1] - starts
-        ends = offsets_of_sizes(sizes)
-        both = torch.from_numpy(np.concatenate([ends, starts - ends[:-1]])).to(self._device, non_blocking=True)
-        offsets, moves = both[: len(ends)], both[len(ends) :]
-        total = int(ends[-1])
-        places = torch.arange(total, device=self._device)
-        places += moves.repeat_interleave(offsets.diff(), output_size=total)
-        return self._indices[places], offsets, self._values[places], int(sizes.max(initial=0))
+        offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+        places = torch.arange(room, device=rows.device)
+        owner = (torch.searchsorted(offsets, places, right=True) - 1).clamp(max=len(rows) - 1)
+        inside = places < offsets[-1]
+        found = torch.where(inside, (starts - offsets[:-1])[owner] + places, 0)
+        return self._indices[found], offsets, torch.where(inside, self._values[found], 0)
 
 
 def rows_on(device: torch.device, features: Any, data: TaggedData) -> HostRows | ResidentRows:

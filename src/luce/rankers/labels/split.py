@@ -61,8 +61,7 @@ class SplitLearner(TorchLearner):
 
     def step(self, lists: Integers, epoch: float, step: int) -> float:
         own = in_share(lists, self.first_row, self.data.n_rows)
-        self.seed_dropout(step)
-        self.network.train()
+        self.begin_step(step)
         hidden = torch.zeros(0, self.out.in_features, device=self.device)
         if len(own):
             hidden = self.network.hidden(self.rows.features(own))
