@@ -83,8 +83,8 @@ def pair_swaps(
     if n_programs:
         order = _rows_by_score(scores, gains, offsets, longest)
         _find_blocks[(n_tiles(offsets, len(scores), PLACES),)](
-            scores, gains, weights, offsets, order, sums, items, blocks, *settings, longest.bit_length(), weighted, PLACES,
-            num_warps=4,
+            scores, gains, weights, offsets, order, sums, items, blocks, *settings, longest.bit_length(), weighted,
+            PLACES, num_warps=4,
         )  # fmt: skip
         _pair_swaps[(n_programs,)](
             offsets, order, sums, items, blocks, losses, gradient, *settings, float(factor), change != 0.0, gap != 0.0,

@@ -88,7 +88,7 @@ def pair_swaps(
     places = torch.arange(s.shape[1], device=s.device)
     for some in column_blocks(*s.shape):
         own, others = ([each[:, :, None] for each in blocks], [each[:, None, some] for each in blocks])
-        worth = _worths(*own, *others, sums, level, change, gap)
+        worth = _worths(own, others, sums, level, change, gap)
         weight = w[:, :, None] * w[:, None, some] * worth * (g[:, :, None] - g[:, None, some])
         d = weight.sign() * (s[:, :, None] - s[:, None, some])
         slopes -= (weight * torch.sigmoid(-d)).sum(2)
@@ -98,17 +98,9 @@ def pair_swaps(
     return losses.float(), gradient
 
 
-def _worths(
-    start: Tensor,
-    end: Tensor,
-    other_start: Tensor,
-    other_end: Tensor,
-    sums: Tensor,
-    level: int,
-    change: float,
-    gap: float,
-) -> Tensor:
+def _worths(own: list[Tensor], others: list[Tensor], sums: Tensor, level: int, change: float, gap: float) -> Tensor:
     """What swapping two items is worth on average, from where their blocks of equal scores begin and end."""
+    (start, end), (other_start, other_end) = own, others
     first, last = torch.minimum(start, other_start), torch.maximum(end, other_end)
     upper, lower = torch.minimum(end, other_end), torch.maximum(start, other_start)
     counted = upper.clamp(max=level).maximum(first)
