@@ -104,11 +104,11 @@ def wheel() -> None:
 def triton() -> None:
     folder = FOLDER / "triton"
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", folder, "triton")
-    tests = ("tests/kernels/test_device_kernels.py", "tests/objectives/test_torch_device.py")
+    tests = ("kernels/test_device_kernels.py", "kernels/test_device_pairs.py", "objectives/test_torch_device.py")
     # The interpreter computes with NumPy, which warns where a device overflows silently.
     warn = ("-o", "filterwarnings=default")
     variables = {"PYTHONPATH": str(folder), "TRITON_INTERPRET": "1", **ONE_THREAD}
-    run(sys.executable, "-m", "pytest", *WORKERS, "--all", *warn, *tests, **variables)
+    run(sys.executable, "-m", "pytest", *WORKERS, "--all", *warn, *(f"tests/{each}" for each in tests), **variables)
 
 
 def serve() -> None:

@@ -192,6 +192,4 @@ def test_features_that_do_not_fit_are_loaded_meanwhile(monkeypatch):
     settings = {"optimizer": "sgd", "learning_rate": 0.05}
     expected = fitted(**settings)
     monkeypatch.setattr("luce.rankers.neural.resident_learner.fits", lambda *given: False)
-    np.testing.assert_allclose(
-        fitted(**settings).predict(dataset()), expected.predict(dataset()), rtol=1e-3, atol=1e-4
-    )
+    np.testing.assert_allclose(fitted(**settings).predict(dataset()), expected.predict(dataset()), rtol=1e-3, atol=1e-4)

@@ -3,17 +3,26 @@
 Sums, not means, as the papers have them; w are the item weights, 1 where none are given.
 """
 
-from typing import Any
+import math
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luce.errors import LuceError, OptionError
+from luce.kernels.device import device_kernels
+from luce.kernels.expected_gain import LONGEST_ON_GPU
 from luce.kernels.label_targets import label_targets
-from luce.kernels.pairs import hinges, pair_outcomes, pair_swaps, squares
-from luce.lists import Evaluation, Lists, evaluate_kernel
+from luce.kernels.pairs import DRAWS, HINGE, SQUARE, hinges, pair_outcomes, pair_swaps, squares, sums_of_discounts
+from luce.kernels.place_sums import CONSTANT, EXPONENTIAL, IDEAL
+from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists, evaluate_kernel
 from luce.metrics.table import metric as metric_named
 from luce.objectives.base import record
 from luce.options import Choice, Option, Range, integer, number, one_of, or_none
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 FAMILY = "pairwise"
 TIES = "pairwise with ties"
@@ -53,6 +62,23 @@ TRUNCATION = or_none(
 HIGHEST_PARAMETER = 700.0
 
 
+def _pairs_on_device(kind: int, lists: DeviceLists) -> DeviceEvaluation:
+    kernels = device_kernels("pairs", lists.scores.device.type)
+    given = lists.scores, lists.labels, lists.offsets, lists.longest, kind
+    weights = {"item_weights": lists.item_weights, "parameter": lists.nuisance}
+    return DeviceEvaluation(*kernels.pair_losses(*given, **weights, factor=lists.factor))
+
+
+def _lambdarank_on_device(lists: DeviceLists, *, metric: str, truncation_level: int | None) -> DeviceEvaluation:
+    return _swaps_on_device(lists, metric, truncation_level)
+
+
+def _lambdaloss_on_device(
+    lists: DeviceLists, *, metric: str, truncation_level: int | None, variant: str, mu: float
+) -> DeviceEvaluation:
+    return _swaps_on_device(lists, metric, truncation_level, **_lambdaloss_weights(variant, mu))
+
+
 @record(
     "ranknet",
     family=FAMILY,
@@ -60,6 +86,7 @@ HIGHEST_PARAMETER = 700.0
     paper="Burges et al. 2005; Tran, Phung and Venkatesh 2011",
     cost="n log n",
     hessian=True,
+    device_lists=partial(_pairs_on_device, DRAWS["none"]),
 )
 def ranknet(lists: Lists) -> Evaluation:
     """Logistic loss of all pairs with different labels: the negative log-likelihood of the Bradley-Terry model.
@@ -76,6 +103,7 @@ def ranknet(lists: Lists) -> Evaluation:
     formula="Σ_{y_i > y_j} w_i w_j max(0, 1 − δ), δ = s_i − s_j; derivative 0 where δ = 1",
     paper="Joachims 2002; Tran, Phung and Venkatesh 2011",
     cost="n log n",
+    device_lists=partial(_pairs_on_device, HINGE),
 )
 def ranksvm(lists: Lists) -> Evaluation:
     """Hinge loss of all pairs with different labels, with margin 1.
@@ -92,6 +120,7 @@ def ranksvm(lists: Lists) -> Evaluation:
     paper="Tran, Phung and Venkatesh 2011",
     cost="n log n",
     hessian=True,
+    device_lists=partial(_pairs_on_device, SQUARE),
 )
 def rankregress(lists: Lists) -> Evaluation:
     """Squared loss of all pairs with different labels, whose scores should differ by 1.
@@ -112,6 +141,7 @@ def rankregress(lists: Lists) -> Evaluation:
     hessian=True,
     nuisance={"beta": 0.0},
     uses_ties=True,
+    device_lists=partial(_pairs_on_device, DRAWS["davidson"]),
 )
 def pairties_davidson(lists: Lists) -> Evaluation:
     """Negative log-likelihood of all pairs, with ties modeled as by Davidson; initially ν = 1.
@@ -131,6 +161,7 @@ def pairties_davidson(lists: Lists) -> Evaluation:
     hessian=True,
     nuisance={"alpha": 0.0},
     uses_ties=True,
+    device_lists=partial(_pairs_on_device, DRAWS["rao-kupper"]),
 )
 def pairties_rao_kupper(lists: Lists) -> Evaluation:
     """Negative log-likelihood of all pairs, with ties modeled as by Rao and Kupper; initially θ = 2.
@@ -150,6 +181,7 @@ def pairties_rao_kupper(lists: Lists) -> Evaluation:
     option_specs={"metric": METRIC, "truncation_level": TRUNCATION},
     hessian=True,
     gradient_only=True,
+    device_lists=_lambdarank_on_device,
 )
 def lambdarank(lists: Lists, *, metric: str, truncation_level: int | None) -> Evaluation:
     """RankNet with each pair weighted by the change of NDCG when its items are swapped.
@@ -186,6 +218,7 @@ def lambdarank(lists: Lists, *, metric: str, truncation_level: int | None) -> Ev
     },
     hessian=True,
     gradient_only=True,
+    device_lists=_lambdaloss_on_device,
 )
 def lambdaloss(lists: Lists, *, metric: str, truncation_level: int | None, variant: str, mu: float) -> Evaluation:
     """Bound on 1 − NDCG: logistic loss of pairs, weighted by gains and by the distance of the current ranks.
@@ -193,10 +226,13 @@ def lambdaloss(lists: Lists, *, metric: str, truncation_level: int | None, varia
     Use it as lambdarank, where the loss should be a bound on the metric. The baseline of Oosterhuis 2021 is variant 2
     with metric=dcg@5 and truncation_level=None.
     """
-    bits = 1 / np.log(2)
-    if variant == "2":
-        return _swaps(lists, metric, truncation_level, change=0.0, gap=bits)
-    return _swaps(lists, metric, truncation_level, change=bits, gap=mu * bits)
+    return _swaps(lists, metric, truncation_level, **_lambdaloss_weights(variant, mu))
+
+
+def _lambdaloss_weights(variant: str, mu: float) -> dict[str, float]:
+    """What the change of the discount and the gap of the ranks weigh; the loss is in bits."""
+    bits = 1 / math.log(2)
+    return {"change": 0.0, "gap": bits} if variant == "2" else {"change": bits, "gap": mu * bits}
 
 
 def _with_ties(lists: Lists, draws: str) -> Evaluation:
@@ -212,3 +248,39 @@ def _swaps(lists: Lists, metric: str, truncation_level: int | None, **weights: f
     gains = label_targets(lists.labels, lists.offsets, "gain", "sum" if normalized else "one", n_jobs=lists.n_jobs)
     discounts = None if chosen.cutoff is None else chosen.discounts(chosen.cutoff)
     return pair_swaps(lists, gains, truncation_level, **weights, discounts=discounts, normalized=normalized)
+
+
+def _swaps_on_device(
+    lists: DeviceLists, metric: str, truncation_level: int | None, change: float = 1.0, gap: float = 0.0
+) -> DeviceEvaluation:
+    scores, labels, offsets, longest = lists[:4]
+    level = min(truncation_level or longest, longest)
+    discounts, sums, divisor = _places_on_device(metric, 1 << longest.bit_length(), scores.device)
+    targets = device_kernels("expected_gain", scores.device.type, longest <= LONGEST_ON_GPU)
+    gains = targets.list_gains(labels, offsets, discounts[:level], longest, EXPONENTIAL, divisor, 1.0)
+    found = device_kernels("pairs", scores.device.type).pair_swaps(
+        scores,
+        gains,
+        offsets,
+        longest,
+        sums,
+        level=level,
+        change=change,
+        gap=gap,
+        item_weights=lists.item_weights,
+        factor=lists.factor,
+    )
+    return DeviceEvaluation(*found)
+
+
+@lru_cache(64)
+def _places_on_device(metric: str, longest: int, device: "torch.device") -> "tuple[Tensor, Tensor, int]":
+    """The discounts of a metric on a device, their sums, and what the gains are divided by."""
+    import torch
+
+    chosen = metric_named(metric)
+    counted = np.arange(longest) < (chosen.cutoff or longest)
+    discounts = np.where(counted, chosen.discounts(longest), 0.0)
+    sums = torch.as_tensor(sums_of_discounts(discounts), device=device)
+    divisor = IDEAL if chosen.name == "ndcg" else CONSTANT
+    return torch.as_tensor(discounts, dtype=torch.float32, device=device), sums, divisor

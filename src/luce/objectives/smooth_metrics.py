@@ -2,13 +2,26 @@
 
 import numpy as np
 
+from luce.kernels.device import device_kernels
+from luce.kernels.expected_gain import LONGEST_ON_GPU
 from luce.kernels.smooth_ranks import cpu
-from luce.lists import Evaluation, Lists
+from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists
 from luce.objectives.base import record
-from luce.objectives.expected import at_rows
+from luce.objectives.expected import at_rows, gains_on_device
 from luce.objectives.linear_metrics import best_first, linear_gains
 from luce.options import Range, number
 from luce.threads import over_lists
+
+
+def _on_device(lists: DeviceLists, *, temperature: float) -> DeviceEvaluation:
+    scores, labels, offsets, longest = lists[:4]
+    settings = gains_on_device("ndcg", False, 1 << longest.bit_length(), scores.device)
+    targets = device_kernels("expected_gain", scores.device.type, longest <= LONGEST_ON_GPU)
+    gains = targets.list_gains(labels, offsets, settings[0], longest, *settings[1:])
+    if lists.item_weights is not None:
+        gains = gains * lists.item_weights
+    kernels = device_kernels("smooth_ranks", scores.device.type)
+    return DeviceEvaluation(*kernels.discounted_gains(scores, gains, offsets, longest, temperature, lists.factor))
 
 
 @record(
@@ -29,6 +42,7 @@ from luce.threads import over_lists
         )
     },
     saturates=True,
+    device_lists=_on_device,
 )
 def approx_ndcg(lists: Lists, *, temperature: float) -> Evaluation:
     """Minus NDCG with smooth ranks, as in TF-Ranking (`ApproxNDCGLoss`) and allRank.

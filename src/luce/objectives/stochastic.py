@@ -1,19 +1,23 @@
 """The stochastic treatment of a loss: its mean over scores with Gumbel noise, in the order of a drawn ranking."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luce.arrays import Integers, offsets_of_sizes
 from luce.errors import OptionError
+from luce.kernels.device import device_kernels
 from luce.kernels.sampled_rankings import gumbel_scores
-from luce.lists import Evaluation, Lists
+from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists
 from luce.objectives import OBJECTIVES, objective
 from luce.objectives.base import Objective, record
 from luce.objectives.expected import FAMILY, at_rows, samples_at, samples_option
 from luce.objectives.linear_metrics import best_first
 from luce.options import Option
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 EXAMPLE = {"name": "lambdaloss", "metric": "dcg@5"}
 KEPT = (
@@ -28,13 +32,16 @@ KEPT = (
     "saturates",
     "gradient_only",
 )
-"""What holds of the mean because it holds of the loss. Exact leaf values, GPU kernels and probabilities do not."""
+"""What holds of the mean because it holds of the loss. Exact leaf values and probabilities do not."""
 
 ODD = 0x9E3779B1
 """Added to the seed, and its multiples to the numbers of lists: a random loss draws apart from the noise."""
 
 ROWS = 50_000
 """Rows that are evaluated together at most, unless one copy of all lists has more."""
+
+DEVICE_ROWS = 1 << 22
+"""The same on a device."""
 
 
 def treated_loss(loss: Any) -> Objective:
@@ -72,6 +79,63 @@ def _traits(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "options": {**options, "loss": stored if in_table else loss}}
 
 
+def _on_device(lists: DeviceLists, *, loss: Any, samples: Any) -> DeviceEvaluation:
+    """The loss of copies of all lists, with noise that follows the labels as it does on the CPU."""
+    import torch
+
+    from luce.kernels.padded import best_first, list_of_row
+    from luce.kernels.torch_random import numbers_of
+
+    treated = treated_loss(loss)
+    if treated.device_lists is None:
+        return NotImplemented
+    scores, labels, offsets = lists.scores.double(), lists.labels, lists.offsets
+    order, of_row, numbers = (
+        best_first(labels, offsets),
+        list_of_row(offsets, len(scores)),
+        numbers_of(lists.numbers, offsets),
+    )
+    begin, rows = offsets[of_row], torch.arange(len(scores), device=scores.device)
+    places = torch.empty_like(order).scatter(0, order, rows - begin)
+    if treated.shift_invariant:  # as on the CPU
+        scores = scores - scores[order[begin]]
+    kernels = device_kernels("sampled_rankings", scores.device.type)
+    n_samples, totals = samples_at(samples, lists.draw), []
+    together = max(1, DEVICE_ROWS // max(1, len(scores)))
+    for first in range(0, n_samples, together):
+        count = min(together, n_samples - first)
+        noisy = kernels.gumbel_scores(scores, places, numbers[of_row], lists.stream, first, count)
+        found = treated.device_lists(_device_copies(lists, noisy, numbers, first), **treated.options)
+        if found is NotImplemented:
+            return NotImplemented
+        totals.append(
+            [None if each is None else each.unflatten(0, (count, len(each) // count)).sum(0) for each in found]
+        )
+    means: list[Any] = [None if each[0] is None else sum(each) / n_samples for each in zip(*totals, strict=True)]
+    return DeviceEvaluation(*means)
+
+
+def _device_copies(lists: DeviceLists, noisy: "Tensor", numbers: "Tensor", first: int) -> DeviceLists:
+    """A copy of all lists for each row of noisy scores; a random loss draws anew for each copy."""
+    import torch
+
+    count, n_rows = noisy.shape
+    copy = torch.arange(count, device=noisy.device)[:, None]
+
+    def copies(rows: Any) -> Any:
+        return None if rows is None else rows.repeat(count)
+
+    return lists._replace(
+        scores=noisy.flatten(),
+        labels=copies(lists.labels),
+        offsets=torch.cat([(lists.offsets[:-1] + n_rows * copy).flatten(), lists.offsets[-1:] + n_rows * (count - 1)]),
+        item_weights=copies(lists.item_weights),
+        item_groups=copies(lists.item_groups),
+        stream=torch.stack([lists.stream[0] + ODD & 2**63 - 1, lists.stream[1]]),
+        numbers=((numbers + ODD * (first + copy)) % 2**32).flatten(),
+    )
+
+
 @record(
     "stochastic",
     family=FAMILY,
@@ -91,6 +155,7 @@ def _traits(options: Mapping[str, Any]) -> dict[str, Any]:
     },
     traits=_traits,
     random=True,
+    device_lists=_on_device,
     **{name: value for name, value in _traits({"loss": "lambdaloss"}).items() if name != "options"},
 )
 def stochastic(lists: Lists, *, loss: Any, samples: Any) -> Evaluation:

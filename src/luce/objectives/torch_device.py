@@ -33,7 +33,7 @@ class _WithGradient(torch.autograd.Function):
             by_row = upstream.to(gradient.dtype).repeat_interleave(offsets.diff(), output_size=len(gradient))
             by_row = by_row.reshape(-1, *[1] * (gradient.ndim - 1))  # one output per grade
         nuisance = None
-        if extra is not None:
+        if extra is not None and ctx.needs_input_grad[1]:
             by_list = upstream if upstream.ndim else (upstream * ctx.total).expand(len(extra))
             nuisance = (by_list.to(extra.dtype) @ extra).to(ctx.dtypes[1])
         return (by_row * gradient).to(ctx.dtypes[0]), nuisance, None, None, None

@@ -19,6 +19,9 @@ from luce.threads import over_lists
 
 DRAWS = {"none": NO_DRAWS, "rao-kupper": RAO_KUPPER, "davidson": DAVIDSON}
 
+HINGE, SQUARE = 3, 4
+"""The losses on a device that are not the likelihood of an outcome, beside the numbers of `DRAWS`."""
+
 
 def pair_outcomes(lists: Lists, draws: str = "none", parameter: float = 0.0) -> Evaluation:
     """−Σ log P(outcome), and its derivative in the parameter as the gradient of one nuisance parameter.
@@ -94,3 +97,15 @@ def pair_swaps(
         lists.n_jobs,
     )
     return Evaluation(loss, gradient, second if lists.hessian else None)
+
+
+def sums_of_discounts(discounts: Floats) -> Floats:
+    """Σ_{r<k} D_r and Σ_{r<k} r D_r for k = 0 … places, (2, places + 1), r counted from the first place on.
+
+    >>> sums_of_discounts(np.array([1.0, 0.5, 0.25]))
+    array([[0.  , 1.  , 1.5 , 1.75],
+           [0.  , 0.  , 0.5 , 1.  ]])
+    """
+    sums = np.zeros((2, len(discounts) + 1))
+    np.cumsum([discounts, np.arange(len(discounts)) * discounts], axis=1, out=sums[:, 1:])
+    return sums
