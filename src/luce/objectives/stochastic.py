@@ -89,13 +89,11 @@ def _on_device(lists: DeviceLists, *, loss: Any, samples: Any) -> DeviceEvaluati
     treated = treated_loss(loss)
     if treated.device_lists is None:
         return NotImplemented
-    scores, labels, offsets = lists.scores.double(), lists.labels, lists.offsets
-    order, of_row, numbers = (
-        best_first(labels, offsets),
-        list_of_row(offsets, len(scores)),
-        numbers_of(lists.numbers, offsets),
-    )
-    begin, rows = offsets[of_row], torch.arange(len(scores), device=scores.device)
+    scores, offsets = lists.scores.double(), lists.offsets
+    of_row, rows = list_of_row(offsets, len(scores)), torch.arange(len(scores), device=scores.device)
+    labels = torch.where(rows < offsets[-1], lists.labels, torch.nan)  # rows of no list are a list of their own
+    order, numbers = best_first(labels, offsets), numbers_of(lists.numbers, offsets)
+    numbers, begin = torch.cat([numbers, numbers.new_zeros(1)]), offsets[of_row]
     places = torch.empty_like(order).scatter(0, order, rows - begin)
     if treated.shift_invariant:  # as on the CPU
         scores = scores - scores[order[begin]]
@@ -105,18 +103,20 @@ def _on_device(lists: DeviceLists, *, loss: Any, samples: Any) -> DeviceEvaluati
     for first in range(0, n_samples, together):
         count = min(together, n_samples - first)
         noisy = kernels.gumbel_scores(scores, places, numbers[of_row], lists.stream, first, count)
-        found = treated.device_lists(_device_copies(lists, noisy, numbers, first), **treated.options)
+        noisy_lists = _device_copies(lists._replace(labels=labels), noisy, numbers, first)
+        found = treated.device_lists(noisy_lists, **treated.options)
         if found is NotImplemented:
             return NotImplemented
         totals.append(
             [None if each is None else each.unflatten(0, (count, len(each) // count)).sum(0) for each in found]
         )
     means: list[Any] = [None if each[0] is None else sum(each) / n_samples for each in zip(*totals, strict=True)]
-    return DeviceEvaluation(*means)
+    losses, gradient, by_nuisance = means
+    return DeviceEvaluation(losses[:-1], gradient, None if by_nuisance is None else by_nuisance[:-1])
 
 
 def _device_copies(lists: DeviceLists, noisy: "Tensor", numbers: "Tensor", first: int) -> DeviceLists:
-    """A copy of all lists for each row of noisy scores; a random loss draws anew for each copy."""
+    """A copy of all lists, and of what follows, for each row of noisy scores; a random loss draws anew for each."""
     import torch
 
     count, n_rows = noisy.shape
@@ -128,7 +128,7 @@ def _device_copies(lists: DeviceLists, noisy: "Tensor", numbers: "Tensor", first
     return lists._replace(
         scores=noisy.flatten(),
         labels=copies(lists.labels),
-        offsets=torch.cat([(lists.offsets[:-1] + n_rows * copy).flatten(), lists.offsets[-1:] + n_rows * (count - 1)]),
+        offsets=torch.cat([(lists.offsets + n_rows * copy).flatten(), lists.offsets.new_full((1,), n_rows * count)]),
         item_weights=copies(lists.item_weights),
         item_groups=copies(lists.item_groups),
         stream=torch.stack([lists.stream[0] + ODD & 2**63 - 1, lists.stream[1]]),
