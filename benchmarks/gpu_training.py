@@ -320,7 +320,7 @@ sys.path.insert(0, {folder!r})
 from gpu_training import DEVICE, make_dataset, settings
 ranker = luce.NeuralRanker("listmle", hidden_layer_sizes=(256, 128), **settings(epochs=30, batch_size=16))
 ranker.fit(make_dataset(600), checkpoint=luce.Checkpoint(sys.argv[1], steps=7, resume=True))
-ranker.save(sys.argv[2], overwrite=True)
+ranker.save(sys.argv[2])
 """
 
 
