@@ -299,7 +299,7 @@ def compare_quality(folder: Path) -> None:
     print("\nMQ2008, fold 1: NDCG@10 on test data after training on the CPU and on the GPU, five seeds")
     parts = [luce.read(folder / f"S{number}.txt") for number in range(1, 6)]
     train, validation, test = luce.data.concatenate(parts[:3]), parts[3], parts[4]
-    for name in ("c-kl", "pl-partition", "lambdarank", "pl-rank-3"):
+    for name in ("c-kl", "pl-partition"):
         means = {}
         for device in ("cpu", DEVICE):
             scores = []

@@ -216,8 +216,8 @@ def test_tensors_on_two_devices_are_refused():
 
 def test_a_missing_triton_is_said_once(monkeypatch):
     monkeypatch.setattr(device, "find_spec", lambda name: None)
-    device._has_triton.cache_clear()
+    device.has_triton.cache_clear()
     with pytest.warns(LuceWarning, match="pip install triton"):
         assert device.device_kernels("expected_gain", "cuda").__name__.endswith("expected_gain.plain")
     assert device.device_kernels("expected_gain", "cuda").__name__.endswith("expected_gain.plain")
-    device._has_triton.cache_clear()
+    device.has_triton.cache_clear()

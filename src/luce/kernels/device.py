@@ -18,11 +18,12 @@ def device_kernels(folder: str, device: str, fits: bool = True) -> ModuleType:
     'luce.kernels.ordered_likelihood.plain'
     """
     on_gpu = device == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
-    return importlib.import_module(f"luce.kernels.{folder}.{'gpu' if on_gpu and fits and _has_triton() else 'plain'}")
+    return importlib.import_module(f"luce.kernels.{folder}.{'gpu' if on_gpu and fits and has_triton() else 'plain'}")
 
 
 @cache
-def _has_triton() -> bool:
+def has_triton() -> bool:
+    """Whether Triton is installed; if not, there is a warning the first time."""
     found = find_spec("triton") is not None
     if not found:
         warnings.warn(

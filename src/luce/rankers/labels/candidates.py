@@ -21,6 +21,7 @@ class Negatives:
     def __init__(self, number: int, sampling: str, counts: Integers, seed: int):
         self.number, self.sampling, self.seed, self._n_labels = number, sampling, seed, len(counts)
         self._ends = np.cumsum(summed(counts)) if sampling == "frequency" else None
+        self._places = np.empty(len(counts), np.int64)  # of each label the last place where it was drawn
 
     def draw(self, known: Integers, step: int, multiple: int = 1) -> Integers:
         """Labels that are not among the known ones; of a pool where they are to be hard.
@@ -32,15 +33,18 @@ class Negatives:
         True
         """
         random, size = np.random.default_rng((self.seed, step)), self.number + 2 * (multiple - 1)
-        if self._ends is not None:
-            drawn = np.searchsorted(self._ends, random.random(size) * self._ends[-1], side="right")
+        if self._ends is not None:  # in order, which is quicker to look up, and then in any
+            numbers = np.sort(random.random(size)) * self._ends[-1]
+            drawn = random.permutation(np.searchsorted(self._ends, numbers, side="right"))
         else:
             drawn = random.integers(self._n_labels, size=size * (POOL if self.sampling == "hard" else 1))
-        others = np.setdiff1d(drawn, known)
+        places = np.arange(len(drawn))
+        self._places[drawn], self._places[known] = places, -1
+        others = drawn[self._places[drawn] == places]
         whole = len(known) + len(others)
         if multiple > 1 and whole > multiple:
             wanted = -(-(len(known) + self.number) // multiple) * multiple
-            others = random.permutation(others)[: min(wanted, whole // multiple * multiple) - len(known)]
+            others = others[: min(wanted, whole // multiple * multiple) - len(known)]
         return others
 
     def hardest(self, pool: Tensor, hidden: Tensor, layer: nn.Linear) -> Tensor:

@@ -102,7 +102,8 @@ class LabelLearner(TorchLearner):
     def drawn(self, rows: Integers, step: int, multiple: int = 1) -> tuple[Integers, Integers]:
         """The labels that are relevant to the rows of a step, in increasing order, and others."""
         assert self.negatives is not None
-        known = np.unique(gathered(np.unique(self.data.relevant(rows)[0])))
+        labels = np.sort(gathered(self.data.relevant(rows)[0]))
+        known = labels[np.flatnonzero(np.diff(labels, prepend=-1))]
         return known, self.negatives.draw(known, step, multiple)
 
     def _candidates(self, rows: Integers, step: int) -> Tensor:

@@ -110,6 +110,7 @@ class LabelNetwork(nn.Module):
         part: slice = slice(None),
     ):
         super().__init__()
+        self.dropout = dropout
         layers: list[nn.Module] = []
         self.first: nn.Module = DenseRows(n_features)
         if hidden_layer_sizes:

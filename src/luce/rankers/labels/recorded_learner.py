@@ -8,6 +8,7 @@ from torch import Tensor
 
 from luce.arrays import Integers
 from luce.distributed import current_group
+from luce.kernels.device import has_triton
 from luce.objectives import Draw
 from luce.rankers.labels.learner import LabelLearner
 from luce.rankers.labels.rows import ResidentRows
@@ -16,6 +17,10 @@ from luce.rankers.neural.training import ON_GPU
 
 TOGETHER = 256
 """With negatives a step has a multiple of this many labels, so that a recorded step fits again."""
+
+PARTS = 32
+"""Capacities between two powers of 2: the last row of a batch gets what its entries leave free, and should not be long.
+"""
 
 
 class RecordedLabelLearner(LabelLearner):
@@ -28,16 +33,16 @@ class RecordedLabelLearner(LabelLearner):
         self.loss = torch.zeros((), dtype=torch.float64, device=self.device)
         there = isinstance(self.rows, ResidentRows) and not self.rows.graded and current_group() is None
         drawn = self.negatives is None or self.negatives.sampling != "hard"
-        fixed = there and drawn and self.objective.label_rows is not None and optimizer in ON_GPU
+        fixed = there and drawn and self.objective.label_rows is not None and optimizer in ON_GPU and has_triton()
         self.recorded = RecordedSteps(self._recorded_step, self.device) if fixed else None
 
     def step(self, lists: Integers, epoch: float, step: int) -> Any:
         if self.recorded is not None:
             self.begin_step(step)
             labels = lists[:0] if self.negatives is None else np.concatenate(self.drawn(lists, step, TOGETHER))
-            room = tuple(map(capacity_for, self.rows.counts(lists)))
+            entries, relevant = (capacity_for(count, PARTS) for count in self.rows.counts(lists))
             numbers = np.concatenate([[step], lists, np.sort(labels)])
-            if self.recorded.run(numbers, (len(lists), *room, len(labels))):
+            if self.recorded.run(numbers, (len(lists), entries, relevant, len(labels))):
                 return self.loss
             self.recorded = None
         return super().step(lists, epoch, step)

@@ -60,8 +60,8 @@ class ResidentRows:
         if isinstance(self._features, Tensor):
             return self._features[rows]
         indices, offsets, values = self._features.take(rows, room)
-        offsets[-1] = room  # entries with value 0
-        return Entries(indices.long(), offsets, values)
+        last = offsets.new_full((1,), room)  # the last row gets the entries with value 0
+        return Entries(indices.long(), torch.cat([offsets[:-1], last]), values)
 
     def relevant_there(self, rows: Tensor, room: int) -> Relevant:
         """Their labels, with room for so many."""

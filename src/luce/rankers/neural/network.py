@@ -44,6 +44,7 @@ class Network(nn.Module):
         attention_heads: int = 1,
     ):
         super().__init__()
+        self.dropout = dropout
         widths = [n_features, *hidden_layer_sizes]
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):

@@ -10,18 +10,15 @@ from torch import Tensor
 
 from luce.arrays import Integers
 
-PARTS = 4
-"""Capacities between two powers of 2: a batch has room for at most a quarter more rows than it needs."""
 
-
-def capacity_for(n_rows: int) -> int:
-    """The rows that a recorded step has room for.
+def capacity_for(n_rows: int, parts: int = 4) -> int:
+    """The rows that a recorded step has room for; there are so many capacities between two powers of 2.
 
     >>> [capacity_for(n) for n in (1, 65, 100, 1_025)]
     [64, 80, 112, 1280]
     """
     power = 1 << max(n_rows - 1, 32).bit_length() - 1
-    return max(64, -(-n_rows // (power // PARTS)) * (power // PARTS))
+    return max(64, -(-n_rows // (power // parts)) * (power // parts))
 
 
 class RecordedSteps:
@@ -42,7 +39,8 @@ class RecordedSteps:
         if len(numbers) > len(self.inbox):
             self.graphs, room = {}, len(numbers) + len(numbers) // 2
             self.inbox = torch.empty(room, dtype=torch.int64, device=self.device)
-        whole = np.pad(numbers, (0, len(self.inbox) - len(numbers)), constant_values=-1)
+        whole = np.full(len(self.inbox), -1)
+        whole[: len(numbers)] = numbers
         self.inbox.copy_(torch.from_numpy(whole).pin_memory(), non_blocking=True)
         if capacity in self.graphs and self.tries > 1 and self.graphs[capacity] is None:
             self.graphs[capacity] = self._record(capacity)

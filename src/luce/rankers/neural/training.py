@@ -96,7 +96,8 @@ class TorchLearner(Learner):
     def begin_step(self, step: int) -> None:
         """Set the learning rate of a step, and what dropout draws."""
         self.network.train()
-        self.seed_dropout(step)
+        if getattr(self.network, "dropout", 1.0):  # a module of the user may draw
+            self.seed_dropout(step)
         if self.schedule.kind is not None or self.schedule.warmup:
             rate = self.learning_rate * self.schedule.factor(step)
             for group in self.optimizer.param_groups:
