@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Hashable
 from typing import Any
+from weakref import WeakMethod
 
 import numpy as np
 import torch
@@ -29,7 +30,8 @@ class RecordedSteps:
     """
 
     def __init__(self, work: Callable[[Tensor, Any], None], device: torch.device):
-        self.work, self.device, self.inbox = work, device, torch.zeros(0, device=device)
+        self.work = WeakMethod(work)  # of a learner that has these steps: without a cycle its memory is free at once
+        self.device, self.inbox = device, torch.zeros(0, device=device)
         self.graphs: dict[Hashable, torch.cuda.CUDAGraph | None] = {}
         self.pool = torch.cuda.graph_pool_handle()
         self.tries = 0
@@ -57,7 +59,7 @@ class RecordedSteps:
             warnings.filterwarnings("ignore", message="Synchronization debug mode")
             torch.cuda.set_sync_debug_mode("error" if self.tries else mode)
         try:
-            self.work(self.inbox, capacity)
+            self._work(capacity)
         except RuntimeError as error:
             if "synchronizing" not in str(error):
                 raise
@@ -67,8 +69,13 @@ class RecordedSteps:
         self.tries += 1
         return True
 
+    def _work(self, capacity: Hashable) -> None:
+        work = self.work()
+        assert work is not None
+        work(self.inbox, capacity)
+
     def _record(self, capacity: Hashable) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
-            self.work(self.inbox, capacity)
+            self._work(capacity)
         return graph
