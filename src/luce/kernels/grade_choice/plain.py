@@ -18,13 +18,10 @@ def grade_lists(
 
     The loss of a list is NaN, and its gradient any, where a label is not an integer from 0 below the number of grades.
     """
-    n_grades = scores.shape[1]
-    labels = labels.double()
-    w = torch.where(labels.isnan(), 0.0, 1.0 if item_weights is None else item_weights.double())
-    grades = labels.nan_to_num(nan=0.0)
-    log_p = scores.double().log_softmax(1)
-    chosen = grades.clamp(0, n_grades - 1).long()[:, None]
-    right = (grades >= 0) & (grades < n_grades) & (grades == grades.floor())
-    terms = torch.where(right, -w * log_p.gather(1, chosen)[:, 0], torch.nan)
-    gradient = w[:, None] * (log_p.exp() - torch.zeros_like(log_p).scatter(1, chosen, 1.0))
-    return padded(terms, offsets, longest, 0.0).sum(1).float(), (factor * gradient).float()
+    chosen = labels[:, None] == torch.arange(scores.shape[1], device=scores.device)
+    log_p, missing = scores.double().log_softmax(1), labels.isnan()
+    terms = torch.where(chosen.any(1) | missing, -torch.where(chosen, log_p, 0.0).sum(1), torch.nan)
+    gradient = torch.where(missing[:, None], 0.0, factor * (log_p.exp() - chosen.double()))
+    if item_weights is not None:
+        terms, gradient = terms * item_weights, gradient * item_weights[:, None]
+    return padded(terms, offsets, longest, 0.0).sum(1).float(), gradient.float()
