@@ -8,7 +8,7 @@ import numpy as np
 from luce.arrays import Floats, Integers, list_of_row, rows_of_lists
 from luce.experiments.cost import forget_peak, peak_bytes, present_bytes
 from luce.objectives import Objective, objective
-from luce.optimizers.gradient_descent import Arrays, descend
+from luce.optimizers.gradient_descent import Arrays, Learner, descend
 from luce.optimizers.learning_curve import LearningCurve
 from papers.partition_2020.rankings import PartitionedRankings, partitioned_rankings
 
@@ -25,7 +25,7 @@ TIMED_STEPS = 1_000
 
 
 @dataclass
-class FreeScores:
+class FreeScores(Learner):
     """One score per item, trained by AdaGrad; the loss of the held-out rankings is the validation score."""
 
     objective: Objective
