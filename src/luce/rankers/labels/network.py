@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from luce.rankers.neural.network import ACTIVATIONS
+from luce.rankers.neural.network import ACTIVATIONS, OwnNetwork
 
 BLOCK = 2**16
 """Labels whose first weights are drawn together, where a network has some of them."""
@@ -89,7 +89,7 @@ def _label_layer(width: int, n_labels: int, part: slice) -> nn.Linear:
     return layer
 
 
-class LabelNetwork(nn.Module):
+class LabelNetwork(OwnNetwork):
     """Rows (B, F) in, scores (B, N) of all labels out, or of the labels that are asked for.
 
     With a `part` of the labels it has these alone, with the weights that the whole network would have begun with.

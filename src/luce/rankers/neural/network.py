@@ -21,7 +21,13 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
 NORMALIZATIONS: dict[str, type[nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm}
 
 
-class Network(nn.Module):
+class OwnNetwork(nn.Module):
+    """A network of Luce's, which draws random numbers for dropout alone."""
+
+    dropout: float
+
+
+class Network(OwnNetwork):
     """Rows (N, F) of lists with offsets (Q+1,) in, scores (N,) or (N, outputs) out.
 
     `longest`, at least the size of the longest list, avoids that attention waits for a GPU.

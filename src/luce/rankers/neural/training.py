@@ -14,6 +14,7 @@ from luce.arrays import Floats, Integers
 from luce.distributed import current_group, summed_work
 from luce.errors import LuceError, OptionError
 from luce.optimizers.gradient_descent import Arrays, Learner, as_arrays, like
+from luce.rankers.neural.network import OwnNetwork
 from luce.threads import check_threads, one_thread_after_fork, thread_count
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
@@ -96,7 +97,7 @@ class TorchLearner(Learner):
     def begin_step(self, step: int) -> None:
         """Set the learning rate of a step, and what dropout draws."""
         self.network.train()
-        if getattr(self.network, "dropout", 1.0):  # a module of the user may draw
+        if not isinstance(self.network, OwnNetwork) or self.network.dropout:
             self.seed_dropout(step)
         if self.schedule.kind is not None or self.schedule.warmup:
             rate = self.learning_rate * self.schedule.factor(step)
