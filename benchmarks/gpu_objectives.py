@@ -52,22 +52,22 @@ def own_samples(name: str) -> bool:
     return each.device_lists is not None and each.family == "expected metric"
 
 
-def on_device(goal: Objective, lists: ScoredLists, device: str) -> DeviceLists:
+def on_device(objective: Objective, lists: ScoredLists, device: str) -> DeviceLists:
     scores, labels = (torch.as_tensor(values, dtype=torch.float32, device=device) for values in lists[:2])
     offsets = torch.as_tensor(lists.offsets, device=device)
-    return device_lists(goal, scores, labels, offsets, "sum", draw=Draw(0, 1))
+    return device_lists(objective, scores, labels, offsets, "sum", draw=Draw(0, 1))
 
 
 def error(device: str, asked: tuple[str, str]) -> float:
     """NaN where there is nothing to compare, infinite where it fails; this also compiles what is timed afterwards."""
     shape, name = asked
-    goal, sizes = OBJECTIVES[name], sizes_of(shape, device)
+    objective, sizes = OBJECTIVES[name], sizes_of(shape, device)
     lists = make_lists(sizes, name)
-    if goal.random and goal.device_lists is not None:
+    if objective.random and objective.device_lists is not None:
         lists = lists._replace(labels=without_ties(sizes))
     try:
-        found = evaluate_on_device(goal, on_device(goal, lists, device)).gradient.cpu().double().numpy()
-        exact = goal.value_and_gradient(
+        found = evaluate_on_device(objective, on_device(objective, lists, device)).gradient.cpu().double().numpy()
+        exact = objective.value_and_gradient(
             lists.scores, lists.labels.astype(np.float32), lists.offsets, draw=Draw(0, 1), n_jobs=2
         ).gradient
     except LuceError:
@@ -94,17 +94,17 @@ def waits(work: Callable[[], object]) -> bool:
     return False
 
 
-def our_times(goal: Objective, lists: DeviceLists) -> tuple[float, float, float]:
+def our_times(objective: Objective, lists: DeviceLists) -> tuple[float, float, float]:
     """Eager, as a graph, and the memory in GB; NaN for what is not there."""
-    given = goal, lists.scores, lists.labels, lists.offsets, "mean"
+    given = objective, lists.scores, lists.labels, lists.offsets, "mean"
     try:
         eager = milliseconds(lambda: list_value_and_gradient(*given, draw=Draw(0, 1), longest=lists.longest), BRIEF)
     except LuceError:
         return math.nan, math.nan, math.nan
-    recorded = partial(evaluate_on_device, goal, lists)
+    recorded = partial(evaluate_on_device, objective, lists)
     if lists.scores.device.type == "cpu":
         return eager, math.nan, math.nan
-    graph = math.nan if goal.device_lists is None or waits(recorded) else replayed(recorded, BRIEF)
+    graph = math.nan if objective.device_lists is None or waits(recorded) else replayed(recorded, BRIEF)
     return eager, graph, peak(recorded)
 
 
@@ -118,12 +118,12 @@ def their_time(name: str, lists: ScoredLists, device: str) -> float:
     return min(times) if len(times) > 1 else math.nan
 
 
-def cpu_time(goal: Objective, lists: ScoredLists) -> float:
+def cpu_time(objective: Objective, lists: ScoredLists) -> float:
     times = []
     for _ in range(3):
         start = time.perf_counter()
         try:
-            goal.value_and_gradient(*lists, draw=Draw(0, 1), n_jobs=2)
+            objective.value_and_gradient(*lists, draw=Draw(0, 1), n_jobs=2)
         except LuceError:
             return math.nan
         times.append(1_000 * (time.perf_counter() - start))
@@ -145,18 +145,18 @@ def compare(device: str = "cuda") -> list[bool]:
         sizes = sizes_of(shape, device)
         print(f"\n  {shape} lists, {sizes.sum():,} items")
         print(f"  {'':22}{'eager':>9}{'graph':>9}{'PyTorch':>9}{'2 threads':>11}{'error':>9}{'GB':>8}   on a GPU")
-        for name, goal in OBJECTIVES.items():
+        for name, objective in OBJECTIVES.items():
             if errors[shape, name] == math.inf:
                 continue
             lists = make_lists(sizes, name)
-            eager, graph, memory = our_times(goal, on_device(goal, lists, device))
+            eager, graph, memory = our_times(objective, on_device(objective, lists, device))
             theirs = their_time(name, lists, device)
-            cpu = cpu_time(goal, lists) if shape == "256" else math.nan
+            cpu = cpu_time(objective, lists) if shape == "256" else math.nan
             if eager > theirs:
                 slower.append((shape, name))
             print(
                 f"  {name:22}{shown(eager)}{shown(graph)}{shown(theirs)}{shown(cpu, '11.2f')}"
-                f"{shown(errors[shape, name], '9.1e')}{shown(memory, '8.3f')}   {goal.facts()['on a GPU']}",
+                f"{shown(errors[shape, name], '9.1e')}{shown(memory, '8.3f')}   {objective.facts()['on a GPU']}",
                 flush=True,
             )
     for words, missed in (("slower than plain PyTorch", slower), (f"wrong by more than {RIGHT:.0e}", wrong)):

@@ -134,8 +134,8 @@ def pl_rank(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     gains = (torch.exp2(labels) - 1) * mask
     discounts = torch.tensor(DISCOUNTS, dtype=torch.float32, device=scores.device)
     ideal = (gains.sort(dim=1, descending=True).values[:, :10] * discounts[: gains.shape[1]]).sum(1, keepdim=True)
-    slope = pl_rank_padded(scores.detach(), gains / ideal.clamp(min=1e-6), mask, discounts, 100)
-    return -(slope * scores).sum() / len(scores)
+    gradient = pl_rank_padded(scores.detach(), gains / ideal.clamp(min=1e-6), mask, discounts, 100)
+    return -(gradient * scores).sum() / len(scores)
 
 
 PLAIN = {

@@ -104,7 +104,8 @@ def wheel() -> None:
 def triton() -> None:
     folder = FOLDER / "triton"
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", folder, "triton")
-    tests = ("kernels/test_device_kernels.py", "kernels/test_device_pairs.py", "objectives/test_torch_device.py")
+    files = ("device_kernels", "device_pairs", "device_targets", "attention")
+    tests = (*(f"kernels/test_{each}.py" for each in files), "objectives/test_torch_device.py")
     # The interpreter computes with NumPy, which warns where a device overflows silently.
     warn = ("-o", "filterwarnings=default")
     variables = {"PYTHONPATH": str(folder), "TRITON_INTERPRET": "1", **ONE_THREAD}

@@ -170,10 +170,13 @@ class Trainer:
 
     def evaluate(self, part: str, metric: Callable[[Floats, Dataset], float]) -> float:
         """The metric of held-out lists."""
-        from luce.rankers.neural.learner import scores_of
+        import torch
+
+        from luce.rankers.neural.learner import row_blocks, scores_of
 
         data, features = self.data.held_out[part]
-        return metric(scores_of(self.network, features, data.offsets), data)
+        rows = row_blocks(features, data.offsets, torch.device("cpu"))
+        return metric(scores_of(self.network, rows, features.shape[1]), data)
 
 
 def learn(

@@ -91,8 +91,7 @@ def check(goal, scores, labels, weights, nuisance=None, offsets=OFFSETS, tol=1e-
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=str)
-@pytest.mark.parametrize("spread", [2.0, 300.0])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("spread", "weighted"), [(2.0, True), (300.0, False)])
 def test_as_the_objective_has_them(way, name, options, spread, weighted):
     goal, (scores, labels, weights) = objective(name, **options), problem(1, spread)
     check(goal, scores, labels, weights if weighted else None)

@@ -135,7 +135,7 @@ def test_verdicts_follow_from_the_results():
     assert "Positive in 8 of 8 trials" in good[2].evidence and "100 to 200 lists" in good[2].evidence
     assert "Comparisons with a baseline won, of 48 each: pmop-fd 48, pmop-gibbs 48, pmop-mh 48" in good[3].evidence
     assert "in the paper's table the three win 17 of 18" in good[3].evidence
-    assert "with first-order features pmop-fd 0.50, rankregress 1.00" in good[5].evidence
+    assert "with first-order features pmop-fd 0.500, rankregress 1.000" in good[5].evidence
     even = invented(0.1, 0.05)
     for key in [key for key in even if key[:2] == ("listmle", "first")]:
         even[key] = even[key]._replace(seconds=0.5)

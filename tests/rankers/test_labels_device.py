@@ -205,3 +205,14 @@ def test_rows_on_a_device_are_those_of_the_host(graded):
     assert found.longest == expected.longest and (found.grades is not None) == graded
     for ours, theirs in zip(found[:3], expected[:3], strict=True):
         assert ours is theirs is None or torch.equal(ours.double(), theirs.double())
+
+
+@pytest.mark.parametrize(("n_known", "n_labels"), [(300, 420), (10, 100), (250, 5_000), (512, 5_000)])
+def test_drawn_labels_are_a_multiple_where_there_are_enough(n_known, n_labels):
+    negatives = Negatives(100, "uniform", np.ones(n_labels, int), seed=0)
+    for step in range(20):
+        known = np.sort(np.random.default_rng(step).choice(n_labels, n_known, replace=False))
+        others = negatives.draw(known, step, 256)
+        assert len(np.union1d(known, others)) == n_known + len(others)
+        if n_labels == 5_000:
+            assert (n_known + len(others)) % 256 == 0 and 100 <= len(others) < 100 + 256

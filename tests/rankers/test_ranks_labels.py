@@ -116,6 +116,7 @@ def test_a_rank_trains_its_labels_alone(data):
         ({"objective": "ranknet"}, False, "split_labels needs one of the objectives pl-partition"),
         ({"negatives": 5}, False, "negatives must be None"),
         ({"max_grad_norm": 1.0}, False, "max_grad_norm must be None"),
+        ({"precision": "bfloat16"}, False, "precision must be 'float32' or 'tf32'"),
         ({"hidden_layer_sizes": ()}, False, "needs a hidden layer"),
         ({}, True, "the labels must have no grades"),
     ],

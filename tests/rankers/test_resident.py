@@ -126,6 +126,15 @@ def test_schedule_and_clipping_reach_the_weights():
     assert np.linalg.norm(moved["clipped"]) == pytest.approx(0.05 * 1e-3, rel=1e-2)
 
 
+def test_a_schedule_is_not_resumed_with_other_epochs(tmp_path):
+    given = {"hidden_layer_sizes": (8,), "validation_fraction": None, "device": "cpu", "n_jobs": 1}
+    checkpoint = tmp_path / "c"
+    NeuralRanker(epochs=2, learning_rate_schedule="cosine", **given).fit(dataset(), checkpoint=checkpoint)
+    longer = NeuralRanker(epochs=4, learning_rate_schedule="cosine", **given)
+    with pytest.raises(LuceError, match="epochs"):
+        longer.fit(dataset(), checkpoint=luce.Checkpoint(checkpoint, resume=True))
+
+
 def test_low_precision_is_near_and_what_is_unknown_is_named():
     data = dataset()
     given = {"hidden_layer_sizes": (8,), "epochs": 2, "validation_fraction": None, "device": "cpu", "n_jobs": 1}

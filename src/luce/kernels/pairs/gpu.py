@@ -283,24 +283,24 @@ def _pair_losses(
             counted = sign > 0.0
             if kind == HINGE:
                 short = 1.0 - sign * difference
-                value, slope = tl.maximum(short, 0.0), tl.where(short > 0.0, -sign, 0.0)
+                value, by_score = tl.maximum(short, 0.0), tl.where(short > 0.0, -sign, 0.0)
             elif kind == SQUARE:
                 short = 1.0 - sign * difference
-                value, slope = short * short, -2.0 * sign * short
+                value, by_score = short * short, -2.0 * sign * short
             elif kind == RAO_KUPPER or kind == DAVIDSON:  # noqa: SIM109 – Triton knows no `in` for numbers
                 tied = (own_label == label) & (i != j)
                 counted = counted | (tied & (i < j))
                 if kind == RAO_KUPPER:
-                    value, slope, change = _rao_kupper(difference, sign, tied, margin, share, constant, derivative)
+                    value, by_score, change = _rao_kupper(difference, sign, tied, margin, share, constant, derivative)
                 else:
-                    value, slope, change = _davidson(difference, sign, tied, parameter)
+                    value, by_score, change = _davidson(difference, sign, tied, parameter)
             else:
                 value, wrong = _softplus(-sign * difference)
-                slope = -sign * wrong
+                by_score = -sign * wrong
             if weighted:
                 product = own_weight * tl.load(weights + j, mask=j < count, other=0.0).to(tl.float32)
-                value, slope = product * value, product * slope
-            slopes += slope
+                value, by_score = product * value, product * by_score
+            slopes += by_score
             values += tl.where(counted, value, 0.0)
             if kind == RAO_KUPPER or kind == DAVIDSON:  # noqa: SIM109
                 if weighted:

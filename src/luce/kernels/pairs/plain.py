@@ -40,8 +40,8 @@ def pair_losses(
             counted = (y[:, :, None] > y[:, None, some]) | tied
             found = torch.where(counted, w[:, :, None] * w[:, None, some] * values, 0.0).sum((1, 2))
             losses += found.detach()
-            for total, slope in zip(slopes, torch.autograd.grad(found.sum(), inputs), strict=True):
-                total += slope
+            for total, found_gradient in zip(slopes, torch.autograd.grad(found.sum(), inputs), strict=True):
+                total += found_gradient
     by_parameter = None if parameter is None else slopes[1][:, None].float()
     return losses.float(), (factor * flat(slopes[0], offsets, len(scores))).float(), by_parameter
 

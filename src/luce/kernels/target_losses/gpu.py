@@ -78,17 +78,17 @@ def _target_list(
     w = seen.to(tl.float64)
     if weighted:
         w = tl.load(weights + places, mask=seen, other=0.0).to(tl.float64)
-    t, told = _targets(tl.where(seen, y, 0.0), seen, places, depth, value, norm)
+    t, counts = _targets(tl.where(seen, y, 0.0), seen, places, depth, value, norm)
     if loss == CROSS_ENTROPY:
         t *= w
         total = tl.sum(t, 0)
         top = tl.max(tl.where(seen, s, -float("inf")), 0)
         share = tl.exp(tl.where(seen, s - top, -float("inf")))
-        z = tl.where(told, tl.sum(share, 0), 1.0)
-        found = tl.sum(t * tl.where(told, top - s, 0.0), 0) + total * tl.log(z)
+        z = tl.where(counts, tl.sum(share, 0), 1.0)
+        found = tl.sum(t * tl.where(counts, top - s, 0.0), 0) + total * tl.log(z)
         derivative = total / z * share - t
     elif loss == COSINE:
-        told = told & (tl.sum(seen.to(tl.int32), 0) > 1)
+        counts = counts & (tl.sum(seen.to(tl.int32), 0) > 1)
         largest = tl.max(tl.abs(s), 0)
         scale = tl.where(largest > 0.0, largest, 1.0)
         u = s / scale
@@ -106,8 +106,8 @@ def _target_list(
         found = tl.sum(w * (tl.log(1.0 + u) + tl.where(right, 0.0, tl.abs(s))), 0)
         derivative = w * tl.where(right, u, 1.0) / (1.0 + u)
         derivative = tl.where(y > 0.0, -derivative, derivative)
-    tl.store(result, tl.where(told, found, 0.0).to(tl.float32))
-    tl.store(out + places, tl.where(told, derivative * factor, 0.0).to(tl.float32), mask=here)
+    tl.store(result, tl.where(counts, found, 0.0).to(tl.float32))
+    tl.store(out + places, tl.where(counts, derivative * factor, 0.0).to(tl.float32), mask=here)
 
 
 @triton.jit

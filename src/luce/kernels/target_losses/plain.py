@@ -30,13 +30,13 @@ def target_lists(
     s, w = torch.where(seen, s, 0.0), seen.double()
     if item_weights is not None:
         w = w * padded(item_weights.double(), offsets, longest, 0.0)
-    t, told = _targets(y, seen, value, norm, depth)
+    t, counts = _targets(y, seen, value, norm, depth)
     if loss == CROSS_ENTROPY:
         total = (t * w).sum(1, keepdim=True)
         log_p = torch.where(seen, s, -torch.inf).log_softmax(1)
         terms, gradient = torch.where(seen, -w * t * log_p, 0.0), total * log_p.exp() - w * t
     elif loss == COSINE:
-        told = told & (seen.sum(1, keepdim=True) > 1)
+        counts = counts & (seen.sum(1, keepdim=True) > 1)
         largest = s.abs().amax(1, keepdim=True)
         scale = torch.where(largest > 0, largest, 1.0)
         u = s / scale
@@ -49,8 +49,8 @@ def target_lists(
     else:
         sign = torch.where(y > 0, -1.0, 1.0)
         terms, gradient = w * softplus(sign * s), w * sign * (sign * s).sigmoid()
-    losses = torch.where(told, terms, 0.0).sum(1)
-    return losses.float(), (factor * flat(torch.where(told, gradient, 0.0), offsets, len(scores))).float()
+    losses = torch.where(counts, terms, 0.0).sum(1)
+    return losses.float(), (factor * flat(torch.where(counts, gradient, 0.0), offsets, len(scores))).float()
 
 
 def _targets(y: Tensor, seen: Tensor, value: int, norm: int, depth: int) -> tuple[Tensor, Tensor]:

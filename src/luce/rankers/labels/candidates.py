@@ -44,7 +44,7 @@ class Negatives:
         whole = len(known) + len(others)
         if multiple > 1 and whole > multiple:
             wanted = -(-(len(known) + self.number) // multiple) * multiple
-            others = others[: min(wanted, whole // multiple * multiple) - len(known)]
+            others = others[: max(min(wanted, whole // multiple * multiple) - len(known), 0)]
         return others
 
     def hardest(self, pool: Tensor, hidden: Tensor, layer: nn.Linear) -> Tensor:

@@ -136,8 +136,8 @@ class LabelLearner(TorchLearner):
             (loss * share).backward()
         else:
             with self.autocast():
-                scores = self.network.scores(hidden)
+                scores = self.network.scores(hidden).float()
             loss, gradient = label_value_and_gradient(self.objective, scores, relevant, draw=draw, n_jobs=self.n_jobs)
             scores.backward(gradient if share == 1 else gradient * share)
         loss = loss.detach().double() * share
-        return loss if self.device.type != "cpu" and current_group() is None else loss.item()
+        return loss if self.device.type == "cuda" and current_group() is None else loss.item()

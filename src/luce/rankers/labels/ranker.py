@@ -60,13 +60,14 @@ class LabelRanker(FittedLabels):
     learning_rate : float or sequence of float, default=1e-3
         One, or several to choose from by the validation score, each trained in full.
     learning_rate_schedule : {"cosine", "linear"}, optional
-        How the learning rate falls to 0 over the `epochs`; by default it stays.
+        How the learning rate falls to 0 over the epochs of a training; by default it stays. Where epochs are chosen on
+        held-out data, the training on all data has as many, and a schedule of its own over these.
     warmup_epochs : float, default=0.0
         The epochs over which the learning rate rises from 0 first.
     max_grad_norm : float, optional
-        The largest norm of the gradient of a step; longer ones are shortened to it.
+        The largest norm of the gradient of the network in a step; longer ones are shortened to it.
     precision : {"float32", "tf32", "bfloat16"}, default="float32"
-        In what the network computes in training: "tf32" takes the faster products of recent GPUs, "bfloat16" PyTorch's
+        In what the network computes in `fit`: "tf32" takes the faster products of recent GPUs, "bfloat16" PyTorch's
         automatic mixed precision. Parameters, scores and losses are float32.
     batch_size : int, default=128
         Rows per step.
@@ -333,6 +334,8 @@ class LabelRanker(FittedLabels):
             raise OptionError("split_labels needs a hidden layer: hidden_layer_sizes must not be empty.")
         if self.split_labels and self.negatives is not None:
             raise OptionError("split_labels trains on all labels: negatives must be None.")
+        if self.split_labels and self.precision == "bfloat16":
+            raise OptionError("split_labels trains in float32: precision must be 'float32' or 'tf32'.")
         if self.split_labels and self.max_grad_norm is not None:
             raise OptionError("With split_labels no rank has the whole gradient: max_grad_norm must be None.")
         if any(kind is not None and kind.within_lists for kind in self.transform_types):

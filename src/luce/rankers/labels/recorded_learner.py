@@ -10,6 +10,7 @@ from luce.arrays import Integers
 from luce.distributed import current_group
 from luce.kernels.device import has_triton
 from luce.objectives import Draw
+from luce.objectives.label_rows import LARGEST_SET
 from luce.rankers.labels.learner import LabelLearner
 from luce.rankers.labels.rows import ResidentRows
 from luce.rankers.neural.recorded import RecordedSteps, capacity_for
@@ -33,13 +34,16 @@ class RecordedLabelLearner(LabelLearner):
         self.loss = torch.zeros((), dtype=torch.float64, device=self.device)
         there = isinstance(self.rows, ResidentRows) and not self.rows.graded and current_group() is None
         drawn = self.negatives is None or self.negatives.sampling != "hard"
-        fixed = there and drawn and self.objective.label_rows is not None and optimizer in ON_GPU and has_triton()
+        kernels = self.objective.label_rows is not None and has_triton() and self.data.sizes.max() <= LARGEST_SET
+        fixed = there and drawn and kernels and optimizer in ON_GPU
         self.recorded = RecordedSteps(self._recorded_step, self.device) if fixed else None
 
     def step(self, lists: Integers, epoch: float, step: int) -> Any:
         if self.recorded is not None:
             self.begin_step(step)
             labels = lists[:0] if self.negatives is None else np.concatenate(self.drawn(lists, step, TOGETHER))
+            if len(labels) % TOGETHER:  # of few labels
+                return super().step(lists, epoch, step)
             entries, relevant = (capacity_for(count, PARTS) for count in self.rows.counts(lists))
             numbers = np.concatenate([[step], lists, np.sort(labels)])
             if self.recorded.run(numbers, (len(lists), entries, relevant, len(labels))):

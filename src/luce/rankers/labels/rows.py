@@ -60,7 +60,7 @@ class ResidentRows:
         if isinstance(self._features, Tensor):
             return self._features[rows]
         indices, offsets, values = self._features.take(rows, room)
-        last = offsets.new_full((1,), room)  # the last row gets the entries with value 0
+        last = offsets.new_full((1,), len(indices))  # the last row gets the entries with value 0
         return Entries(indices.long(), torch.cat([offsets[:-1], last]), values)
 
     def relevant_there(self, rows: Tensor, room: int) -> Relevant:
@@ -88,6 +88,7 @@ class _Ragged:
 
     def take(self, rows: Tensor, room: int) -> tuple[Tensor, Tensor, Tensor]:
         """The indices of some rows, row after row, their offsets, and their values; 0 where there is more room."""
+        room = room if len(self._indices) else 0
         starts = self._starts[rows]
         sizes = self._starts[rows + 1] - starts
         offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])

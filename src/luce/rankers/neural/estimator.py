@@ -46,6 +46,11 @@ class NetworkEstimator(Estimator):
     resumable_params = ("device", "epochs", "n_jobs", "early_stopping_rounds")
     machine_specific_params = ("device",)
 
+    def describe(self, exclude: Sequence[str] = ()) -> dict[str, Any]:
+        if self.learning_rate_schedule is not None:  # the learning rate of a step depends on the number of epochs
+            exclude = [name for name in exclude if name != "epochs"]
+        return super().describe(exclude)
+
     @abstractmethod
     def build_network(self) -> "torch.nn.Module":
         """The network before training."""

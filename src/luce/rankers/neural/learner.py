@@ -59,7 +59,7 @@ class NetworkLearner(TorchLearner):
         offsets = offsets_of_sizes(self.sizes[lists])
         features = torch.from_numpy(rows_of(self.features, data.offsets, lists)).to(self.device)
         with self.autocast():
-            scores = call(self.network, features, torch.from_numpy(offsets))
+            scores = call(self.network, features, torch.from_numpy(offsets)).float()
         self.check_shape(scores, len(rows))
         values = scores.detach().to("cpu", torch.float64).numpy()
         try:
@@ -85,8 +85,8 @@ class NetworkLearner(TorchLearner):
             gradient /= of
         scores.backward(torch.from_numpy(gradient).to(scores))
         if evaluation.nuisance_gradient is not None:
-            slope = torch.from_numpy(weights @ evaluation.nuisance_gradient)
-            self.nuisance.grad = slope if self.nuisance.grad is None else self.nuisance.grad + slope
+            by_nuisance = torch.from_numpy(weights @ evaluation.nuisance_gradient)
+            self.nuisance.grad = by_nuisance if self.nuisance.grad is None else self.nuisance.grad + by_nuisance
         return float(weights @ evaluation.loss)
 
     def check_shape(self, scores: Tensor, n_rows: int) -> None:

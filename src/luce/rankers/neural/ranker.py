@@ -61,18 +61,20 @@ class NeuralRanker(NetworkEstimator, Ranker):
     learning_rate : float or sequence of float, default=1e-3
         One, or several to choose from by the validation score, each trained in full.
     learning_rate_schedule : {"cosine", "linear"}, optional
-        How the learning rate falls to 0 over the `epochs`; by default it stays.
+        How the learning rate falls to 0 over the epochs of a training; by default it stays. Where epochs are chosen on
+        held-out data, the training on all data has as many, and a schedule of its own over these.
     warmup_epochs : float, default=0.0
         The epochs over which the learning rate rises from 0 first.
     max_grad_norm : float, optional
-        The largest norm of the gradient of a step; longer ones are shortened to it.
+        The largest norm of the gradient of the network in a step; longer ones are shortened to it.
     precision : {"float32", "tf32", "bfloat16"}, default="float32"
-        In what the network computes in training: "tf32" takes the faster products of recent GPUs, "bfloat16" PyTorch's
+        In what the network computes in `fit`: "tf32" takes the faster products of recent GPUs, "bfloat16" PyTorch's
         automatic mixed precision. Parameters, scores and losses are float32.
     batch_size : int, optional
         Lists per step; by default a hundredth of the training lists, but at least 8 and at most 64.
     accumulation_steps : int, default=1
-        The parts that a batch is computed in, one after the other; more need less memory and change nothing else.
+        The parts that a batch is computed in, one after the other; more need less memory. Batch normalization and
+        dropout look at each part alone.
     steps_per_epoch : int, optional
         Steps between two validations; by default one pass over the lists, but at least 20 steps. With a number the
         batches run on from one shuffled pass to the next.

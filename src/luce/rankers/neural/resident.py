@@ -73,9 +73,9 @@ class LoadedRows:
         self.copies = torch.cuda.Stream(device)
         self.coming: dict[bytes, Future[Any]] = {}
 
-    def expect(self, lists: Integers) -> None:
-        """Begin to load the rows of these lists."""
-        if len(self.coming) < 2:
+    def expect(self, lists: Integers, most: int) -> None:
+        """Begin to load the rows of these lists, unless so many batches are waiting."""
+        if len(lists) and len(self.coming) < most:
             self.coming[lists.tobytes()] = self.worker.submit(self._load, lists)
 
     def take(self, lists: Integers) -> Tensor:

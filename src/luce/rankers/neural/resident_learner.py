@@ -41,20 +41,20 @@ class ResidentLearner(NetworkLearner):
 
     def _has_fixed_steps(self) -> bool:
         by_batch = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in self.network.modules())
-        samples = self.objective.options.get("samples", 1)
-        return isinstance(self.network, Network) and not by_batch and isinstance(samples, int)
+        samples, there = self.objective.options.get("samples", 1), self.objective.device_lists is not None
+        return there and isinstance(self.network, Network) and not by_batch and isinstance(samples, int)
 
     def expect(self, lists: Integers) -> None:
         if self.loaded is not None:
             own = in_share(lists, self.first_list, self.dataset.n_lists)
             for part in np.array_split(own, self.parts):
-                self.loaded.expect(part)
+                self.loaded.expect(part, 2 * self.parts)
 
     def step(self, lists: Integers, epoch: float, step: int) -> Any:
         if self.recorded is not None:
             self.begin_step(step)
             numbers = np.array([self.seed, int(epoch), step, len(lists), *lists])
-            if self.recorded.run(numbers, capacity_for(int(self.sizes[lists].sum()))):
+            if self.recorded.run(numbers, (len(lists), capacity_for(int(self.sizes[lists].sum())))):
                 return self.loss
             self.recorded = None
         return super().step(lists, epoch, step)
@@ -67,12 +67,15 @@ class ResidentLearner(NetworkLearner):
         try:
             loss = self._propagate(batch, features, stream, Draw(epoch=epoch), 1 / of, int(sizes.max()))
         except NumericalError as error:  # from an objective that is computed on the CPU
+            if step == 0:
+                raise
             raise self.diverged(step) from error
         return self.watch(loss, step)
 
-    def _recorded_step(self, inbox: Tensor, capacity: int) -> None:
+    def _recorded_step(self, inbox: Tensor, capacity: tuple[int, int]) -> None:
         """A step whose seed, pass, number, count of lists and lists are in the inbox."""
-        batch = self.resident.batch(inbox[4:], capacity)
+        n_lists, n_rows = capacity
+        batch = self.resident.batch(inbox[4 : 4 + n_lists], n_rows)
         features, scale = self.features[batch.rows], 1 / inbox[3].double()
 
         def work() -> Tensor:
@@ -86,7 +89,7 @@ class ResidentLearner(NetworkLearner):
         """The sum of the losses of the batch times `scale`, and its gradients."""
         data, rows, offsets, real = self.resident, batch.rows, batch.offsets, batch.real
         with self.autocast():
-            scores = call(self.network, features, offsets, longest)
+            scores = call(self.network, features, offsets, longest).float()
         self.check_shape(scores, len(rows))
         lists = DeviceLists(
             scores.detach().float().contiguous(),
@@ -109,6 +112,6 @@ class ResidentLearner(NetworkLearner):
         inside = batch.inside.reshape(by_row.shape)  # the others hold anything
         scores.backward(torch.where(inside, found.gradient * by_row, 0.0).to(scores.dtype))
         if found.nuisance_gradient is not None:
-            slope = weights @ torch.where(real[:, None], found.nuisance_gradient, 0.0).double()
-            self.nuisance.grad = slope if self.nuisance.grad is None else self.nuisance.grad + slope
+            by_nuisance = weights @ torch.where(real[:, None], found.nuisance_gradient, 0.0).double()
+            self.nuisance.grad = by_nuisance if self.nuisance.grad is None else self.nuisance.grad + by_nuisance
         return (weights * torch.where(real, found.losses, 0.0)).sum()

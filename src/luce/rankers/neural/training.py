@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -266,7 +266,9 @@ def torch_settings(n_jobs: int | None, device: torch.device, precision: str = "f
     one_thread_after_fork("PyTorch", torch.set_num_threads)
     before, products = torch.get_num_threads(), torch.get_float32_matmul_precision()
     cuda = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=cuda):
+    # Kernels and graphs run on the current device, which need not be the one of the tensors.
+    current = torch.cuda.device(device) if cuda else nullcontext()
+    with current, torch.random.fork_rng(devices=cuda):
         try:
             if n_jobs is not None:
                 torch.set_num_threads(check_threads("PyTorch", min(thread_count(n_jobs), thread_count(-1))))
