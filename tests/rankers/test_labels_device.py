@@ -216,3 +216,37 @@ def test_drawn_labels_are_a_multiple_where_there_are_enough(n_known, n_labels):
         assert len(np.union1d(known, others)) == n_known + len(others)
         if n_labels == 5_000:
             assert (n_known + len(others)) % 256 == 0 and 100 <= len(others) < 100 + 256
+
+
+def test_room_for_more_entries_and_labels_changes_nothing(data):
+    train, device = data["train"], torch.device("cpu")
+    resident, rows = ResidentRows(train.features, train, device), torch.tensor([7, 2, 30])
+    torch.manual_seed(0)
+    network = LabelNetwork(train.n_features, train.n_labels, hidden_layer_sizes=(4,))
+    entries, n_relevant = resident.counts(rows.numpy())
+    found = []
+    for more in (0, 23):
+        network.zero_grad()
+        hidden = network.hidden(resident.features_there(rows, entries + more))
+        hidden.square().sum().backward()
+        relevant = resident.relevant_there(rows, n_relevant + more)
+        found.append((hidden.detach(), network.first.weight.grad, relevant.offsets, relevant.labels[:n_relevant]))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_hard_negatives_are_those_of_the_hidden_values_of_the_batch(data, monkeypatch):
+    seen, hardest = [], Negatives.hardest
+
+    def noted(self, pool, hidden, layer):
+        seen.append(hidden)
+        return hardest(self, pool, hidden, layer)
+
+    monkeypatch.setattr(Negatives, "hardest", noted)
+    train = data["train"].take(np.arange(3, 8))
+    quick(negatives=4, negative_sampling="hard", epochs=1, steps_per_epoch=1, batch_size=5).fit(train)
+    torch.manual_seed(0)
+    network = LabelNetwork(30, 40, hidden_layer_sizes=(16,)).eval()
+    expected = network.hidden(HostRows(train.features, train, torch.device("cpu")).features(np.arange(5))).detach()
+    order = expected.sum(1).argsort(), seen[0].sum(1).argsort()  # the rows of a batch are shuffled
+    torch.testing.assert_close(seen[0][order[1]], expected[order[0]])

@@ -7,6 +7,7 @@ import torch
 import luce
 from luce.errors import LuceError
 from luce.objectives import OBJECTIVES, objective
+from luce.objectives.torch_device import evaluate_on_device
 from luce.optimizers.gradient_descent import as_arrays, descend
 from luce.optimizers.learning_curve import LearningCurve
 from luce.rankers import NeuralRanker
@@ -84,6 +85,22 @@ def test_rows_without_a_list_and_lists_without_rows_change_nothing():
 
 def arguments(one, batch):
     return batch, one.features[batch.rows], torch.zeros(2, dtype=torch.int64), luce.Draw(), 0.5, 12
+
+
+def test_what_kernels_leave_in_rows_without_a_list_reaches_no_weight(monkeypatch):
+    data, given = dataset(), []
+
+    def left_over(objective, lists, n_jobs):
+        found = evaluate_on_device(objective, lists, n_jobs)
+        given.append(n_jobs)
+        beyond = torch.arange(len(found.gradient)) >= lists.offsets[-1]
+        return found._replace(gradient=torch.where(beyond, torch.nan, found.gradient))
+
+    monkeypatch.setattr("luce.rankers.neural.resident_learner.evaluate_on_device", left_over)
+    one = learner(ResidentLearner, "c-kl", data)
+    one._propagate(*arguments(one, one.resident.batch(torch.tensor([4, 0]), 25)))
+    assert all(parameter.grad.isfinite().all() for parameter in one.network.parameters())
+    assert given == [1]
 
 
 def test_capacities_are_few_and_near():

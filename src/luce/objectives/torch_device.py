@@ -63,15 +63,15 @@ def list_value_and_gradient(
     return reduced(found.losses, reduction).to(scores.dtype), found.gradient.to(scores.dtype)
 
 
-def evaluate_on_device(objective: Objective, lists: DeviceLists) -> DeviceEvaluation:
-    """Losses and gradient of lists on a device; what has no form there is computed on the CPU and copied back."""
+def evaluate_on_device(objective: Objective, lists: DeviceLists, n_jobs: int | None = None) -> DeviceEvaluation:
+    """Losses and gradient of lists on a device; what has no form there is computed on the CPU, on so many threads."""
     found: Any = NotImplemented
     if objective.device_lists is not None:
         found = objective.device_lists(lists, **objective.options)
-    return _on_host(objective, lists) if found is NotImplemented else found
+    return _on_host(objective, lists, n_jobs) if found is NotImplemented else found
 
 
-def _on_host(objective: Objective, lists: DeviceLists) -> DeviceEvaluation:
+def _on_host(objective: Objective, lists: DeviceLists, n_jobs: int | None) -> DeviceEvaluation:
     n_rows = int(lists.offsets[-1])  # what comes after the last list gets gradient 0
 
     def array(values: Tensor | None, as_type: torch.dtype = torch.float64) -> Any:
@@ -89,6 +89,7 @@ def _on_host(objective: Objective, lists: DeviceLists) -> DeviceEvaluation:
         nuisance=array(lists.nuisance),
         draw=Draw(seed, step, array(lists.numbers, torch.int64), lists.draw.epoch),
         item_groups=items(lists.item_groups, torch.int64),
+        n_jobs=n_jobs,
     )
     gradient = np.zeros(lists.scores.shape)
     gradient[:n_rows] = found.gradient * lists.factor

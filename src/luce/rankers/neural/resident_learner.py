@@ -104,7 +104,7 @@ class ResidentLearner(NetworkLearner):
             self.nuisance.detach() if self.objective.nuisance else None,
             None if data.item_groups is None else data.item_groups[rows],
         )
-        found = evaluate_on_device(self.objective, lists)
+        found = evaluate_on_device(self.objective, lists, self.n_jobs)
         weights = real.double() * scale
         if data.list_weights is not None:
             weights = weights * data.list_weights[batch.lists.clamp(0)]
