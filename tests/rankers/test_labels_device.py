@@ -227,7 +227,9 @@ def test_room_for_more_entries_and_labels_changes_nothing(data):
     found = []
     for more in (0, 23):
         network.zero_grad()
-        hidden = network.hidden(resident.features_there(rows, entries + more))
+        features = resident.features_there(rows, entries + more)
+        assert features.offsets[-1] == len(features.indices)  # EmbeddingBag needs a row for each entry
+        hidden = network.hidden(features)
         hidden.square().sum().backward()
         relevant = resident.relevant_there(rows, n_relevant + more)
         found.append((hidden.detach(), network.first.weight.grad, relevant.offsets, relevant.labels[:n_relevant]))
