@@ -12,7 +12,6 @@ from scipy.special import gammaln
 
 from luce.kernels.cross_entropy.cpu import cross_entropy
 from luce.kernels.distances.cpu import cosine, squared
-from luce.kernels.grade_choice.plain import grade_lists
 from luce.kernels.grade_losses import BOUND, CHOICE
 from luce.kernels.label_targets import NORMS, VALUES, target_arguments
 from luce.kernels.logistic.cpu import logistic
@@ -145,22 +144,26 @@ def test_the_bound_of_one_item_above_another_holds_the_factorial_of_its_weight(w
     np.testing.assert_allclose(found.cpu(), weight * np.log(2) - gammaln(weight + 1), rtol=1e-6, atol=1e-11)
 
 
+@EVERY_WAY
 @pytest.mark.parametrize("weighted", [False, True])
-def test_grades_as_classes(weighted):
+@pytest.mark.parametrize("grades", [1, 3, 70])
+def test_grades_as_classes(way, weighted, grades):
     rng = np.random.default_rng(12)
-    scores, labels = rng.normal(0, 4, (N, 3)).astype(np.float32), rng.integers(0, 3, N).astype(float)
+    scores, labels = rng.normal(0, 4, (N, grades)).astype(np.float32), rng.integers(0, grades, N).astype(float)
     labels[[3, 20, 243]] = np.nan
     weights = rng.uniform(0, 2, N) if weighted else None
     exact = objective("mcrank").value_and_gradient(scores.astype(float), labels, OFFSETS, item_weights=weights)
     given = None if weights is None else tensors(weights)[0]
-    found, gradient = grade_lists(*tensors(scores, labels, OFFSETS), int(SIZES.max()), given, 0.5)
-    check(found, gradient, exact, 0.5)
+    lists = *tensors(scores, labels, OFFSETS), int(SIZES.max())
+    check(*kernels("grade_choice", way).grade_lists(*lists, given, 0.5), exact, 0.5)
 
 
+@EVERY_WAY
 @pytest.mark.parametrize("label", [-1.0, 0.5, 3.0])
-def test_a_label_that_is_no_class_makes_the_loss_of_its_list_nan(label):
+def test_a_label_that_is_no_class_makes_the_loss_of_its_list_nan(way, label):
     scores, labels = torch.zeros(4, 3, device=DEVICE), torch.tensor([1.0, label, 2.0, 0.0], device=DEVICE)
-    found, _ = grade_lists(scores, labels, torch.tensor([0, 2, 4], device=DEVICE), 2)
+    offsets = torch.tensor([0, 2, 4], device=DEVICE)
+    found, _ = kernels("grade_choice", way).grade_lists(scores, labels, offsets, 2)
     assert found.isnan().tolist() == [True, False]
 
 

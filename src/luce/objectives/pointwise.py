@@ -7,20 +7,20 @@ import numpy as np
 from luce.arrays import Floats
 from luce.errors import DataError
 from luce.kernels import target_losses
+from luce.kernels.device import device_kernels
 from luce.kernels.grade_choice import expected_grade
 from luce.kernels.grade_choice.cpu import grade_choice
 from luce.kernels.logistic.cpu import logistic
 from luce.kernels.partition_likelihood import LOGISTIC
 from luce.kernels.target_losses import evaluate_targets
 from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists, evaluate_kernel
-from luce.objectives.base import PYTORCH, record
+from luce.objectives.base import record
 
 
 def _mcrank_on_device(lists: DeviceLists) -> DeviceEvaluation:
-    from luce.kernels.grade_choice.plain import grade_lists
-
     scores, labels, offsets, longest, _, factor, *_ = lists
-    return DeviceEvaluation(*grade_lists(scores, labels, offsets, longest, lists.item_weights, factor))
+    kernels = device_kernels("grade_choice", scores.device.type)
+    return DeviceEvaluation(*kernels.grade_lists(scores, labels, offsets, longest, lists.item_weights, factor))
 
 
 @record(
@@ -35,7 +35,6 @@ def _mcrank_on_device(lists: DeviceLists) -> DeviceEvaluation:
     pointwise=True,
     ranking_score=expected_grade,
     device_lists=_mcrank_on_device,
-    device_kernels=PYTORCH,
 )
 def mcrank(lists: Lists) -> Evaluation:
     """Classification of each item into its grade, an integer from 0; the score is the expected grade.
