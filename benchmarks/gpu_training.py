@@ -1,27 +1,20 @@
-"""What does training cost on a GPU beside plain PyTorch loops, and does it end where training on the CPU ends?
+"""What does training cost on a GPU beside plain PyTorch loops?
 
     python benchmarks/gpu_training.py                    # its parts, one after the other
-    python benchmarks/gpu_training.py --only lists       # or attention, labels, memory, quality
+    python benchmarks/gpu_training.py --only lists       # or attention, labels, memory
 
 Lists: 4,000 lists, 445,000 rows of 136 features, layers 256-128-64, 64 lists a batch and the default; milliseconds of
 an epoch after the first two, beside the usual loop over padded batches with the data on the GPU and no wait in a step,
 eager and by torch.compile. Attention: two blocks, beside blocks that attend list by list. Labels: 12,800 rows of 100
 of 50,000 features, 20 labels each, beside a softmax loop with the data on the GPU. Memory: 3,000,000 labels.
-Quality: MQ2008 (--data), NDCG@10 of five seeds on the CPU and on the GPU; a training that is killed and resumed.
 """
 
 import argparse
 import gc
-import os
 import platform
-import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from itertools import pairwise as pairs_of
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -32,19 +25,18 @@ import luce
 from gpu import listmle_padded, pl_rank_padded
 from luce.arrays import offsets_of_sizes
 from torch_forms import pairwise, partition
-from torch_forms.batch import Batch
+from torch_forms.batch import NOTHING, Batch
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WIDTHS, FEATURES, LISTS = (256, 128, 64), 136, 64
-DISCOUNTS = 1 / np.log2(np.arange(2, 12))
-COMPILED = ("listmle", "lambdarank")
-"""Losses that torch.compile takes; the others have sizes that depend on the values, or random numbers."""
+DISCOUNTS = torch.tensor(1 / np.log2(np.arange(2, 12)), dtype=torch.float32, device=DEVICE)
+GRADES = 5
 met: list[bool] = []
 
 
-def verdict(value: float, most: float) -> str:
+def verdict(value: float, most: float, digits: int = 2) -> str:
     met.append(value <= most)
-    return f"{value:.2f} (at most {most}: {'met' if value <= most else 'MISSED'})"
+    return f"{value:.{digits}f} (at most {most}: {'met' if value <= most else 'MISSED'})"
 
 
 def synchronize() -> None:
@@ -132,15 +124,31 @@ def padded_form(losses: Callable[[Batch], Tensor]) -> Callable[[Tensor, Tensor, 
 def pl_rank(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     """The gradient of PL-Rank-3 as the derivative of a product."""
     gains = (torch.exp2(labels) - 1) * mask
-    discounts = torch.tensor(DISCOUNTS, dtype=torch.float32, device=scores.device)
-    ideal = (gains.sort(dim=1, descending=True).values[:, :10] * discounts[: gains.shape[1]]).sum(1, keepdim=True)
-    gradient = pl_rank_padded(scores.detach(), gains / ideal.clamp(min=1e-6), mask, discounts, 100)
+    ideal = (gains.sort(dim=1, descending=True).values[:, :10] * DISCOUNTS).sum(1, keepdim=True)
+    gradient = pl_rank_padded(scores.detach(), gains / ideal.clamp(min=1e-6), mask, DISCOUNTS, 100)
     return -(gradient * scores).sum() / len(scores)
+
+
+def pl_partition(batch: Batch) -> Tensor:
+    """The grid of `partition.pl_partition` for every item and grade: no value is read, and no size depends on one."""
+    total, nodes = batch.scores.new_zeros(len(batch.scores)), partition.NODES
+    log_v = torch.log(torch.arange(1, nodes, device=DEVICE) / nodes)
+    lowest = batch.labels.masked_fill(~batch.mask, torch.inf).amin(1, keepdim=True)
+    for grade in range(1, GRADES):
+        chosen = (batch.labels == grade) & batch.mask & (lowest < grade)
+        rest = batch.scores.masked_fill((batch.labels >= grade) | ~batch.mask, NOTHING).logsumexp(1)
+        b = chosen.sum(1) + 1.0
+        log_a = torch.where(chosen, batch.scores - rest[:, None], 0.0)
+        x = (torch.exp(log_a) * b[:, None])[:, :, None] * -log_v
+        factors = torch.where(chosen[:, :, None], torch.log(-torch.expm1(-x)), 0.0).sum(1)
+        log_p = torch.logsumexp(factors + (b[:, None] - 1) * log_v, 1) + torch.log(b / nodes)
+        total = total - torch.where(b > 1, log_p, 0.0)
+    return total
 
 
 PLAIN = {
     "listmle": listmle_padded,
-    "pl-partition": padded_form(partition.pl_partition),
+    "pl-partition": padded_form(pl_partition),
     "pl-rank-3": pl_rank,
     "lambdarank": padded_form(pairwise.lambdarank),
 }
@@ -160,7 +168,7 @@ def time_lists(scale: float, compiled: bool) -> None:
             loop = PaddedLoop(data, loss, ranker.get_batch_size(data.n_lists))
             eager = loop_times(loop.epoch)
             both = f"{eager:.0f}"
-            if compiled and batch_size is not None and name in COMPILED:
+            if compiled and batch_size is not None:
                 both += f" / {compiled_time(loop):.0f}"
             lists = ranker.get_batch_size(data.n_lists)
             print(f"  {name:13}{lists} lists a batch: {ours:.1f} of {both}: {verdict(ours / eager, 0.3)}", flush=True)
@@ -299,80 +307,11 @@ def measure_memory(scale: float) -> None:
         del ranker
 
 
-def compare_quality(folder: Path) -> None:
-    print("\nMQ2008, fold 1: NDCG@10 on test data after training, the mean of five seeds")
-    parts = [luce.read(folder / f"S{number}.txt") for number in range(1, 6)]
-    train, validation, test = luce.data.concatenate(parts[:3]), parts[3], parts[4]
-
-    def mean(name: str, device: str, rounding: int = 0) -> float:
-        """With features that are changed by a ten-millionth, unless `rounding` is 0."""
-        noise = np.random.default_rng(rounding).standard_normal(train.features.shape) * (rounding > 0)
-        changed = train.with_features((train.features * (1 + 1e-7 * noise)).astype(np.float32))
-        scores = []
-        for seed in range(5):
-            ranker = luce.NeuralRanker(name, device=device, random_state=seed, n_jobs=2)
-            ranker.fit(changed, validation=validation)
-            scores.append(luce.evaluate(ranker.predict(test), test, "ndcg@10", n_bootstrap=0).means["ndcg@10"])
-        return float(np.mean(scores))
-
-    for name in ("c-kl", "pl-partition"):
-        others = [mean(name, "cpu", number) for number in range(6)]
-        on_cpu = f"CPU {others[0]:.4f}, {min(others):.4f} to {max(others):.4f} with features × (1 ± 1e-7)"
-        if DEVICE == "cpu":
-            print(f"  {name:13} {on_cpu}", flush=True)
-            continue
-        found = mean(name, DEVICE)
-        met.append(abs(found - others[0]) <= 0.002)
-        print(
-            f"  {name:13} {on_cpu}; GPU {found:.4f} ({'met' if met[-1] else 'MISSED'}, at most 0.002 apart)", flush=True
-        )
-
-
-KILLED = """
-import sys, luce, numpy as np
-sys.path.insert(0, {folder!r})
-from gpu_training import DEVICE, make_dataset, settings
-ranker, data = luce.NeuralRanker("listmle", **settings(epochs=30, batch_size=16)), make_dataset(600)
-ranker.fit(data, checkpoint=luce.Checkpoint(sys.argv[1], steps=7, resume=True))
-np.save(sys.argv[2], ranker.predict(data))
-"""
-
-
-def kill_and_resume() -> None:
-    print("\nA training on the GPU that is killed (kill -9) and resumed from its checkpoint")
-    script = KILLED.format(folder=str(Path(__file__).parent))
-    with tempfile.TemporaryDirectory() as name:
-        folder, scores = Path(name), {}
-        for kind in ("whole", "killed"):
-            command = [sys.executable, "-c", script, str(folder / f"{kind}.checkpoint"), str(folder / f"{kind}.npy")]
-            kills = 0
-            while kind == "killed" and kills < 3:
-                process = subprocess.Popen(command)
-                known = checkpoint_time(folder / "killed.checkpoint")
-                while process.poll() is None and checkpoint_time(folder / "killed.checkpoint") <= known:
-                    time.sleep(0.01)
-                time.sleep(0.3)
-                if process.poll() is None:
-                    os.kill(process.pid, signal.SIGKILL)
-                process.wait()
-                kills += 1
-            subprocess.run(command, check=True)
-            scores[kind] = np.load(folder / f"{kind}.npy")
-        same = bool((scores["whole"] == scores["killed"]).all())
-        met.append(same)
-        print(f"  killed three times, the same bits: {'met' if same else 'MISSED'}")
-
-
-def checkpoint_time(path: Path) -> int:
-    return path.stat().st_mtime_ns if path.exists() else 0
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="*", default=[], help="lists, attention, labels, memory, quality, killed")
+    parser.add_argument("--only", nargs="*", default=[], help="lists, attention, labels, memory")
     parser.add_argument("--scale", type=float, default=1.0, help="the size of the data, to try the script")
     parser.add_argument("--no-compile", action="store_true", help="leave out torch.compile, which takes minutes")
-    parser.add_argument("--data", type=Path, help="the folder of MQ2008")
     given = parser.parse_args()
     name = torch.cuda.get_device_name() if DEVICE == "cuda" else platform.processor()
     print(f"{name}, torch {torch.__version__}, Python {platform.python_version()}")
@@ -381,10 +320,7 @@ def main() -> None:
         "attention": lambda: time_attention(given.scale),
         "labels": lambda: time_labels(given.scale),
         "memory": lambda: measure_memory(given.scale),
-        "killed": kill_and_resume,
     }
-    if given.data is not None:
-        works["quality"] = lambda: compare_quality(given.data)
     chosen: Iterable[str] = given.only or works
     for part in chosen:
         works[part]()
