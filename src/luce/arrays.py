@@ -20,16 +20,16 @@ def check_offsets(offsets: ArrayLike, n_rows: int) -> Integers:
     array([0, 2, 2, 5])
     """
     given = np.asarray(offsets)
-    if given.ndim != 1 or given.size == 0 or not np.issubdtype(given.dtype, np.integer):
+    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
         raise DataError(
             f"offsets must be a one-dimensional array of integers. Got {given.dtype} of shape {given.shape}."
         )
     result = np.ascontiguousarray(given, dtype=np.int64)
     if result[0] != 0 or result[-1] != n_rows:
         raise DataError(f"offsets must run from 0 to the number of rows, {n_rows}. Got {result[0]} to {result[-1]}.")
-    decreases = np.flatnonzero(result[1:] < result[:-1])
-    if decreases.size:
-        at = int(decreases[0])
+    decreases = result[1:] < result[:-1]
+    if np.count_nonzero(decreases):
+        at = int(decreases.argmax())
         raise DataError(f"offsets must not decrease. Got {result[at]} then {result[at + 1]} at list {at + 1}.")
     return result
 
@@ -120,7 +120,7 @@ def rows_of_lists(offsets: Integers, lists: Integers) -> Integers:
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only view of an array, which itself stays writable."""
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 

@@ -80,6 +80,7 @@ def test_neither_other_lists_nor_the_order_of_equal_labels_count(name):
     [
         {"mask": MASK.long()},
         {"mask": MASK.float()},
+        {"mask": MASK.T.contiguous().T},
         {"lengths": torch.tensor([3, 2])},
         {"lengths": torch.tensor([3, 2], dtype=torch.int32)},
     ],
@@ -176,6 +177,15 @@ def test_half_precision():
         layer = torch.nn.Linear(3, 1)
         criterion(layer(torch.ones(2, 3, 3)).squeeze(-1), LABELS, MASK).backward()
     assert layer.weight.grad.dtype == torch.float32 and torch.isfinite(layer.weight.grad).all()
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_the_gradient_is_not_differentiated_again(reduction):
+    scores = SCORES.clone().requires_grad_()
+    value = RankingLoss("listnet", reduction=reduction, n_jobs=1)(scores, LABELS, MASK).square().sum()
+    (gradient,) = torch.autograd.grad(value, scores, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
 
 
 def test_parameters_of_the_objective_are_trained():

@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce.arrays import Floats, as_floats, check_offsets, check_rows, read_only, selected_offsets
+from luce.arrays import Floats, as_floats, check_offsets, check_rows, selected_offsets
 from luce.compiled import compiled
 from luce.errors import DataError, NumericalError, OptionError, unknown_name
-from luce.lists import Evaluation, Lists
+from luce.lists import NO_ROWS, Evaluation, Lists
 from luce.options import Option
 from luce.randomness import Draw
 
 TRITON, PYTORCH = "Triton", "PyTorch"
 """What the kernels of an objective on a GPU are written in."""
-
-EXPONENT = 0x7FF0_0000_0000_0000
-"""The bits of the exponent of a float64."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,8 +239,8 @@ class Objective:
         if lists.hessian and not self.hessian:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = self._checked_weights(lists.item_weights, len(scores))
-        start: Any = [*self.nuisance.values()] if lists.nuisance is None else lists.nuisance
-        nuisance = check_rows("nuisance", start, len(self.nuisance))
+        nuisance: Any = [*self.nuisance.values()] if lists.nuisance is None else lists.nuisance
+        nuisance = check_rows("nuisance", nuisance, len(self.nuisance)) if len(nuisance) or self.nuisance else NO_ROWS
         groups = lists.item_groups
         groups = None if groups is None else check_rows("item_groups", groups, len(scores)).astype(np.int64)
         return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.hessian, lists.n_jobs, groups)
@@ -347,15 +344,15 @@ class Objective:
 
 def _all_finite(values: Floats) -> bool:
     """In one pass, without another array."""
-    return bool(_count_not_finite(read_only(values.ravel().view(np.int64))) == 0)
+    return bool(_count_not_finite(values.ravel()) == 0)
 
 
 @compiled
-def _count_not_finite(bits):
-    """Infinities and NaN are the numbers whose exponent has all bits set."""
+def _count_not_finite(values):
+    """Of infinity and NaN the difference from itself is NaN."""
     count = 0
-    for i in range(len(bits)):
-        count += bits[i] & EXPONENT == EXPONENT
+    for i in range(values.size):
+        count += values[i] - values[i] != 0.0
     return count
 
 

@@ -1,5 +1,6 @@
 """Every objective as a PyTorch loss: one autograd function, flat lists or a padded batch with a mask."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,22 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from luce.compiled import compiled
 from luce.errors import DataError, OptionError
 from luce.objectives import Evaluation, Objective
 from luce.objectives import objective as objective_of
 from luce.objectives.relevant import factor_of, one_device, reduced
 from luce.objectives.torch_device import device_lists, evaluate_on_device, list_loss, list_value_and_gradient
 from luce.randomness import Draw
+
+NO_NUISANCE = torch.empty(0)
+"""The parameters of an objective that has none."""
+
+
+def _once_differentiable(backward: Callable[..., Any]) -> Any:
+    """As PyTorch's, which takes as long as a small loss even where no graph of the gradient is wanted."""
+    once = once_differentiable(backward)
+    return staticmethod(lambda ctx, upstream: (once if torch.is_grad_enabled() else backward)(ctx, upstream))
 
 
 class _ListLoss(torch.autograd.Function):
@@ -25,8 +36,7 @@ class _ListLoss(torch.autograd.Function):
         ctx.dtypes = scores.dtype, nuisance.dtype
         return losses
 
-    @staticmethod
-    @once_differentiable
+    @_once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         return *chain_rule(upstream, *ctx.saved_tensors, dtypes=ctx.dtypes), *[None] * 6
 
@@ -35,19 +45,18 @@ class _TotalLoss(torch.autograd.Function):
     """The sum of the losses times a factor: for small batches the operations of a reduction cost as much as a loss."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, factor: float, *given: Any) -> Tensor:
-        found, gradient = _evaluated(scores, nuisance, bounds, factor, *given)
+    def forward(ctx: Any, scores: Tensor, nuisance: Tensor, factor: float, given: Any) -> Tensor:
+        found, gradient = _evaluated(scores, nuisance, factor, *given)
         extra = found.nuisance_gradient
         ctx.save_for_backward(gradient, None if extra is None else torch.from_numpy(extra.sum(axis=0) * factor))
         ctx.dtypes = scores.dtype, nuisance.dtype
-        return torch.tensor(found.loss.sum() * factor, dtype=gradient.dtype)
+        return torch.scalar_tensor(found.loss.sum() * factor, dtype=gradient.dtype)
 
-    @staticmethod
-    @once_differentiable
+    @_once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         gradient, extra = ctx.saved_tensors
         extra = None if extra is None else (upstream * extra).to(ctx.dtypes[1])
-        return (upstream * gradient).to(ctx.dtypes[0]), extra, *[None] * 7
+        return (upstream * gradient).to(ctx.dtypes[0]), extra, None, None
 
 
 def evaluate_lists(scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -55,7 +64,7 @@ def evaluate_lists(scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any
 
     `bounds` are the offsets of flat lists, or the mask of a padded batch.
     """
-    found, gradient = _evaluated(scores, nuisance, bounds, 1.0, *given)
+    found, gradient = _evaluated(scores, nuisance, 1.0, bounds, *given)
     losses, extra = torch.from_numpy(found.loss).to(gradient.dtype), found.nuisance_gradient
     return losses, gradient, nuisance.new_empty(len(losses), 0) if extra is None else nuisance.new_tensor(extra)
 
@@ -63,8 +72,8 @@ def evaluate_lists(scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any
 def _evaluated(
     scores: Tensor,
     nuisance: Tensor,
-    bounds: Tensor,
     factor: float,
+    bounds: Tensor,
     labels: Tensor,
     item_weights: Tensor | None,
     objective: Objective,
@@ -75,20 +84,20 @@ def _evaluated(
 
     That of half precision is float32, so that a gradient which is still to be scaled does not underflow.
     """
-    padded = bounds.ndim == 2
-    inside: Any = bounds.numpy() if padded else slice(None)
+    given = bounds.numpy()
+    inside, offsets = (slice(None), given) if given.ndim == 1 else (given, _offsets_of(given))
     found = objective.value_and_gradient(
         _as_array(scores)[inside],
         _as_array(labels)[inside],
-        _offsets_of(inside) if padded else bounds.numpy(),
+        offsets,
         item_weights=None if item_weights is None else _as_array(item_weights)[inside],
         nuisance=_as_array(nuisance),
         draw=draw,
         n_jobs=n_jobs,
     )
-    gradient = torch.zeros(scores.shape, dtype=dtype_of_losses(scores))
-    gradient.numpy()[inside] = found.gradient * factor
-    return found, gradient
+    gradient = np.zeros(scores.shape, np.float64 if scores.dtype == torch.float64 else np.float32)
+    gradient[inside] = found.gradient * factor
+    return found, torch.from_numpy(gradient)
 
 
 def evaluate_lists_there(
@@ -131,17 +140,26 @@ def chain_rule(
 
 
 def _as_array(values: Tensor) -> Any:
-    values = values.detach()
-    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()  # NumPy has no bfloat16
+    return (values.float() if values.dtype == torch.bfloat16 else values).numpy(force=True)  # NumPy has no bfloat16
 
 
-def _offsets_of(inside: Any) -> Any:
-    sizes = inside.sum(axis=1)
-    if not sizes.all():
-        raise DataError(f"The mask has no item in row {sizes.argmin() + 1}: a list needs at least one.")
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-    sizes.cumsum(out=offsets[1:])
+def _offsets_of(mask: Any) -> Any:
+    offsets = np.empty(len(mask) + 1, dtype=np.int64)
+    empty = _write_offsets(np.ascontiguousarray(mask), offsets)
+    if empty:
+        raise DataError(f"The mask has no item in row {empty}: a list needs at least one.")
     return offsets
+
+
+@compiled
+def _write_offsets(mask, offsets):
+    """Return the first row without items, counted from 1, or 0 where there is none."""
+    empty = offsets[0] = 0
+    for q in range(len(mask)):
+        offsets[q + 1] = offsets[q] + mask[q].sum()
+        if not empty and offsets[q + 1] == offsets[q]:
+            empty = q + 1
+    return empty
 
 
 def loss(
@@ -212,12 +230,13 @@ def loss(
     bounds = bounds_of(objective, scores, labels, offsets, mask, lengths)
     draw = new_draw(objective) if draw is None else draw
     if one_device(scores, labels, bounds, item_weights, list_weights, nuisance) == "cpu":
-        extra = scores.new_tensor(list(objective.nuisance.values())) if nuisance is None else nuisance
-        factor = factor_of(reduction, len(bounds) - (bounds.ndim == 1))
-        given = labels, item_weights, objective, draw, n_jobs
+        if nuisance is None:
+            nuisance = scores.new_tensor([*objective.nuisance.values()]) if objective.nuisance else NO_NUISANCE
+        given = bounds, labels, item_weights, objective, draw, n_jobs
         if reduction == "none" or list_weights is not None:
-            return reduced(_ListLoss.apply(scores, extra, bounds, *given), reduction, list_weights)
-        total: Tensor = _TotalLoss.apply(scores, extra, bounds, factor, *given)
+            return reduced(_ListLoss.apply(scores, nuisance, *given), reduction, list_weights)
+        factor = factor_of(reduction, len(bounds) - (bounds.ndim == 1))
+        total: Tensor = _TotalLoss.apply(scores, nuisance, factor, given)
         return total
     if bounds.ndim == 2:
         longest = bounds.shape[1]
@@ -300,7 +319,7 @@ def bounds_of(
         _check_flat(labels)
         return offsets.to(torch.int64)
     if mask is not None:
-        mask = mask != 0
+        mask = mask if mask.dtype == torch.bool else mask != 0
     elif lengths is not None and labels.ndim == 2 and lengths.shape == labels.shape[:1]:
         mask = torch.arange(labels.shape[1], device=labels.device) < lengths[:, None]
     elif lengths is not None:

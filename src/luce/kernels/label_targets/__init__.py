@@ -9,6 +9,7 @@ import numpy as np
 
 from luce.arrays import Floats, Integers
 from luce.kernels.label_targets import cpu
+from luce.lists import NO_ROWS
 from luce.threads import over_lists
 
 VALUES = {"label": cpu.LABEL, "gain": cpu.GAIN, "exponential": cpu.EXPONENTIAL, "attention": cpu.ATTENTION}
@@ -17,8 +18,9 @@ NORMS = {"one": cpu.ONE, "sum": cpu.SUM, "length": cpu.LENGTH, "dcg": cpu.DCG}
 
 def target_arguments(offsets: Integers, value: str, norm: str, depth: int | None = None) -> tuple[int, int, Floats]:
     """The targets as kernels take them: two numbers, and the discounts of as many places as there may be."""
-    places = int(np.diff(offsets).max(initial=0)) if norm == "dcg" else 0
-    discounts = 1.0 / np.log2(np.arange(2.0, places + 2.0))
+    if norm != "dcg":
+        return VALUES[value], NORMS[norm], NO_ROWS
+    discounts = 1.0 / np.log2(np.arange(2.0, np.diff(offsets).max(initial=0) + 2.0))
     if depth is not None:
         discounts[depth:] = 0.0
     return VALUES[value], NORMS[norm], discounts
