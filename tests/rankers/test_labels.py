@@ -11,7 +11,8 @@ from luce.metrics import measure_labels, propensities
 from luce.rankers import RANKERS
 from luce.rankers.labels import learner, prediction
 from luce.rankers.labels.learner import LabelLearner
-from luce.rankers.labels.network import LabelNetwork, rows_to
+from luce.rankers.labels.network import LabelNetwork
+from luce.rankers.neural.entries import rows_to
 
 from .tagged import parts, quick, tagged
 

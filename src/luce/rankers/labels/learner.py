@@ -13,9 +13,10 @@ from luce.distributed import current_group, gathered, in_share, numbered
 from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
 from luce.rankers.labels.candidates import Negatives, only_rows
-from luce.rankers.labels.network import Entries, LabelNetwork
+from luce.rankers.labels.network import LabelNetwork
 from luce.rankers.labels.prediction import top_labels
 from luce.rankers.labels.rows import HostRows, ResidentRows, rows_on
+from luce.rankers.neural.entries import Entries
 from luce.rankers.neural.training import TorchLearner
 from luce.torch import Relevant, fused_linear_loss, label_value_and_gradient
 

@@ -3,34 +3,15 @@
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor, nn
 
+from luce.rankers.neural.entries import Entries, dense
 from luce.rankers.neural.network import ACTIVATIONS, OwnNetwork
 
 BLOCK = 2**16
 """Labels whose first weights are drawn together, where a network has some of them."""
-
-
-class Entries(NamedTuple):
-    """Sparse rows: row b has the features indices[offsets[b]:offsets[b+1]] with these values."""
-
-    indices: Tensor
-    offsets: Tensor
-    values: Tensor
-
-
-def rows_to(features: Any, rows: Any, device: torch.device) -> Tensor | Entries:
-    """Some rows of the features, as the network takes them."""
-    some = features[rows]
-    if not sparse.issparse(some):
-        return torch.from_numpy(np.array(some)).to(device, non_blocking=True)
-    parts = (some.indices.astype(np.int64), some.indptr.astype(np.int64), some.data)
-    return Entries(*(torch.from_numpy(part).to(device, non_blocking=True) for part in parts))
 
 
 class FirstLayer(nn.Module):
@@ -45,31 +26,14 @@ class FirstLayer(nn.Module):
     def forward(self, rows: Tensor | Entries) -> Tensor:
         if isinstance(rows, Tensor):
             return torch.addmm(self.bias, rows, self.weight)
-        return self.bias + nn.functional.embedding_bag(
-            rows.indices,
-            self.weight,
-            rows.offsets,
-            mode="sum",
-            per_sample_weights=rows.values,
-            include_last_offset=True,
-        )
+        return self.bias + rows @ self.weight
 
 
 class DenseRows(nn.Module):
     """The rows themselves, for a network without hidden layers: a linear map of the features."""
 
-    def __init__(self, n_features: int):
-        super().__init__()
-        self.n_features = n_features
-
     def forward(self, rows: Tensor | Entries) -> Tensor:
-        if isinstance(rows, Tensor):
-            return rows
-        sizes = rows.offsets.diff()
-        dense = rows.values.new_zeros(len(sizes), self.n_features)
-        numbers = torch.arange(len(sizes), device=sizes.device)
-        places = numbers.repeat_interleave(sizes, output_size=len(rows.indices)), rows.indices
-        return dense.index_put(places, rows.values)
+        return dense(rows)
 
 
 def _label_layer(width: int, n_labels: int, part: slice) -> nn.Linear:
@@ -112,7 +76,7 @@ class LabelNetwork(OwnNetwork):
         super().__init__()
         self.dropout = dropout
         layers: list[nn.Module] = []
-        self.first: nn.Module = DenseRows(n_features)
+        self.first: nn.Module = DenseRows()
         if hidden_layer_sizes:
             self.first = FirstLayer(n_features, hidden_layer_sizes[0])
             layers = [ACTIVATIONS[activation](), nn.Dropout(dropout)]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from luce.arrays import Integers
-from luce.rankers.labels.network import LabelNetwork, rows_to
+from luce.rankers.labels.network import LabelNetwork
+from luce.rankers.neural.entries import rows_to
 
 ROWS, CELLS = 1_024, 2**24
 """Rows scored together, and scores held at a time."""

@@ -15,9 +15,10 @@ from luce.objectives.label_rows import slice_value_and_gradients
 from luce.objectives.relevant import Relevant
 from luce.optimizers.gradient_descent import Arrays
 from luce.rankers.checkpoint import SharedCheckpoint
-from luce.rankers.labels.network import LabelNetwork, rows_to
+from luce.rankers.labels.network import LabelNetwork
 from luce.rankers.labels.prediction import ROWS, best_labels
 from luce.rankers.labels.rows import rows_on
+from luce.rankers.neural.entries import rows_to
 from luce.rankers.neural.training import TorchLearner
 
 

@@ -14,6 +14,7 @@ from luce.data.transforms import blocks
 from luce.distributed import in_share, numbered
 from luce.errors import DataError, NumericalError
 from luce.objectives import Draw, Objective
+from luce.rankers.neural.entries import Entries, as_rows
 from luce.rankers.neural.network import call
 from luce.rankers.neural.training import TorchLearner
 
@@ -57,7 +58,7 @@ class NetworkLearner(TorchLearner):
         data = self.dataset
         rows = rows_of_lists(data.offsets, lists)
         offsets = offsets_of_sizes(self.sizes[lists])
-        features = torch.from_numpy(rows_of(self.features, data.offsets, lists)).to(self.device)
+        features = as_rows(rows_of(self.features, data.offsets, lists)).to(self.device)
         with self.autocast():
             scores = call(self.network, features, torch.from_numpy(offsets)).float()
         self.check_shape(scores, len(rows))
@@ -99,22 +100,20 @@ class NetworkLearner(TorchLearner):
             )
 
 
-def rows_of(features: Any, offsets: Integers, lists: Integers) -> np.ndarray:
-    """The features of some lists, copied list by list: rows of a list lie together."""
+def rows_of(features: Any, offsets: Integers, lists: Integers) -> Any:
+    """The features of some lists; dense ones are copied list by list: rows of a list lie together."""
     if sparse.issparse(features):
-        dense: np.ndarray = features[rows_of_lists(offsets, lists)].toarray()
-        return dense
+        return features[rows_of_lists(offsets, lists)]
     return np.concatenate([features[offsets[q] : offsets[q + 1]] for q in lists])
 
 
-def row_blocks(features: Any, offsets: Integers, device: torch.device) -> Iterator[tuple[Tensor, Tensor]]:
+def row_blocks(features: Any, offsets: Integers, device: torch.device) -> Iterator[tuple[Tensor | Entries, Tensor]]:
     """Features in blocks of complete lists on a device, with the offsets of the lists of each."""
     for _, some, bounds in blocks(features, offsets, (), complete_lists=True):
-        rows = torch.from_numpy(some.toarray() if sparse.issparse(some) else np.array(some)).to(device)
-        yield rows, torch.from_numpy(bounds)
+        yield as_rows(some).to(device), torch.from_numpy(bounds)
 
 
-def scores_of(network: nn.Module, rows: Iterable[tuple[Tensor, Tensor]], n_features: int) -> Floats:
+def scores_of(network: nn.Module, rows: Iterable[tuple[Tensor | Entries, Tensor]], n_features: int) -> Floats:
     """The scores (N,) or (N, outputs) of blocks of rows."""
     network.eval()
     with torch.inference_mode():

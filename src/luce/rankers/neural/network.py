@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from luce.kernels.attention import attend
+from luce.rankers.neural.entries import Entries, dense, masked
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
@@ -27,8 +28,25 @@ class OwnNetwork(nn.Module):
     dropout: float
 
 
+class Linear(nn.Linear):
+    """PyTorch's, of dense or sparse rows; a sparse row costs only its entries.
+
+    >>> layer, rows = Linear(3, 2), torch.tensor([[0.0, 2, 0], [1, 0, 0]])
+    >>> entries = Entries(torch.tensor([1, 0]), torch.tensor([0, 1, 2]), torch.tensor([2.0, 1]), n_features=3)
+    >>> torch.allclose(layer(entries), layer(rows))
+    True
+    """
+
+    def forward(self, rows: Tensor | Entries) -> Tensor:
+        if isinstance(rows, Tensor):
+            return super().forward(rows)
+        weight = self.weight.t()
+        # Few entries read their weights where they lie, many read a copy in which those of a feature lie together.
+        return self.bias + rows @ (weight if len(rows.indices) < self.in_features else weight.contiguous())
+
+
 class Network(OwnNetwork):
-    """Rows (N, F) of lists with offsets (Q+1,) in, scores (N,) or (N, outputs) out.
+    """Rows (N, F), dense or sparse, of lists with offsets (Q+1,) in, scores (N,) or (N, outputs) out.
 
     `longest`, at least the size of the longest list, avoids that attention waits for a GPU.
 
@@ -54,7 +72,7 @@ class Network(OwnNetwork):
         widths = [n_features, *hidden_layer_sizes]
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
-            layers.append(nn.Linear(before, after))
+            layers.append((nn.Linear if layers else Linear)(before, after))
             if normalization is not None:
                 layers.append(NORMALIZATIONS[normalization](after))
             layers.append(ACTIVATIONS[activation]())
@@ -65,9 +83,9 @@ class Network(OwnNetwork):
             AttentionBlock(widths[-1], attention_heads, dropout) for _ in range(attention_blocks)
         )
         self.single = outputs is None
-        self.out = nn.Linear(widths[-1], 1 if outputs is None else outputs)
+        self.out = (nn.Linear if layers else Linear)(widths[-1], 1 if outputs is None else outputs)
 
-    def forward(self, rows: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
+    def forward(self, rows: Tensor | Entries, offsets: Tensor, longest: int | None = None) -> Tensor:
         x = self.rows(rows)
         for block in self.context:
             x = block(x, offsets, longest)
@@ -86,17 +104,17 @@ class NetworkAverage(nn.Module):
         self.register_buffer("weights", weights)
         self.register_buffer("masks", masks)
 
-    def forward(self, rows: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
+    def forward(self, rows: Tensor | Entries, offsets: Tensor, longest: int | None = None) -> Tensor:
         each = zip(self.networks, self.weights, self.masks, strict=True)
-        scores = [weight * call(one, torch.where(mask, rows, 0), offsets, longest) for one, weight, mask in each]
+        scores = [weight * call(one, masked(rows, mask), offsets, longest) for one, weight, mask in each]
         return torch.stack(scores).sum(0)
 
 
-def call(network: nn.Module, rows: Tensor, offsets: Tensor, longest: int | None = None) -> Tensor:
-    """The scores of a network, whose `forward` may take the offsets of the lists or not."""
+def call(network: nn.Module, rows: Tensor | Entries, offsets: Tensor, longest: int | None = None) -> Tensor:
+    """The scores of a network; the `forward` of a user's takes dense rows, and the offsets of the lists or not."""
     if isinstance(network, Network | NetworkAverage):
         return network(rows, offsets.to(rows.device), longest)
-    return network(rows, offsets.to(rows.device)) if takes_offsets(network) else network(rows)
+    return network(dense(rows), offsets.to(rows.device)) if takes_offsets(network) else network(dense(rows))
 
 
 def takes_offsets(network: nn.Module) -> bool:

@@ -53,7 +53,8 @@ class NeuralRanker(NetworkEstimator, Ranker):
         The heads of each; the last hidden width must be a multiple of it.
     module : torch.nn.Module, optional
         A network of your own instead of all that: rows (N, F) in, scores (N,) or (N, grades) out. If `forward` has an
-        argument named `offsets`, it gets the bounds of the lists. Training starts from a copy of it.
+        argument named `offsets`, it gets the bounds of the lists. Sparse features are made dense for it, batch by
+        batch. Training starts from a copy of it.
     optimizer : {"adam", "adagrad", "sgd"}, default="adam"
         The optimizer of PyTorch.
     weight_decay : float, default=0.0
@@ -244,7 +245,7 @@ class NeuralRanker(NetworkEstimator, Ranker):
         from luce.rankers.neural.resident_learner import ResidentLearner
 
         held_out, device = training.validation_features, self.get_device()
-        stays = training.validation is not None and device.type == "cuda" and fits(held_out, device)
+        stays = training.validation is not None and device.type == "cuda" and fits(device, held_out)
         there = list(row_blocks(held_out, training.validation.offsets, device)) if stays else None
 
         def validation_score(learner: NetworkLearner) -> float | None:

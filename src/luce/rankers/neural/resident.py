@@ -9,6 +9,7 @@ from torch import Tensor
 
 from luce.arrays import Integers
 from luce.data import Dataset
+from luce.rankers.neural.entries import Entries, as_rows
 from luce.rankers.neural.learner import rows_of
 
 FREE = 0.5
@@ -57,11 +58,10 @@ class ResidentLists:
         return Batch(lists, real, offsets, owner, inside, rows)
 
 
-def fits(features: Any, device: torch.device) -> bool:
-    """Whether features lie on a device for the whole training: dense ones for which there is room."""
-    if sparse.issparse(features):
-        return False
-    return device.type != "cuda" or bool(features.nbytes <= FREE * torch.cuda.mem_get_info(device)[0])
+def fits(device: torch.device, *given: Any) -> bool:
+    """Whether a device has room for arrays, dense or CSR, during the whole training."""
+    parts = [part for one in given for part in ([one.indices, one.data] if sparse.issparse(one) else [one])]
+    return device.type != "cuda" or sum(part.nbytes for part in parts) <= FREE * torch.cuda.mem_get_info(device)[0]
 
 
 class LoadedRows:
@@ -78,7 +78,7 @@ class LoadedRows:
         if len(lists) and len(self.coming) < most:
             self.coming[lists.tobytes()] = self.worker.submit(self._load, lists)
 
-    def take(self, lists: Integers) -> Tensor:
+    def take(self, lists: Integers) -> Tensor | Entries:
         """The rows of these lists."""
         coming = self.coming.pop(lists.tobytes(), None)
         rows, copied = self._load(lists) if coming is None else coming.result()
@@ -86,8 +86,8 @@ class LoadedRows:
         rows.record_stream(torch.cuda.current_stream(self.device))
         return rows
 
-    def _load(self, lists: Integers) -> tuple[Tensor, Any]:
+    def _load(self, lists: Integers) -> tuple[Tensor | Entries, Any]:
         with torch.cuda.stream(self.copies):
-            rows = torch.from_numpy(rows_of(self.features, self.offsets, lists)).pin_memory()
+            rows = as_rows(rows_of(self.features, self.offsets, lists)).pin_memory()
             found = rows.to(self.device, non_blocking=True)
             return found, self.copies.record_event()

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor, nn
 
 from luce.arrays import Integers
@@ -12,6 +13,7 @@ from luce.errors import NumericalError
 from luce.lists import DeviceLists
 from luce.objectives import Draw
 from luce.objectives.torch_device import evaluate_on_device
+from luce.rankers.neural.entries import Entries, on_device
 from luce.rankers.neural.learner import NetworkLearner
 from luce.rankers.neural.network import Network, call
 from luce.rankers.neural.recorded import RecordedSteps, capacity_for
@@ -31,8 +33,11 @@ class ResidentLearner(NetworkLearner):
         self.resident = ResidentLists(self.dataset, self.device)
         self.loss = torch.zeros((), dtype=torch.float64, device=self.device)
         self.loaded, self.recorded = None, None
-        if fits(self.features, self.device):
-            self.features = torch.tensor(self.features, device=self.device)
+        self.entries = np.zeros_like(self.sizes)
+        if sparse.issparse(self.features):
+            self.entries = np.diff(self.features.indptr[self.dataset.offsets])
+        if fits(self.device, self.features):
+            self.features = on_device(self.features, self.device)
         else:
             self.loaded = LoadedRows(self.features, self.dataset, self.device)
         alone = self.loaded is None and current_group() is None and self.parts == 1
@@ -54,7 +59,8 @@ class ResidentLearner(NetworkLearner):
         if self.recorded is not None:
             self.begin_step(step)
             numbers = np.array([self.seed, int(epoch), step, len(lists), *lists])
-            if self.recorded.run(numbers, (len(lists), capacity_for(int(self.sizes[lists].sum())))):
+            rows, entries = (capacity_for(int(counts[lists].sum())) for counts in (self.sizes, self.entries))
+            if self.recorded.run(numbers, (len(lists), rows, entries)):
                 return self.loss
             self.recorded = None
         return super().step(lists, epoch, step)
@@ -63,7 +69,7 @@ class ResidentLearner(NetworkLearner):
         stream = torch.tensor([self.seed, int(epoch)]).to(self.device, non_blocking=True)
         chosen, sizes = torch.from_numpy(lists).to(self.device, non_blocking=True), self.sizes[lists]
         batch = self.resident.batch(chosen, int(sizes.sum()))
-        features = self.features[batch.rows] if self.loaded is None else self.loaded.take(lists)
+        features = self.rows(batch, int(self.entries[lists].sum())) if self.loaded is None else self.loaded.take(lists)
         try:
             loss = self._propagate(batch, features, stream, Draw(epoch=epoch), 1 / of, int(sizes.max()))
         except NumericalError as error:  # from an objective that is computed on the CPU
@@ -72,11 +78,18 @@ class ResidentLearner(NetworkLearner):
             raise self.diverged(step) from error
         return self.watch(loss, step)
 
-    def _recorded_step(self, inbox: Tensor, capacity: tuple[int, int]) -> None:
+    def rows(self, batch: Batch, n_entries: int) -> Tensor | Entries:
+        """The features of a batch, with room for so many entries where they are sparse."""
+        if isinstance(self.features, Tensor):
+            return self.features[batch.rows]
+        found: Entries = self.features.entries(batch.rows, n_entries, batch.inside)
+        return found
+
+    def _recorded_step(self, inbox: Tensor, capacity: tuple[int, int, int]) -> None:
         """A step whose seed, pass, number, count of lists and lists are in the inbox."""
-        n_lists, n_rows = capacity
+        n_lists, n_rows, n_entries = capacity
         batch = self.resident.batch(inbox[4 : 4 + n_lists], n_rows)
-        features, scale = self.features[batch.rows], 1 / inbox[3].double()
+        features, scale = self.rows(batch, n_entries), 1 / inbox[3].double()
 
         def work() -> Tensor:
             return self._propagate(batch, features, inbox[:2], Draw(), scale, self.resident.longest)
@@ -84,7 +97,7 @@ class ResidentLearner(NetworkLearner):
         self.loss.copy_(self.watch(self.update(work), inbox[2]))
 
     def _propagate(
-        self, batch: Batch, features: Tensor, stream: Tensor, draw: Draw, scale: Any, longest: int
+        self, batch: Batch, features: Tensor | Entries, stream: Tensor, draw: Draw, scale: Any, longest: int
     ) -> Tensor:
         """The sum of the losses of the batch times `scale`, and its gradients."""
         data, rows, offsets, real = self.resident, batch.rows, batch.offsets, batch.real
