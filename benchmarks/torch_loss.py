@@ -18,7 +18,7 @@ from measuring import show_machine, verdict
 from torch_forms import FORMS
 from torch_forms.batch import Batch
 
-OBJECTIVES = ("listmle", "softmax", "lambdarank", "pl-partition")
+OBJECTIVES = ("listmle", "softmax", "listnet", "c-kl", "squared-label", "lambdarank", "pl-partition")
 SHAPES = ((16, 40), (64, 120))
 ROUNDS, CALLS = 60, 5
 
