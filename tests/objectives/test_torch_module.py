@@ -80,7 +80,6 @@ def test_neither_other_lists_nor_the_order_of_equal_labels_count(name):
     [
         {"mask": MASK.long()},
         {"mask": MASK.float()},
-        {"mask": MASK.T.contiguous().T},
         {"lengths": torch.tensor([3, 2])},
         {"lengths": torch.tensor([3, 2], dtype=torch.int32)},
     ],
