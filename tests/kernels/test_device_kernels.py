@@ -14,7 +14,9 @@ import pytest
 import torch
 
 from luce.arrays import rows_of_lists
-from luce.kernels.expected_gain import ESTIMATORS, expected_gain
+from luce.kernels.expected_gain import ESTIMATORS, expected_gain, plain
+from luce.kernels.expected_gain.samples import EXPOSURE
+from luce.kernels.exposure import exposure
 from luce.kernels.ordered_likelihood import ALL, TO_THE_LOWEST, Order, ordered_likelihood
 from luce.kernels.partition_likelihood import (
     ALL_RANKS,
@@ -239,7 +241,8 @@ def test_the_numbers_of_the_lists_name_the_draws(way):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("spread", [1.0, 6.0, 300.0])
 @pytest.mark.parametrize("name", ["policy-gradient", "pl-rank-1", "pl-rank-2"])
-def test_expected_gains_are_those_of_the_cpu_s_rankings(way, name, spread):
+def test_expected_gains_are_those_of_the_cpu_s_rankings(way, name, spread, monkeypatch):
+    monkeypatch.setattr(plain, "CELLS", 5_000)  # three samples at a time
     rng = np.random.default_rng(3)
     scores = rng.normal(0, spread, OFFSETS[-1]).astype(np.float32)
     if spread > 100:  # closer than the CPU's own rule for what is far
@@ -248,14 +251,31 @@ def test_expected_gains_are_those_of_the_cpu_s_rankings(way, name, spread):
     scores[7], gains[8] = -np.inf, np.nan
     live = np.where(np.isnan(gains), -np.inf, scores).astype(float)
     discounts, draw = 1 / np.log2(np.arange(2, 7)), Draw(3, 2)
-    rankings = sample_rankings(live, OFFSETS, samples=37, depth=5, way="keys", draw=draw)
+    rankings = sample_rankings(live, OFFSETS, samples=37, depth=5, way="keys", draw=draw, first_sample=9)
     exact = expected_gain(live, np.nan_to_num(gains), OFFSETS, discounts, rankings=rankings, estimator=name)
     found = kernels("expected_gain", way).expected_gain_lists(
         *tensors(scores, gains, OFFSETS, discounts, np.array([3, 2]), np.arange(len(SIZES))), int(SIZES.max()),
-        samples=37, estimator=ESTIMATORS[name], factor=2.0,
+        samples=37, estimator=ESTIMATORS[name], factor=2.0, first_sample=9,
     )  # fmt: skip
     close(found[0], exact.value)
     close(found[1], 2 * exact.gradient, 2e-5)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("spread", [0.0, 1.0, 6.0, 300.0])
+def test_exposures_are_those_of_the_cpu_s_rankings(way, spread):
+    """With so many discounts the CPU too draws an exponential time for every item."""
+    rng = np.random.default_rng(14)
+    scores = rng.normal(0, spread, OFFSETS[-1]).clip(-250, 250).astype(np.float32)
+    gains, discounts = np.zeros(OFFSETS[-1]), rng.uniform(0, 1, 120)
+    scores[7], gains[8] = -np.inf, np.nan
+    live = np.where(np.isnan(gains), -np.inf, scores).astype(float)
+    exact = exposure(live, OFFSETS, discounts, samples=37, draw=Draw(3, 2), first_sample=9).value
+    found = kernels("expected_gain", way).expected_gain_lists(
+        *tensors(scores, gains, OFFSETS, discounts, np.array([3, 2]), np.arange(len(SIZES))), int(SIZES.max()),
+        samples=37, estimator=EXPOSURE, first_sample=9,
+    )[1]  # fmt: skip
+    close(found, exact)
 
 
 @pytest.mark.parametrize("name", ["policy-gradient", "pl-rank-1", "pl-rank-2"])

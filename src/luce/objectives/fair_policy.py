@@ -9,7 +9,7 @@ from luce.arrays import Floats, Integers, list_of_row
 from luce.errors import OptionError
 from luce.kernels.expected_gain import AUTO, ESTIMATORS, expected_gain
 from luce.kernels.pairs import pair_swaps
-from luce.lists import Evaluation, Lists
+from luce.lists import DeviceEvaluation, DeviceLists, Evaluation, Lists
 from luce.metrics.base import Metric
 from luce.metrics.exposure import check_item_groups, draw_exposures, merits_of, without_noise
 from luce.metrics.fairness import ValueAndGradient, sums
@@ -27,6 +27,12 @@ LAMBDALOSS = "lambdaloss"
 
 def _are_discounts(value: Any) -> bool:
     return value is None or (is_row(value, least=0.0) and any(value))
+
+
+def _on_device(lists: DeviceLists, **options: Any) -> DeviceEvaluation:
+    from luce.objectives.fair_policy_device import fair_policy_lists
+
+    return fair_policy_lists(lists, **options)
 
 
 class Items(NamedTuple):
@@ -94,6 +100,7 @@ class DiscountGroup(NamedTuple):
     uses_ties=True,
     beyond_relevance=True,
     saturates=True,
+    device_lists=_on_device,
 )
 def fair_policy(
     lists: Lists, *, utility: Any, gain: str, discounts: Any, samples: Any, exposure_samples: int, estimator: str

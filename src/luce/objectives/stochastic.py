@@ -1,6 +1,7 @@
 """The stochastic treatment of a loss: its mean over scores with Gumbel noise, in the order of a drawn ranking."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,37 +81,47 @@ def _traits(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _on_device(lists: DeviceLists, *, loss: Any, samples: Any) -> DeviceEvaluation:
-    """The loss of copies of all lists, with noise that follows the labels as it does on the CPU."""
+    treated = treated_loss(loss)
+    if treated.device_lists is None:
+        return NotImplemented
+    evaluate = partial(treated.device_lists, **treated.options)
+    n_samples = samples_at(samples, lists.draw)
+    return device_mean_over_noise(evaluate, lists, n_samples, shift_invariant=treated.shift_invariant)
+
+
+def device_mean_over_noise(
+    evaluate: Callable[[DeviceLists], DeviceEvaluation],
+    lists: DeviceLists,
+    samples: int,
+    *,
+    shift_invariant: bool = True,
+) -> DeviceEvaluation:
+    """As `mean_over_noise`, of copies of all lists; NotImplemented where `evaluate` returns it."""
     import torch
 
     from luce.kernels.padded import best_first, list_of_row
     from luce.kernels.torch_random import numbers_of
 
-    treated = treated_loss(loss)
-    if treated.device_lists is None:
-        return NotImplemented
     scores, offsets = lists.scores.double(), lists.offsets
     of_row, rows = list_of_row(offsets, len(scores)), torch.arange(len(scores), device=scores.device)
     labels = torch.where(rows < offsets[-1], lists.labels, torch.nan)  # rows of no list are a list of their own
     order, numbers = best_first(labels, offsets), numbers_of(lists.numbers, offsets)
     numbers, begin = torch.cat([numbers, numbers.new_zeros(1)]), offsets[of_row]
     places = torch.empty_like(order).scatter(0, order, rows - begin)
-    if treated.shift_invariant:  # as on the CPU
+    if shift_invariant:  # as on the CPU
         scores = scores - scores[order[begin]]
     kernels = device_kernels("sampled_rankings", scores.device.type)
-    n_samples, totals = samples_at(samples, lists.draw), []
-    together = max(1, DEVICE_ROWS // max(1, len(scores)))
-    for first in range(0, n_samples, together):
-        count = min(together, n_samples - first)
+    together, totals = max(1, DEVICE_ROWS // max(1, len(scores))), []
+    for first in range(0, samples, together):
+        count = min(together, samples - first)
         noisy = kernels.gumbel_scores(scores, places, numbers[of_row], lists.stream, first, count)
-        noisy_lists = _device_copies(lists._replace(labels=labels), noisy, numbers, first)
-        found = treated.device_lists(noisy_lists, **treated.options)
+        found = evaluate(_device_copies(lists._replace(labels=labels), noisy, numbers, first))
         if found is NotImplemented:
             return NotImplemented
         totals.append(
             [None if each is None else each.unflatten(0, (count, len(each) // count)).sum(0) for each in found]
         )
-    means: list[Any] = [None if each[0] is None else sum(each) / n_samples for each in zip(*totals, strict=True)]
+    means: list[Any] = [None if each[0] is None else sum(each) / samples for each in zip(*totals, strict=True)]
     losses, gradient, by_nuisance = means
     return DeviceEvaluation(losses[:-1], gradient, None if by_nuisance is None else by_nuisance[:-1])
 

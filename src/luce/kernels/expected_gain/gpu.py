@@ -10,14 +10,14 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from luce.kernels.expected_gain.samples import DIRECT, PLACEMENT, POLICY
+from luce.kernels.expected_gain.samples import DIRECT, EXPOSURE, PLACEMENT, POLICY
 from luce.kernels.ideal_gpu import ideal_sum
 from luce.kernels.place_sums import BINARY, EXPONENTIAL, IDEAL, LENGTH, TOTAL
 
 TILE = 512
 """Samples times items of a program, where one sample alone is not larger."""
 
-OWN_EXPECTED, FOLLOWING = tl.constexpr(DIRECT), tl.constexpr(PLACEMENT)
+OWN_EXPECTED, FOLLOWING, SEEN = tl.constexpr(DIRECT), tl.constexpr(PLACEMENT), tl.constexpr(EXPOSURE)
 BINARY_GAIN, EXPONENTIAL_GAIN = tl.constexpr(BINARY), tl.constexpr(EXPONENTIAL)
 BY_IDEAL, BY_TOTAL, BY_LENGTH = tl.constexpr(IDEAL), tl.constexpr(TOTAL), tl.constexpr(LENGTH)
 
@@ -37,12 +37,13 @@ def expected_gain_lists(
     samples: int,
     estimator: int,
     factor: float = 1.0,
+    first_sample: int = 0,
 ) -> tuple[Tensor, Tensor]:
     """Values (Q,) and gradient (N,) times a factor, float32, of lists of at most `longest` items.
 
-    An item with a score of −∞, or a gain of NaN, is never placed.
+    An item with a score of −∞, or a gain of NaN, is never placed. Samples are numbered from `first_sample` on.
     """
-    assert estimator in (DIRECT, PLACEMENT, POLICY)
+    assert estimator in (DIRECT, PLACEMENT, POLICY, EXPOSURE)
     n_lists, largest = len(offsets) - 1, triton.next_power_of_2(max(longest, 128))
     together = max(1, TILE // largest)
     blocks = triton.cdiv(samples, together)
@@ -50,8 +51,8 @@ def expected_gain_lists(
     if n_lists:
         _expected_gain[(n_lists, blocks)](
             scores, gains, offsets, discounts, offsets if numbers is None else numbers, parts, factor / samples,
-            len(scores), len(discounts), samples, stream, numbers is not None, estimator, together, largest,
-            num_warps=2 if largest <= 2_048 else 8,
+            len(scores), len(discounts), samples, first_sample, stream, numbers is not None, estimator, together,
+            largest, num_warps=2 if largest <= 2_048 else 8,
         )  # fmt: skip
     # A sum over blocks instead of atomic additions: the same draw gives the same bits.
     whole = parts.sum(0)
@@ -122,7 +123,7 @@ def _near_times(bits, s, highest):
 
 @triton.jit
 def _expected_gain(
-    scores, gains, offsets, discounts, numbers, parts, factor, n_rows, depth, samples, stream,
+    scores, gains, offsets, discounts, numbers, parts, factor, n_rows, depth, samples, first_sample, stream,
     numbered: tl.constexpr, estimator: tl.constexpr, together: tl.constexpr, largest: tl.constexpr,
 ):  # fmt: skip
     """Where an eighth, a quarter or half of the workspace holds the list, more samples are drawn at a time."""
@@ -137,24 +138,24 @@ def _expected_gain(
     value, out = start + row, start + n_lists + begin
     if count <= largest // 8:
         if block * together * 8 < samples:
-            _samples_of_list(scores, gains, discounts, value, out, factor, count, depth, samples, seed, step, number,
-                             block, estimator, together * 8, largest // 8)  # fmt: skip
+            _samples_of_list(scores, gains, discounts, value, out, factor, count, depth, samples, first_sample, seed,
+                             step, number, block, estimator, together * 8, largest // 8)  # fmt: skip
     elif count <= largest // 4:
         if block * together * 4 < samples:
-            _samples_of_list(scores, gains, discounts, value, out, factor, count, depth, samples, seed, step, number,
-                             block, estimator, together * 4, largest // 4)  # fmt: skip
+            _samples_of_list(scores, gains, discounts, value, out, factor, count, depth, samples, first_sample, seed,
+                             step, number, block, estimator, together * 4, largest // 4)  # fmt: skip
     elif count <= largest // 2:
         if block * together * 2 < samples:
-            _samples_of_list(scores, gains, discounts, value, out, factor, count, depth, samples, seed, step, number,
-                             block, estimator, together * 2, largest // 2)  # fmt: skip
+            _samples_of_list(scores, gains, discounts, value, out, factor, count, depth, samples, first_sample, seed,
+                             step, number, block, estimator, together * 2, largest // 2)  # fmt: skip
     else:
-        _samples_of_list(scores, gains, discounts, value, out, factor, count, depth, samples, seed, step, number,
-                         block, estimator, together, largest)  # fmt: skip
+        _samples_of_list(scores, gains, discounts, value, out, factor, count, depth, samples, first_sample, seed,
+                         step, number, block, estimator, together, largest)  # fmt: skip
 
 
 @triton.jit
 def _samples_of_list(
-    scores, gains, discounts, value, out, factor, count, depth, samples, seed, step, number, block,
+    scores, gains, discounts, value, out, factor, count, depth, samples, first_sample, seed, step, number, block,
     estimator: tl.constexpr, together: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
     item = tl.arange(0, size)[None, :]
@@ -165,30 +166,35 @@ def _samples_of_list(
     own, gain = tl.where(live, own, -float("inf")), tl.where(live, gain, 0.0)
     highest = tl.max(tl.max(own, 1), 0)
     lowest = tl.min(tl.min(tl.where(live, own, float("inf")), 1), 0)
-    bits = _bits(sample, seed, number, step, size)
+    bits = _bits(sample + first_sample, seed, number, step, size)
     left = live & (sample < samples)
-    places = tl.minimum(depth, count)
+    n_live = tl.sum(tl.sum(live.to(tl.int32), 1), 0)
+    places = tl.minimum(depth, n_live)
+    rest = tl.sum(tl.sum(tl.load(discounts + item, mask=item < places, other=0.0).to(tl.float64), 1), 0)
     if highest - lowest < NEAR:
         times = tl.where(left, _near_times(bits, own, highest), float("inf"))
         weight = tl.where(left, tl.exp(own - highest), 0.0)
-        reward, derivative = _near_places(times, weight, gain, left, discounts, places, item, estimator, together, size)
+        reward, derivative = _near_places(times, weight, gain, left, discounts, places, n_live, rest, item, estimator,
+                                          together, size)  # fmt: skip
     else:
         u = bits.to(tl.float64) * 2.220446049250313e-16 + 1.1102230246251565e-16
         keys = tl.where(left, own.to(tl.float64) - tl.log(-tl.log(u)), -float("inf"))
-        reward, derivative = _far_places(keys, own, gain, left, discounts, places, item, estimator, together, size)
+        reward, derivative = _far_places(keys, own, gain, left, discounts, places, n_live, rest, item, estimator,
+                                         together, size)  # fmt: skip
     tl.store(value, tl.sum(reward, 0) / samples)
     tl.store(out + tl.arange(0, size), tl.sum(derivative, 0) * factor, mask=tl.arange(0, size) < count)
 
 
 @triton.jit
 def _near_places(
-    times, weight, gain, left, discounts, depth, item, estimator: tl.constexpr,
+    times, weight, gain, left, discounts, depth, n_live, rest, item, estimator: tl.constexpr,
     together: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
     """The reward of each sample and the derivative of each item, weights being on one scale.
 
     With D the mass before a place, the derivative is R·a + b: for an item placed at r, a = 1 − w Σ_{k≤r} 1/D_k and
     b = −(what came before) + w Σ_{k≤r} (ρ θ_k + what came before k) / D_k; for others the 1 and the minus are missing.
+    `rest` is the sum of the discounts: with it come the exposures v_r + w Σ_{k≤r} (θ_k − v_k) / D_k of `exposure.cpu`.
     """
     reward = tl.zeros([together], tl.float32)
     chances, paid, before = reward, reward, reward
@@ -200,7 +206,12 @@ def _near_places(
         some = mass > 0.0
         share = tl.where(some, 1.0 / tl.where(some, mass, 1.0), 0.0)
         chances += share
-        paid += share * discount
+        if estimator == SEEN:
+            rest -= discount
+            behind = (rest / tl.maximum(n_live - place - 1, 1)).to(tl.float32)
+            paid += share * (discount - behind)
+        else:
+            paid += share * discount
         before += share * reward
         chosen = open_ & (item == tl.argmin(times, 1)[:, None])
         came = reward
@@ -212,6 +223,8 @@ def _near_places(
             b = tl.where(chosen, weight * (gain * paid[:, None] + before[:, None]) - came[:, None], b)
         if estimator == FOLLOWING:
             b = tl.where(chosen, weight * before[:, None] - came[:, None], b)
+        if estimator == SEEN:
+            b = tl.where(chosen, weight * paid[:, None] + behind, b)
         open_ = open_ & (chosen == 0)
         times = tl.where(chosen, float("inf"), times)
     a = tl.where(open_, -weight * chances[:, None], a)
@@ -219,12 +232,14 @@ def _near_places(
         b = tl.where(open_, weight * (gain * paid[:, None] + before[:, None]), b)
     if estimator == FOLLOWING:
         b = tl.where(open_, weight * before[:, None], b)
+    if estimator == SEEN:
+        b = tl.where(open_, weight * paid[:, None], b)
     return reward, tl.where(alive, reward[:, None] * a + b, 0.0)
 
 
 @triton.jit
 def _far_places(
-    keys, s, gain, left, discounts, depth, item, estimator: tl.constexpr,
+    keys, s, gain, left, discounts, depth, n_live, rest, item, estimator: tl.constexpr,
     together: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
     """The same with the chances of each place on the scale of the highest score that is left."""
@@ -242,6 +257,10 @@ def _far_places(
             b += chance * (gain * discount + reward[:, None])
         if estimator == FOLLOWING:
             b += chance * reward[:, None]
+        if estimator == SEEN:
+            rest -= discount
+            behind = (rest / tl.maximum(n_live - place - 1, 1)).to(tl.float32)
+            b += chance * (discount - behind)
         chosen = open_ & (item == tl.argmax(keys, 1)[:, None])
         came = reward
         reward += tl.sum(tl.where(chosen, gain, 0.0), 1) * discount
@@ -250,6 +269,8 @@ def _far_places(
         a += tl.where(chosen, 1.0, 0.0)
         if estimator == OWN_EXPECTED or estimator == FOLLOWING:  # noqa: SIM109 – Triton knows no `in` for numbers
             b -= tl.where(chosen, came[:, None], 0.0)
+        if estimator == SEEN:
+            b += tl.where(chosen, behind, 0.0)
         open_ = open_ & (chosen == 0)
         keys = tl.where(chosen, -float("inf"), keys)
     return reward, reward[:, None] * a + b

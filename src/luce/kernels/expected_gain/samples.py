@@ -17,6 +17,9 @@ from luce.compiled import compiled, summing
 
 POLICY, PLACEMENT, DIRECT = range(3)
 
+EXPOSURE = 3
+"""On a device, in place of an estimator: instead of the gradient the exposures, of gains of 0; see `exposure.cpu`."""
+
 TIERS, TIER = 120, 2.0**-8
 """A and B are large where little mass is left, and taking off would cost digits. So samples are kept in tiers:
 in tier t, D_K is at most TIER^t. Items of twice that share have been placed in all its samples, and are left alone."""
