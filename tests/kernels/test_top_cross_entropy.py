@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 
-from luce.kernels.top_cross_entropy import cpu, reference
+from luce.kernels import padded
+from luce.kernels.top_cross_entropy import cpu, plain, reference
 from luce.lists import Lists, evaluate_kernel
 
 SIZES = [1, 2, 3, 0, 6, 5]
@@ -35,6 +37,23 @@ def test_the_loss_is_that_of_enumeration(depth, spread, weighted):
         known = scores[seen], labels[seen], depth, weights[seen] if weighted else None
         expected = reference.top_cross_entropy(*known) if len(seen) > 1 else 0.0
         assert found.loss[q] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 20.0, 1e4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_plain_pytorch_as_on_the_cpu(depth, spread, weighted, monkeypatch):
+    monkeypatch.setattr(padded, "CELLS", 80)  # two of six columns at a time
+    scores, labels, offsets, weights = made(5, spread)
+    weights = weights if weighted else None
+    exact = evaluate(scores, labels, offsets, depth, weights)
+    given = (torch.as_tensor(each) for each in (scores, labels, offsets))
+    own = None if weights is None else torch.as_tensor(weights)
+    found, gradient = plain.top_cross_entropy(*given, 6, depth, item_weights=own, factor=2.0)
+    np.testing.assert_allclose(found, exact.loss, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(gradient, 2 * exact.gradient, rtol=1e-6, atol=1e-6)
+    without_values = (torch.as_tensor(each, device="meta") for each in (scores, labels, offsets))
+    assert plain.top_cross_entropy(*without_values, 6, depth)[1].shape == scores.shape
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from luce.kernels.cross_entropy import cpu
+from luce.kernels.device import device_kernels
 from luce.kernels.label_targets import target_arguments
 from luce.kernels.partition_likelihood import ATTENTION, IDEAL, SOFTMAX
 from luce.kernels.target_losses import CROSS_ENTROPY, evaluate_targets
@@ -25,7 +26,11 @@ _on_device = partial(evaluate_targets, loss=CROSS_ENTROPY)
 
 
 def _listnet_on_device(lists: DeviceLists, *, depth: int) -> DeviceEvaluation:
-    return _on_device(lists, value="exponential", norm="sum") if depth == 1 else NotImplemented
+    if depth == 1:
+        return _on_device(lists, value="exponential", norm="sum")
+    kernels = device_kernels("top_cross_entropy", lists.scores.device.type, fits=False)
+    weights = {"item_weights": lists.item_weights, "factor": lists.factor}
+    return DeviceEvaluation(*kernels.top_cross_entropy(*lists[:4], depth, **weights))
 
 
 def _softmax_on_device(lists: DeviceLists, *, gain: str) -> DeviceEvaluation:
