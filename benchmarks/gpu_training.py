@@ -22,10 +22,11 @@ from scipy import sparse
 from torch import Tensor, nn
 
 import luce
-from gpu import listmle_padded, pl_rank_padded
+from gpu import listmle_padded
 from luce.arrays import offsets_of_sizes
 from torch_forms import pairwise, partition
 from torch_forms.batch import NOTHING, Batch
+from torch_forms.expected import pl_rank_padded
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WIDTHS, FEATURES, LISTS = (256, 128, 64), 136, 64

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from torch_forms import listwise, ordered, pairwise, partition
+from torch_forms import expected, listwise, ordered, pairwise, partition
 from torch_forms.batch import Batch
 
 
@@ -39,12 +40,16 @@ def _items(length: int) -> int:
     return length
 
 
+def _times(count: int, length: int) -> int:
+    return count * length
+
+
 def _pairs(length: int) -> int:
     return length * length
 
 
-def _nodes(length: int) -> int:
-    return length * partition.NODES
+def _pairs_of_copies(length: int) -> int:
+    return expected.NOISY_COPIES * length * length
 
 
 FORMS = (
@@ -52,9 +57,12 @@ FORMS = (
     TorchForm("listmle", ordered.by_shifted_sum, _items, "max-shifted"),
     TorchForm("p-listmle", ordered.halving, _items),
     TorchForm("pl-topk", ordered.above_the_lowest, _items),
-    TorchForm("pl-partition", partition.pl_partition, _nodes, f"{partition.NODES} nodes"),
+    TorchForm("pl-partition", partition.pl_partition, partial(_times, partition.NODES), f"{partition.NODES} nodes"),
     TorchForm("pl-lb", partition.pl_lb, _items),
     TorchForm("pmop-fd", partition.pmop_fd, _items),
     *(TorchForm(name, losses, _items) for name, losses in listwise.FORMS.items()),
     *(TorchForm(name, losses, _pairs) for name, losses in pairwise.FORMS.items()),
+    *(TorchForm(name, losses, partial(_times, held)) for name, (losses, held) in expected.SAMPLED.items()),
+    TorchForm("stochastic", expected.stochastic, _pairs_of_copies),
+    TorchForm("approx-ndcg", expected.approx_ndcg, _pairs),
 )

@@ -62,6 +62,12 @@ def mcrank(batch: Batch) -> Tensor:
     return (each * batch.mask).sum(dim=1)
 
 
+def bce(batch: Batch) -> Tensor:
+    relevant = (batch.labels > 0).to(batch.scores.dtype)
+    each = functional.binary_cross_entropy_with_logits(batch.scores, relevant, reduction="none")
+    return (each * batch.mask).sum(dim=1)
+
+
 FORMS = {
     "listnet": listnet,
     "attrank": attrank,
@@ -75,4 +81,5 @@ FORMS = {
     "squared-label": squared_label,
     "c-squared": c_squared,
     "mcrank": mcrank,
+    "bce": bce,
 }
