@@ -1,6 +1,7 @@
 """What does the partition likelihood cost on a GPU beside PyTorch's cross-entropy, and are its gradients right there?
 
 python benchmarks/gpu.py
+python benchmarks/gpu.py --only objectives --shape 256  # or 2048, 10000: some minutes each
 
 Rows: loss and gradient of scores (rows, labels), 76 or 500 labels of a row being relevant, called as users do (eager)
 and replayed as a CUDA graph; ours by `label_value_and_gradient`, and by `label_loss` and backward(). The floor is two
@@ -36,6 +37,7 @@ from luce.torch import (
     loss,
     value_and_gradient,
 )
+from torch_forms.expected import pl_rank_padded
 
 SHAPES = ((128, 30_938, 76), (128, 205_443, 76), (128, 1_000_000, 76), (20, 1_000_000, 500))
 COLUMNS, SETS = (1, 2, 3, 31, 983, 8_192, 8_193, 1_000_003), (1, 2, 76, 500, 2_000)
@@ -249,25 +251,6 @@ def listmle_padded(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     return torch.where(here, rest - s, 0.0).sum(1).mean()
 
 
-@torch.no_grad()
-def pl_rank_padded(scores: Tensor, gains: Tensor, mask: Tensor, discounts: Tensor, samples: int) -> Tensor:
-    """PL-Rank-3 for padded lists: Gumbel noise, topk and running sums; gives the gradient."""
-    depth = len(discounts)
-    worth = scores.masked_fill(~mask, -torch.inf)
-    noise = -torch.log(-torch.log(torch.rand(len(scores), samples, scores.shape[1], device=scores.device)))
-    top = (worth[:, None, :] + noise).topk(depth, dim=2).indices
-    weights = (worth - worth.amax(1, keepdim=True)).exp()
-    placed = weights[:, None, :].expand_as(noise).gather(2, top)
-    rewards = discounts * gains[:, None, :].expand_as(noise).gather(2, top)
-    left = weights.sum(1)[:, None, None] - placed.cumsum(2) + placed
-    following = rewards.flip(2).cumsum(2).flip(2)
-    direct, risk = (discounts / left).cumsum(2), (following / left).cumsum(2)
-    common = weights * (gains * direct[:, :, -1].sum(1)[:, None] - risk[:, :, -1].sum(1)[:, None])
-    own = gains[:, None, :].expand_as(noise).gather(2, top)
-    extra = following - rewards + placed * (own * (direct - direct[:, :, -1:]) - (risk - risk[:, :, -1:]))
-    return common.scatter_add(1, top.flatten(1), extra.flatten(1)) / samples
-
-
 class Layer:
     """A last layer of so many labels over 256 hidden units, and a batch of 1,024 rows."""
 
@@ -325,7 +308,8 @@ def four_products(layer: Layer, width: int = 32_768) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=["check", "rows", "lists", "fused", "objectives"])
-    chosen = parser.parse_args().only
+    parser.add_argument("--shape", choices=gpu_objectives.SHAPES, help="of the objectives; all by default")
+    arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here.")
     import triton
@@ -337,10 +321,10 @@ def main() -> None:
         "rows": (time_rows,),
         "lists": (time_lists,),
         "fused": (check_fused,),
-        "objectives": (lambda: met.extend(gpu_objectives.compare()),),
+        "objectives": (lambda: met.extend(gpu_objectives.compare(arguments.shape)),),
     }
     for name, works in parts.items():
-        for work in works if chosen in (None, name) else ():
+        for work in works if arguments.only in (None, name) else ():
             work()
     print(f"\n{sum(met)} of {len(met)} met")
 

@@ -1,170 +1,204 @@
 """What does every objective cost on a GPU, beside plain PyTorch on padded lists and two threads of the CPU?
 
-python benchmarks/gpu.py --only objectives
+python benchmarks/gpu.py --only objectives --shape 256  # or 2048, 10000
 
-Milliseconds of loss and gradient: of a call without autograd, and replayed as a CUDA graph where the objective never
-waits for the GPU; of the PyTorch form, with autograd, and split where a tensor would have more than 2^28 elements; of
-the CPU in float64. Errors are the largest |difference| / largest |gradient| of a list, against the CPU with the same
-draw; labels have no ties where the devices would shuffle them differently. `--device cpu` tries it on tiny lists.
+Milliseconds of loss and gradient: eager is a call without autograd, graph its replay as a CUDA graph where it never
+waits for the GPU. PyTorch: the fastest of the forms in `torch_forms`, with autograd, split where a tensor would have
+more than 2^28 elements; a graph of it only where a call takes less than 100 ms. The CPU computes in float64. An
+objective of cost n³ gets the first 500 items of a list. Errors: see `gpu_errors`; they are computed by several
+processes before anything is timed. GB: what a call adds on the GPU. `--device cpu` tries it on tiny lists.
 """
 
 import argparse
+import gc
 import math
 import multiprocessing
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from gpu_errors import DRAW, THREADS, GradientError, gradient_error, on_device
 from gpu_timing import milliseconds, peak, replayed
-from luce.errors import LuceError
 from luce.lists import DeviceLists
-from luce.objectives import OBJECTIVES, Draw, Objective
-from luce.objectives.torch_device import device_lists, evaluate_on_device, list_value_and_gradient
-from measuring import ScoredLists, make_lists, without_ties
+from luce.objectives import OBJECTIVES, Objective
+from luce.objectives.torch_device import evaluate_on_device, list_value_and_gradient
+from measuring import ScoredLists, make_lists, verdict
 from torch_forms import FORMS
 from torch_forms.batch import Batch
 
-SHAPES = {"256": (256, 0), "2,048": (2_048, 0), "64 × 10,000": (64, 10_000)}
+SHAPES = {"256": (256, 0), "2048": (2_048, 0), "10000": (64, 10_000)}
 """Lists, and their length; 0: the lengths of MSLR-WEB30K."""
 
-BRIEF = 0.1
+CUBIC, CUT = "n³", 500
+BRIEF, LONG = 0.1, 100.0
+"""Seconds for a time, and milliseconds from which the launches of kernels do not matter."""
+
 MAX_ELEMENTS = 2**28
 RIGHT = 1e-5
 WORKERS = 8
+NOTHING = math.nan
 
 
-def sizes_of(shape: str, device: str) -> np.ndarray:
+class Row(NamedTuple):
+    """Times in milliseconds, NaN where there is none; the memory in GB."""
+
+    name: str
+    items: int
+    eager: float
+    graph: float
+    their_eager: float
+    their_graph: float
+    cpu: float
+    memory: float
+
+    @property
+    def slower(self) -> list[str]:
+        """In which ways it is slower than plain PyTorch."""
+        ways = {"eager": (self.eager, self.their_eager), "graph": (self.graph, self.their_graph)}
+        return [f"{self.name} ({way} {ours / theirs:.2f})" for way, (ours, theirs) in ways.items() if ours > theirs]
+
+
+def lists_of(shape: str, objective: Objective, device: str) -> ScoredLists:
     n_lists, length = SHAPES[shape]
-    rng = np.random.default_rng(0)
-    as_in_mslr = np.clip(rng.lognormal(math.log(110), 0.5, n_lists), 5, 1_000).astype(int)
+    as_in_mslr = np.clip(np.random.default_rng(0).lognormal(math.log(110), 0.5, n_lists), 5, 1_000).astype(int)
     sizes = np.full(n_lists, length) if length else as_in_mslr
-    return sizes if device == "cuda" else np.minimum(sizes[:8], 40)
+    if objective.cost == CUBIC:
+        sizes = np.minimum(sizes, CUT)
+    return make_lists(sizes if device == "cuda" else np.minimum(sizes[:8], 40), objective.name)
 
 
-def own_samples(name: str) -> bool:
-    """Whether the rankings that are drawn on a GPU are others than those of the CPU."""
-    each = OBJECTIVES[name]
-    return each.device_lists is not None and each.family == "expected metric"
-
-
-def on_device(objective: Objective, lists: ScoredLists, device: str) -> DeviceLists:
-    scores, labels = (torch.as_tensor(values, dtype=torch.float32, device=device) for values in lists[:2])
-    offsets = torch.as_tensor(lists.offsets, device=device)
-    return device_lists(objective, scores, labels, offsets, "sum", draw=Draw(0, 1))
-
-
-def error(device: str, asked: tuple[str, str]) -> float:
-    """NaN where there is nothing to compare, infinite where it fails; this also compiles what is timed afterwards."""
-    shape, name = asked
-    objective, sizes = OBJECTIVES[name], sizes_of(shape, device)
-    lists = make_lists(sizes, name)
-    if objective.random and objective.device_lists is not None:
-        lists = lists._replace(labels=without_ties(sizes))
+def error(shape: str, device: str, name: str) -> GradientError:
+    """Infinite where it fails; this also compiles what is timed afterwards."""
+    torch.set_num_threads(THREADS)
     try:
-        found = evaluate_on_device(objective, on_device(objective, lists, device)).gradient.cpu().double().numpy()
-        exact = objective.value_and_gradient(
-            lists.scores, lists.labels.astype(np.float32), lists.offsets, draw=Draw(0, 1), n_jobs=2
-        ).gradient
-    except LuceError:
-        return math.nan
+        return gradient_error(OBJECTIVES[name], lists_of(shape, OBJECTIVES[name], device), device)
     except Exception as failure:  # what does not compile or run must not hide the other objectives
-        print(f"  {name}, {shape}: {failure!r}", flush=True)
-        return math.inf
-    if own_samples(name):
-        return math.nan
-    gaps, largest = (np.abs(values).reshape(len(exact), -1).max(axis=1) for values in (found - exact, exact))
-    gaps, largest = (np.maximum.reduceat(values, lists.offsets[:-1]) for values in (gaps, largest))
-    return float((gaps / np.where(largest > 0, largest, 1.0)).max())
+        print(f"  {name}: {failure!r}", flush=True)
+        return GradientError(math.inf)
 
 
-def waits(work: Callable[[], object]) -> bool:
-    """Whether the work waits for the GPU, so that no graph can be recorded of it."""
-    torch.cuda.set_sync_debug_mode("error")
+def errors_of_all(shape: str, device: str) -> dict[str, GradientError]:
+    names = list(OBJECTIVES)[::-1]  # the slow ones first
+    with ProcessPoolExecutor(WORKERS if device == "cuda" else 1, multiprocessing.get_context("spawn")) as pool:
+        return dict(zip(names, pool.map(partial(error, shape, device), names), strict=True))
+
+
+def as_graph(work: Callable[[], object], eager: float, device: str) -> float:
+    """The time of a graph; NaN where none can be recorded because the work waits for the GPU, or none is needed."""
+    if device == "cpu" or eager > LONG:
+        return NOTHING
     try:
+        torch.cuda.set_sync_debug_mode("error")
         work()
+        torch.cuda.set_sync_debug_mode("default")
+        return replayed(work, BRIEF)
     except RuntimeError:
-        return True
+        return NOTHING
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    return False
 
 
 def our_times(objective: Objective, lists: DeviceLists) -> tuple[float, float, float]:
-    """Eager, as a graph, and the memory in GB; NaN for what is not there."""
-    given = objective, lists.scores, lists.labels, lists.offsets, "mean"
-    try:
-        eager = milliseconds(lambda: list_value_and_gradient(*given, draw=Draw(0, 1), longest=lists.longest), BRIEF)
-    except LuceError:
-        return math.nan, math.nan, math.nan
-    recorded = partial(evaluate_on_device, objective, lists)
-    if lists.scores.device.type == "cpu":
-        return eager, math.nan, math.nan
-    graph = math.nan if objective.device_lists is None or waits(recorded) else replayed(recorded, BRIEF)
-    return eager, graph, peak(recorded)
+    """Eager, as a graph, and the memory."""
+    given, device = (objective, lists.scores, lists.labels, lists.offsets, "mean"), lists.scores.device.type
+    eager = milliseconds(lambda: list_value_and_gradient(*given, draw=DRAW, longest=lists.longest), BRIEF)
+    work = partial(evaluate_on_device, objective, lists)
+    graph = NOTHING if objective.device_lists is None else as_graph(work, eager, device)
+    return eager, graph, NOTHING if device == "cpu" else peak(work)
 
 
-def their_time(name: str, lists: ScoredLists, device: str) -> float:
-    """Of the fastest of its forms in PyTorch; NaN without one, or where one list needs too much."""
-    longest, times = int(np.diff(lists.offsets).max()), [math.inf]
+def their_times(name: str, lists: ScoredLists, device: str) -> tuple[float, float]:
+    """Eager and as a graph, each of the fastest of its forms in PyTorch."""
+    best = [math.inf, math.inf]
     for form in FORMS:
-        if form.objective == name and form.elements(longest) * 2 < MAX_ELEMENTS // 4:
-            batch = Batch.of(*lists, torch.float32, device)
-            times.append(milliseconds(partial(form.value_and_gradient, batch, MAX_ELEMENTS), BRIEF))
-    return min(times) if len(times) > 1 else math.nan
+        if form.objective != name:
+            continue
+        work = partial(form.value_and_gradient, Batch.of(*lists, torch.float32, device), MAX_ELEMENTS)
+        try:
+            eager = milliseconds(work, BRIEF)
+            best = [min(best[0], eager), np.fmin(best[1], as_graph(work, eager, device))]
+        except torch.OutOfMemoryError:
+            print(f"  {name}: the form in PyTorch needs more memory than there is", flush=True)
+    return best[0], best[1]
 
 
 def cpu_time(objective: Objective, lists: ScoredLists) -> float:
-    times = []
-    for _ in range(3):
+    """The least of three calls, or of as many as fit into 20 seconds."""
+    work = partial(objective.value_and_gradient, draw=DRAW, n_jobs=THREADS)
+    work(*lists.first(1))  # compiles
+    times: list[float] = []
+    while len(times) < 3 and sum(times) < 20:
         start = time.perf_counter()
-        try:
-            objective.value_and_gradient(*lists, draw=Draw(0, 1), n_jobs=2)
-        except LuceError:
-            return math.nan
-        times.append(1_000 * (time.perf_counter() - start))
-    return min(times)
+        work(*lists)
+        times.append(time.perf_counter() - start)
+    return 1_000 * min(times)
+
+
+def measure(objective: Objective, shape: str, device: str) -> Row:
+    lists = lists_of(shape, objective, device)
+    eager, graph, memory = our_times(objective, on_device(objective, lists, device))
+    theirs = their_times(objective.name, lists, device)
+    if device == "cuda":
+        gc.collect()
+        torch.cuda.empty_cache()
+    return Row(objective.name, len(lists.labels), eager, graph, *theirs, cpu_time(objective, lists), memory)
 
 
 def shown(value: float, form: str = "9.3f") -> str:
     return f"{value:{form}}" if math.isfinite(value) else f"{'—':>{form.partition('.')[0]}}"
 
 
-def compare(device: str = "cuda") -> list[bool]:
-    """Print the table; whether nothing is slower than plain PyTorch, and whether gradients are right."""
+def show(row: Row, found: GradientError, objective: Objective) -> None:
+    times = "".join(map(shown, (row.eager, row.graph, row.their_eager, row.their_graph)))
+    name = f"{row.name} ({CUT} items)" if objective.cost == CUBIC else row.name
+    left_out = f", {found.left_out} lists left out of the error" if found.left_out else ""
+    print(
+        f"  {name:23}{times}{shown(row.cpu, '11.2f')}{shown(found.worst, '9.1e')}{shown(row.memory, '8.3f')}"
+        f"   {objective.facts()['on a GPU']}{left_out}",
+        flush=True,
+    )
+
+
+def compare(shape: str | None = None, device: str = "cuda") -> list[bool]:
+    """Print the table of a shape, or of all; whether nothing is slower than PyTorch, and whether errors are small."""
     print("\nObjectives: milliseconds of loss and gradient")
-    asked = list(product(SHAPES, OBJECTIVES))
-    with ProcessPoolExecutor(WORKERS if device == "cuda" else 1, multiprocessing.get_context("spawn")) as pool:
-        errors = dict(zip(asked, pool.map(partial(error, device), asked), strict=True))
-    slower, wrong = [], [each for each, found in errors.items() if found > RIGHT]
-    for shape in SHAPES:
-        sizes = sizes_of(shape, device)
-        print(f"\n  {shape} lists, {sizes.sum():,} items")
-        print(f"  {'':22}{'eager':>9}{'graph':>9}{'PyTorch':>9}{'2 threads':>11}{'error':>9}{'GB':>8}   on a GPU")
-        for name, objective in OBJECTIVES.items():
-            if errors[shape, name] == math.inf:
-                continue
-            lists = make_lists(sizes, name)
-            eager, graph, memory = our_times(objective, on_device(objective, lists, device))
-            theirs = their_time(name, lists, device)
-            cpu = cpu_time(objective, lists) if shape == "256" else math.nan
-            if eager > theirs:
-                slower.append((shape, name))
-            print(
-                f"  {name:22}{shown(eager)}{shown(graph)}{shown(theirs)}{shown(cpu, '11.2f')}"
-                f"{shown(errors[shape, name], '9.1e')}{shown(memory, '8.3f')}   {objective.facts()['on a GPU']}",
-                flush=True,
-            )
-    for words, missed in (("slower than plain PyTorch", slower), (f"wrong by more than {RIGHT:.0e}", wrong)):
-        print(f"\n  {words}: {', '.join(f'{name} ({shape})' for shape, name in missed) or 'none, met'}")
+    without = set(OBJECTIVES) - {form.objective for form in FORMS}
+    print(f"  No form in plain PyTorch is in use for {', '.join(sorted(without))}.")
+    return [met for each in ([shape] if shape else SHAPES) for met in table(each, device)]
+
+
+def table(shape: str, device: str) -> list[bool]:
+    sizes = np.diff(lists_of(shape, OBJECTIVES["listmle"], device).offsets)
+    print(f"\n  {len(sizes):,} lists of {sizes.min():,} to {sizes.max():,} items, {sizes.sum():,} in all", flush=True)
+    start = time.perf_counter()
+    errors = errors_of_all(shape, device)
+    print(f"  errors of all in {time.perf_counter() - start:.0f} s")
+    print(f"  {'':23}{'Luce on the GPU':>18}{'PyTorch':>18}{'CPU,':>11}")
+    columns = f"{'eager':>9}{'graph':>9}" * 2
+    print(f"  {'':23}{columns}{'2 threads':>11}{'error':>9}{'GB':>8}   on a GPU", flush=True)
+    rows = []
+    for name, objective in OBJECTIVES.items():
+        if errors[name].worst < math.inf:
+            rows.append(measure(objective, shape, device))
+            show(rows[-1], errors[name], objective)
+    slower = [way for row in rows for way in row.slower]
+    wrong = [f"{name} ({found.worst:.1e})" for name, found in errors.items() if found.worst > RIGHT]
+    print(f"\n  slower than plain PyTorch, and how many times as long: {', '.join(slower) or 'none'}: ", end="")
+    print(f"{verdict(not slower)}\n  errors above {RIGHT:.0e}: {', '.join(wrong) or 'none'}: {verdict(not wrong)}")
+    most = max(rows, key=lambda row: np.nan_to_num(row.memory) / row.items)  # NaN where there is no GPU
+    each = f"{1e9 * most.memory / most.items:,.0f} bytes an item, {most.name}"
+    print(f"  most memory: {each} (a square of float32 would take {4 * sizes.max():,})", flush=True)
     return [not slower, not wrong]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    compare(parser.parse_args().device)
+    parser.add_argument("--shape", choices=SHAPES)
+    chosen = parser.parse_args()
+    compare(chosen.shape, chosen.device)

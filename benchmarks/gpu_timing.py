@@ -9,6 +9,7 @@ from torch.utils.benchmark import Timer
 
 def milliseconds(work: Callable[[], object], seconds: float = 0.5) -> float:
     """The median of blocks of runs, one after the other without waiting in between, as a training makes them."""
+    work()  # what the first run compiles must not decide how long a block is
     timer = Timer("work()", globals={"work": work})
     return 1_000 * timer.blocked_autorange(min_run_time=seconds).median
 
