@@ -7,8 +7,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import luce
 from luce.objectives import label_loss
-from luce.rankers.labels import learner
-from luce.rankers.labels.candidates import Negatives, only_rows
+from luce.rankers.labels import learner, recorded_learner
+from luce.rankers.labels.candidates import Negatives, hardest, only_rows
 from luce.rankers.labels.network import LabelNetwork
 from luce.rankers.labels.rows import HostRows, ResidentRows
 from luce.rankers.neural.training import OPTIMIZERS
@@ -144,19 +144,29 @@ def test_a_step_on_some_rows_makes_nothing_as_large_as_the_layer(name):
     assert 6 <= max(made.sizes) < 1_000
 
 
-def test_negatives_follow_their_frequency_or_their_scores():
-    counts, drawn = np.array([0, 60, 30, 10, 0]), np.zeros(5)
-    negatives = Negatives(1, "frequency", counts, seed=3)
+def test_negatives_follow_their_frequency():
+    relevant, drawn = np.repeat([1, 2, 3], [60, 30, 10]), np.zeros(5)
+    negatives = Negatives(1, "frequency", relevant, 5, seed=3)
     for step in range(2_000):
-        found = negatives.draw(np.array([3]), step)
-        drawn[found] += 1
-    np.testing.assert_allclose(drawn / 2_000, [0, 0.6, 0.3, 0, 0], atol=0.04)  # 3 is known
-    hard, layer = Negatives(2, "hard", counts, seed=3), torch.nn.Linear(1, 5)
-    assert len(hard.draw(np.array([3]), 0)) > 2
+        labels, count = negatives.draw(np.array([3]), step)
+        assert labels[0] == 3 and count == len(labels)
+        drawn[labels[1:]] += 1
+    np.testing.assert_allclose(drawn / 2_000, [0, 0.6, 0.3, 0, 0], atol=0.04)
+
+
+@pytest.mark.parametrize("wrong", [None, np.nan, np.inf])
+def test_the_hardest_labels_have_the_highest_scores_beside_the_known_ones(wrong):
+    rng, layer = np.random.default_rng(0), torch.nn.Linear(3, 20)
+    labels, hidden = rng.permutation(20)[:15], rng.normal(size=(4, 3)).astype(np.float32)
     with torch.no_grad():
-        layer.weight[:, 0], layer.bias[:] = torch.tensor([1.0, -3, 0, 9, 2]), 0.0
-        chosen = hard.hardest(torch.tensor([0, 1, 2, 4]), torch.tensor([[1.0], [-1.0]]), layer)
-    assert sorted(chosen.tolist()) == [1, 4]
+        layer.weight[labels[2]] = -9 * layer.weight.abs().max()  # a known one, below others in some rows
+        if wrong is not None:
+            layer.bias[labels[3:]] = wrong
+        found = hardest(torch.from_numpy(labels), torch.tensor(3), 7, torch.from_numpy(hidden), layer).numpy()
+    scores = (hidden @ layer.weight.detach().numpy().T + layer.bias.detach().numpy()).max(0)
+    expected = labels[3:][np.argsort(-scores[labels[3:]])[:4]]
+    assert len(set(found)) == 7 and set(labels[:3]) < set(found) <= set(labels)
+    assert wrong is not None or set(found) == {*labels[:3], *expected}
 
 
 @pytest.mark.parametrize(
@@ -207,15 +217,74 @@ def test_rows_on_a_device_are_those_of_the_host(graded):
         assert ours is theirs is None or torch.equal(ours.double(), theirs.double())
 
 
-@pytest.mark.parametrize(("n_known", "n_labels"), [(300, 420), (10, 100), (250, 5_000), (512, 5_000)])
-def test_drawn_labels_are_a_multiple_where_there_are_enough(n_known, n_labels):
-    negatives = Negatives(100, "uniform", np.ones(n_labels, int), seed=0)
+@pytest.mark.parametrize(("sampling", "pool"), [("uniform", 100), ("hard", 800)])
+@pytest.mark.parametrize(("n_known", "n_labels"), [(300, 420), (10, 100), (250, 50_000), (512, 50_000)])
+def test_drawn_labels_are_a_multiple_where_there_are_enough(n_known, n_labels, sampling, pool):
+    negatives = Negatives(100, sampling, np.zeros(0, int), n_labels, seed=0)
     for step in range(20):
         known = np.sort(np.random.default_rng(step).choice(n_labels, n_known, replace=False))
-        others = negatives.draw(known, step, 256)
-        assert len(np.union1d(known, others)) == n_known + len(others)
-        if n_labels == 5_000:
-            assert (n_known + len(others)) % 256 == 0 and 100 <= len(others) < 100 + 256
+        labels, count = negatives.draw(known, step, 256)
+        assert len(set(labels)) == len(labels) and (labels[:n_known] == known).all()
+        if n_labels == 50_000:
+            for number, found in ((pool, len(labels)), (100, count)):
+                assert found % 256 == 0 and number <= found - n_known < number + 256
+
+
+class AtOnce:
+    """In place of recorded steps: what the inbox says is done, with other numbers where a graph has more room."""
+
+    def __init__(self, work, device):
+        self.work = work
+
+    def run(self, numbers, capacity):
+        self.capacities.append(capacity)
+        self.work(torch.from_numpy(np.append(numbers, [-1] * 7)), capacity)
+        return True
+
+
+class Recorded(recorded_learner.RecordedLabelLearner):
+    """On a CPU."""
+
+    def update_candidates(self, work, candidates):
+        return torch.as_tensor(super().update_candidates(work, candidates))
+
+
+@pytest.fixture
+def capacities(monkeypatch):
+    """Those of the steps, which are those that a GPU records; here with no more labels or room than on the host."""
+    found = []
+    monkeypatch.setattr(learner, "rows_on", lambda device, *given: ResidentRows(*given, device))
+    monkeypatch.setattr(label_loss, "one_device", lambda *tensors: "cuda")
+    monkeypatch.setattr(recorded_learner, "has_triton", lambda: True)
+    monkeypatch.setattr(recorded_learner, "RecordedSteps", AtOnce)
+    monkeypatch.setattr(recorded_learner, "TOGETHER", 1)
+    monkeypatch.setattr(recorded_learner, "capacity_for", lambda size, parts: size)  # plain kernels take no more
+    monkeypatch.setattr(learner, "LabelLearner", Recorded)
+    monkeypatch.setattr(AtOnce, "capacities", found, raising=False)
+    return found
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "frequency", "hard", None])
+def test_recorded_steps_are_those_of_the_host(sampling, data, capacities, monkeypatch):
+    settings = {"learning_rate": 0.1, "epochs": 2, "dropout": 0.3, "batch_size": 4, "optimizer": "sgd"}
+    if sampling is not None:
+        settings |= {"negatives": 2, "negative_sampling": sampling}
+    found = quick(**settings).fit(data["train"])
+    monkeypatch.undo()
+    expected = quick(**settings).fit(data["train"])
+    assert len(capacities) == 20
+    assert any(labels > count for *_, labels, count in capacities) == (sampling == "hard")
+    assert found.history_[-1]["loss"] == pytest.approx(expected.history_[-1]["loss"], rel=1e-4)
+    np.testing.assert_allclose(found.predict(data["test"]), expected.predict(data["test"]), atol=1e-4)
+
+
+def test_recorded_steps_have_few_numbers_of_labels(data, capacities, monkeypatch):
+    """One relevant label more or less needs no other graph; with too few labels a step is not recorded."""
+    monkeypatch.setattr(recorded_learner, "TOGETHER", 8)
+    settings = {"negatives": 1, "negative_sampling": "hard", "batch_size": 3, "epochs": 3}
+    quick(**settings).fit(data["train"])
+    assert all(labels % 8 == count % 8 == 0 and count <= labels for *_, labels, count in capacities)
+    assert 20 < len(capacities) <= 30 and len({one[3:] for one in capacities}) <= 4
 
 
 def test_room_for_more_entries_and_labels_changes_nothing(data):
@@ -238,17 +307,24 @@ def test_room_for_more_entries_and_labels_changes_nothing(data):
 
 
 def test_hard_negatives_are_those_of_the_hidden_values_of_the_batch(data, monkeypatch):
-    seen, hardest = [], Negatives.hardest
+    """Of the network without dropout, which the step itself has."""
+    seen, update = [], learner.LabelLearner.update_candidates
 
-    def noted(self, pool, hidden, layer):
+    def noted(labels, n_known, count, hidden, layer):
         seen.append(hidden)
-        return hardest(self, pool, hidden, layer)
+        return hardest(labels, n_known, count, hidden, layer)
 
-    monkeypatch.setattr(Negatives, "hardest", noted)
-    train = data["train"].take(np.arange(3, 8))
-    quick(negatives=4, negative_sampling="hard", epochs=1, steps_per_epoch=1, batch_size=5).fit(train)
+    def updated(self, work, candidates):
+        seen.append(self.network.training)
+        return update(self, work, candidates)
+
+    monkeypatch.setattr(learner, "hardest", noted)
+    monkeypatch.setattr(learner.LabelLearner, "update_candidates", updated)
+    train, given = data["train"].take(np.arange(3, 8)), {"epochs": 1, "steps_per_epoch": 1, "batch_size": 5}
+    quick(negatives=4, negative_sampling="hard", dropout=0.5, **given).fit(train)
     torch.manual_seed(0)
     network = LabelNetwork(30, 40, hidden_layer_sizes=(16,)).eval()
     expected = network.hidden(HostRows(train.features, train, torch.device("cpu")).features(np.arange(5))).detach()
     order = expected.sum(1).argsort(), seen[0].sum(1).argsort()  # the rows of a batch are shuffled
     torch.testing.assert_close(seen[0][order[1]], expected[order[0]])
+    assert seen[1] is True

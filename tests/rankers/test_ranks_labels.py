@@ -22,15 +22,17 @@ def data():
     ("settings", "size"),
     [
         ({"metric": "psp@3"}, 2),
-        ({"negatives": 2, "negative_sampling": "hard", "optimizer": "sgd"}, 3),
+        ({"negatives": 2, "negative_sampling": "hard", "optimizer": "sgd", "batch_size": 3}, 3),
         ({"objective": "bce", "optimizer": "sgd", "metric": "psndcg@3"}, 3),
         ({"negatives": 6, "optimizer": "sgd", "transforms": ("standardize",)}, 2),
+        ({"negatives": 2, "negative_sampling": "frequency", "optimizer": "sgd", "batch_size": 3}, 3),
     ],
     ids=str,
 )
 def test_a_step_is_that_of_one_process(data, settings, size):
     """The labels that a batch is scored on are those relevant on any rank, and the others that all draw."""
-    ranker = LabelRanker(epochs=1, steps_per_epoch=1, batch_size=31, learning_rate=0.01, **SMALL, **settings)
+    base = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 31, "learning_rate": 0.01}
+    ranker = LabelRanker(**base | SMALL | settings)
     given = data["train"], data["validation"]
     found = on_ranks(fitted, [ranker] * size, *([each] * size for each in given), size=size)
     assert [bits(one) == bits(found[0]) for one in found] == [True] * size

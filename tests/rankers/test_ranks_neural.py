@@ -91,3 +91,26 @@ def test_scores_that_diverge_on_one_rank_end_the_fit_on_all(data):
     for error, text in on_ranks(refused, [ranker] * 2, [train.with_features(features)] * 2):
         assert error == "LuceError"
         assert "diverges" in text
+
+
+def diverging(ranker, train):
+    """What a fit says whose loss is NaN in the third step, on the second rank alone."""
+    from luce.rankers.neural.learner import NetworkLearner
+
+    whole = NetworkLearner.propagate
+
+    def propagate(self, lists, epoch, step, of):
+        return whole(self, lists, epoch, step, of) * (np.nan if step == 2 and self.first_list else 1.0)
+
+    NetworkLearner.propagate = propagate
+    try:
+        return refused(ranker, train)
+    finally:
+        NetworkLearner.propagate = whole
+
+
+def test_the_step_is_named_whose_loss_is_not_finite_on_another_rank(data):
+    ranker = NeuralRanker(batch_size=8, validation_fraction=None, **SMALL)
+    for error, text in on_ranks(diverging, [ranker] * 2, [data["train"]] * 2):
+        assert error == "LuceError"
+        assert "not finite at step 3." in text

@@ -9,52 +9,58 @@ import torch
 from torch import Tensor, nn
 
 from luce.arrays import Integers
-from luce.distributed import current_group, summed
+from luce.distributed import current_group, gathered, in_share, numbered
 
 POOL = 8
 """Labels that are scored for each that is kept as hard."""
 
 
 class Negatives:
-    """Draws labels beside the relevant ones: `counts` says how often each is relevant."""
+    """Draws labels beside the relevant ones; `relevant` has those of the rows of this rank, row after row.
 
-    def __init__(self, number: int, sampling: str, counts: Integers, seed: int):
-        self.number, self.sampling, self.seed, self._n_labels = number, sampling, seed, len(counts)
-        self._ends = np.cumsum(summed(counts)) if sampling == "frequency" else None
-        self._places = np.empty(len(counts), np.int64)  # of each label the last place where it was drawn
+    To draw one of `relevant`, of any rank, is to draw a label in proportion to its frequency.
+    """
 
-    def draw(self, known: Integers, step: int, multiple: int = 1) -> Integers:
-        """Labels that are not among the known ones; of a pool where they are to be hard.
+    def __init__(self, number: int, sampling: str, relevant: Integers, n_labels: int, seed: int):
+        self.number, self.sampling, self.seed, self._relevant = number, sampling, seed, relevant
+        self._first, self._choices = numbered(len(relevant)) if sampling == "frequency" else (0, n_labels)
+        self._places = np.empty(n_labels, np.int32)  # of each label the last place where it was drawn
 
-        With a `multiple` a few more may be drawn, so that there are, with the known ones, a multiple of it.
+    def draw(self, known: Integers, step: int, multiple: int = 1) -> tuple[Integers, int]:
+        """Labels, the known ones first, and how many of them a step takes: fewer where the hardest are to be found.
 
-        >>> negatives = Negatives(4, "frequency", np.array([3, 0, 5, 2]), seed=0)
-        >>> set(negatives.draw(np.array([2]), step=0).tolist()) <= {0, 3}
-        True
+        With a `multiple` both numbers are multiples of it where there are enough labels, and may be somewhat larger.
+
+        >>> negatives = Negatives(4, "frequency", np.array([0, 3, 0, 2, 3]), n_labels=5, seed=0)
+        >>> labels, count = negatives.draw(np.array([2]), step=0)
+        >>> labels[0].item(), set(labels[1:].tolist()) <= {0, 3}, count == len(labels)
+        (2, True, True)
         """
-        random, size = np.random.default_rng((self.seed, step)), self.number + 2 * (multiple - 1)
-        if self._ends is not None:  # in order, which is quicker to look up, and then in any
-            numbers = np.sort(random.random(size)) * self._ends[-1]
-            drawn = random.permutation(np.searchsorted(self._ends, numbers, side="right"))
-        else:
-            drawn = random.integers(self._n_labels, size=size * (POOL if self.sampling == "hard" else 1))
-        places = np.arange(len(drawn))
+        number = self.number * POOL if self.sampling == "hard" else self.number
+        drawn = np.random.default_rng((self.seed, step)).integers(self._choices, size=number + 2 * (multiple - 1))
+        if self.sampling == "frequency":
+            drawn = gathered(self._relevant[in_share(drawn, self._first, len(self._relevant))])
+        places = np.arange(len(drawn), dtype=np.int32)
         self._places[drawn], self._places[known] = places, -1
-        others = drawn[self._places[drawn] == places]
-        whole = len(known) + len(others)
-        if multiple > 1 and whole > multiple:
-            wanted = -(-(len(known) + self.number) // multiple) * multiple
-            others = others[: max(min(wanted, whole // multiple * multiple) - len(known), 0)]
-        return others
+        labels = np.concatenate([known, drawn[self._places[drawn] == places]])
+        most, count = (-(-(len(known) + each) // multiple) * multiple for each in (number, self.number))
+        labels = labels[: max(min(most, len(labels) // multiple * multiple), len(known))]
+        return labels, min(count, len(labels))
 
-    def hardest(self, pool: Tensor, hidden: Tensor, layer: nn.Linear) -> Tensor:
-        """Of a pool of labels those with the highest scores for a row of the batch, of any rank."""
-        scores = nn.functional.linear(hidden, layer.weight[pool], layer.bias[pool])
-        highest = torch.cat([scores, scores.new_full((1, len(pool)), -torch.inf)]).amax(0)  # a rank may have no rows
-        group = current_group()
-        if group is not None:
-            highest = torch.from_numpy(group.gather_rows(highest.cpu().numpy()).max(0)).to(pool.device)
-        return pool[highest.topk(min(self.number, len(pool))).indices]
+
+def hardest(labels: Tensor, n_known: int | Tensor, count: int, hidden: Tensor, layer: nn.Linear) -> Tensor:
+    """So many of the labels: the known ones, which come first, and those with the highest scores of a row of any rank.
+
+    Where the number of known ones is a tensor, nothing here waits for it.
+    """
+    scores = nn.functional.linear(hidden, layer.weight[labels], layer.bias[labels])
+    highest = torch.cat([scores, scores.new_full((1, len(labels)), -torch.inf)]).amax(0)  # a rank may have no rows
+    group = current_group()
+    if group is not None:
+        highest = torch.from_numpy(group.gather_rows(highest.cpu().numpy()).max(0)).to(labels.device)
+    is_known = torch.arange(len(labels), device=labels.device) < n_known
+    highest = torch.where(is_known, torch.inf, highest.nan_to_num())  # a NaN or +inf must not displace a known one
+    return labels[highest.topk(count, sorted=False).indices]
 
 
 @contextmanager

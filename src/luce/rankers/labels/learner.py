@@ -12,7 +12,7 @@ from luce.data.extreme import TaggedData
 from luce.distributed import current_group, gathered, in_share, numbered
 from luce.errors import NumericalError
 from luce.objectives import Draw, Objective
-from luce.rankers.labels.candidates import Negatives, only_rows
+from luce.rankers.labels.candidates import Negatives, hardest, only_rows
 from luce.rankers.labels.network import LabelNetwork
 from luce.rankers.labels.prediction import top_labels
 from luce.rankers.labels.rows import HostRows, ResidentRows, rows_on
@@ -63,31 +63,30 @@ class LabelLearner(TorchLearner):
         self.rows: HostRows | ResidentRows = rows_on(self.device, features, data)
         self.negatives = None
         if negatives is not None:
-            self.negatives = Negatives(negatives, negative_sampling, data.label_counts, self.seed)
+            self.negatives = Negatives(negatives, negative_sampling, data.labels.indices, data.n_labels, self.seed)
         self.first_row, _ = numbered(data.n_rows)
 
     def step(self, lists: Integers, epoch: float, step: int) -> Any:
         own = in_share(lists, self.first_row, self.data.n_rows)
         self.begin_step(step)
+        features, candidates = self.rows.features(own), None
+        if self.negatives is not None:
+            labels, n_known, count = self.drawn(own, step)
+            there = torch.from_numpy(labels).to(self.device, non_blocking=True)
+            candidates = self.candidates(there, n_known, count, features)
 
         def work() -> Any:
             if not len(own):
                 return 0.0
             draw = Draw(self.seed, int(epoch), own + self.first_row, epoch)
             try:
-                return self.propagate(self.rows.features(own), self.rows.relevant(own), candidates, draw, len(lists))
+                return self.propagate(features, self.rows.relevant(own), candidates, draw, len(lists))
             except NumericalError as error:
                 if step == 0 and all(bool(one.isfinite().all()) for one in self.network.parameters()):
                     raise
                 raise self.diverged(step) from error
 
-        candidates = None if self.negatives is None else self._candidates(own, step)
-        loss = self.update_candidates(work, candidates)
-        if isinstance(loss, float):
-            if not np.isfinite(loss):  # kernels do not look at the scores
-                raise self.diverged(step)
-            return loss
-        return self.watch(loss, step)
+        return self.watch(self.update_candidates(work, candidates), step)
 
     def update_candidates(self, work: Callable[[], Any], candidates: Tensor | None) -> Any:
         """One update of the network, of whose last layer only the candidates count, if not all labels."""
@@ -100,27 +99,22 @@ class LabelLearner(TorchLearner):
         """The k labels with the highest scores of rows of this rank."""
         return top_labels(self.network, features, k)[0]
 
-    def drawn(self, rows: Integers, step: int, multiple: int = 1) -> tuple[Integers, Integers]:
-        """The labels that are relevant to the rows of a step, in increasing order, and others."""
+    def drawn(self, rows: Integers, step: int, multiple: int = 1) -> tuple[Integers, int, int]:
+        """Labels for a step, first those that are relevant to its rows, how many these are, and how many it takes."""
         assert self.negatives is not None
         labels = np.sort(gathered(self.data.relevant(rows)[0]))
         known = labels[np.flatnonzero(np.diff(labels, prepend=-1))]
-        return known, self.negatives.draw(known, step, multiple)
+        labels, count = self.negatives.draw(known, step, multiple)
+        return labels, len(known), count
 
-    def _candidates(self, rows: Integers, step: int) -> Tensor:
-        """The labels that count in a step, in increasing order: the relevant ones and others."""
-        known, others = self.drawn(rows, step)
-        assert self.negatives is not None
-        if self.negatives.sampling != "hard":
-            return self._there(np.union1d(known, others))
-        with torch.no_grad():
-            hidden = self.network.eval().hidden(self.rows.features(rows))
-            hard = self.negatives.hardest(self._there(others), hidden, self.network.out)
-        self.network.train()
-        return torch.cat([self._there(known), hard]).sort().values
-
-    def _there(self, numbers: Integers) -> Tensor:
-        return torch.from_numpy(numbers).to(self.device, non_blocking=True)
+    def candidates(self, labels: Tensor, n_known: int | Tensor, count: int, features: Tensor | Entries) -> Tensor:
+        """The labels that a step takes, in increasing order; the hardest for the network without dropout."""
+        if count < len(labels):
+            with torch.no_grad():
+                hidden = self.network.eval().hidden(features)
+                labels = hardest(labels, n_known, count, hidden, self.network.out)
+            self.network.train()
+        return labels.sort().values
 
     def propagate(
         self, features: Tensor | Entries, relevant: Relevant, candidates: Tensor | None, draw: Draw, of: int

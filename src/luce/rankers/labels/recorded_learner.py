@@ -33,31 +33,33 @@ class RecordedLabelLearner(LabelLearner):
         super().__init__(*given, optimizer=optimizer, **settings)
         self.loss = torch.zeros((), dtype=torch.float64, device=self.device)
         there = isinstance(self.rows, ResidentRows) and not self.rows.graded and current_group() is None
-        drawn = self.negatives is None or self.negatives.sampling != "hard"
         kernels = self.objective.label_rows is not None and has_triton() and self.data.sizes.max() <= LARGEST_SET
-        fixed = there and drawn and kernels and optimizer in ON_GPU
+        fixed = there and kernels and optimizer in ON_GPU
         self.recorded = RecordedSteps(self._recorded_step, self.device) if fixed else None
 
     def step(self, lists: Integers, epoch: float, step: int) -> Any:
         if self.recorded is not None:
             self.begin_step(step)
-            labels = lists[:0] if self.negatives is None else np.concatenate(self.drawn(lists, step, TOGETHER))
+            labels, n_known, count = lists[:0], 0, 0
+            if self.negatives is not None:
+                labels, n_known, count = self.drawn(lists, step, TOGETHER)
             if len(labels) % TOGETHER:  # of few labels
                 return super().step(lists, epoch, step)
-            entries, relevant = (capacity_for(count, PARTS) for count in self.rows.counts(lists))
-            numbers = np.concatenate([[step], lists, np.sort(labels)])
-            if self.recorded.run(numbers, (len(lists), entries, relevant, len(labels))):
+            entries, relevant = (capacity_for(size, PARTS) for size in self.rows.counts(lists))
+            numbers = np.concatenate([[step, n_known], lists, labels])
+            if self.recorded.run(numbers, (len(lists), entries, relevant, len(labels), count)):
                 return self.loss
             self.recorded = None
         return super().step(lists, epoch, step)
 
     def _recorded_step(self, inbox: Tensor, capacity: tuple[int, ...]) -> None:
-        """A step whose number, rows and candidates are in the inbox."""
-        n_rows, entries, n_relevant, n_candidates = capacity
-        rows, candidates = inbox[1 : 1 + n_rows], inbox[1 + n_rows : 1 + n_rows + n_candidates]
+        """A step whose number, count of known labels, rows and labels are in the inbox."""
+        n_rows, entries, n_relevant, n_labels, count = capacity
+        rows, labels = inbox[2 : 2 + n_rows], inbox[2 + n_rows : 2 + n_rows + n_labels]
+        features, relevant = self.rows.features_there(rows, entries), self.rows.relevant_there(rows, n_relevant)
+        candidates = self.candidates(labels, inbox[1], count, features) if count else None
 
         def work() -> Any:
-            features, relevant = self.rows.features_there(rows, entries), self.rows.relevant_there(rows, n_relevant)
-            return self.propagate(features, relevant, candidates if n_candidates else None, Draw(), n_rows)
+            return self.propagate(features, relevant, candidates, Draw(), n_rows)
 
-        self.loss.copy_(self.watch(self.update_candidates(work, candidates if n_candidates else None), inbox[0]))
+        self.loss.copy_(self.watch(self.update_candidates(work, candidates), inbox[0]))

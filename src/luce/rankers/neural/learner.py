@@ -51,7 +51,7 @@ class NetworkLearner(TorchLearner):
             parts = [part for part in np.array_split(own, self.parts) if len(part)]
             return sum((self.propagate(part, epoch, step, len(lists)) for part in parts), 0.0)
 
-        return self.update(work)
+        return self.watch(self.update(work), step)
 
     def propagate(self, lists: Integers, epoch: float, step: int, of: int) -> Any:
         """The loss of these lists, which are all or some `of` so many, and the gradients of its mean over all."""

@@ -71,12 +71,11 @@ class ResidentLearner(NetworkLearner):
         batch = self.resident.batch(chosen, int(sizes.sum()))
         features = self.rows(batch, int(self.entries[lists].sum())) if self.loaded is None else self.loaded.take(lists)
         try:
-            loss = self._propagate(batch, features, stream, Draw(epoch=epoch), 1 / of, int(sizes.max()))
+            return self._propagate(batch, features, stream, Draw(epoch=epoch), 1 / of, int(sizes.max()))
         except NumericalError as error:  # from an objective that is computed on the CPU
             if step == 0:
                 raise
             raise self.diverged(step) from error
-        return self.watch(loss, step)
 
     def rows(self, batch: Batch, n_entries: int) -> Tensor | Entries:
         """The features of a batch, with room for so many entries where they are sparse."""

@@ -128,8 +128,10 @@ class TorchLearner(Learner):
             self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16", cache_enabled=False
         )
 
-    def watch(self, loss: Tensor, step: Any) -> Tensor:
-        """The loss of a step on a GPU; the first step whose loss is not finite is remembered there."""
+    def watch(self, loss: Any, step: Any) -> Any:
+        """The loss of a step; one that is not finite is an error, on a GPU as soon as the host reads the losses."""
+        if isinstance(loss, float):
+            return self.read(loss, step)
         self.bad_step.copy_(torch.where(loss.isfinite(), self.bad_step, self.bad_step.clamp(max=step)))
         return loss
 
