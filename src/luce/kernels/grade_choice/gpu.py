@@ -56,6 +56,6 @@ def _grade_lists(
         no_grade = (y == y) & (tl.sum(chosen.to(tl.int32), 1) == 0)
         found = tl.log(z) + top - tl.sum(tl.where(chosen, s, 0.0), 1)
         total += tl.where(no_grade, float("nan"), tl.where(y == y, w * found, 0.0))
-        slope = (w * factor)[:, None] * (share / z[:, None] - chosen.to(tl.float64))
-        tl.store(gradient + cells, tl.where((y == y)[:, None], slope, 0.0).to(tl.float32), mask=inside)
+        derivative = (w * factor)[:, None] * (share / z[:, None] - chosen.to(tl.float64))
+        tl.store(gradient + cells, tl.where((y == y)[:, None], derivative, 0.0).to(tl.float32), mask=inside)
     tl.store(losses + tl.program_id(0), tl.sum(total, 0).to(tl.float32))
