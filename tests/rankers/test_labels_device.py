@@ -11,6 +11,7 @@ from luce.rankers.labels import learner, recorded_learner
 from luce.rankers.labels.candidates import Negatives, hardest, only_rows
 from luce.rankers.labels.network import LabelNetwork
 from luce.rankers.labels.rows import HostRows, ResidentRows
+from luce.rankers.neural.recorded import RecordedSteps
 from luce.rankers.neural.training import OPTIMIZERS
 
 from .tagged import parts, quick, tagged
@@ -285,6 +286,18 @@ def test_recorded_steps_have_few_numbers_of_labels(data, capacities, monkeypatch
     quick(**settings).fit(data["train"])
     assert all(labels % 8 == count % 8 == 0 and count <= labels for *_, labels, count in capacities)
     assert 20 < len(capacities) <= 30 and len({one[3:] for one in capacities}) <= 4
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("sampling", ["uniform", "frequency", "hard"])
+def test_recorded_steps_on_a_gpu_repeat_their_bits(sampling, data, monkeypatch):
+    record, graphs = RecordedSteps._record, []
+    monkeypatch.setattr(recorded_learner, "TOGETHER", 4)
+    monkeypatch.setattr(RecordedSteps, "_record", lambda *given: graphs.append(given) or record(*given))
+    settings = {"negatives": 2, "negative_sampling": sampling, "dropout": 0.3, "batch_size": 4, "device": "cuda"}
+    one, two = (quick(**settings).fit(data["train"]).predict(data["test"]) for _ in range(2))
+    assert graphs and np.isfinite(one).all()
+    np.testing.assert_array_equal(one, two)
 
 
 def test_room_for_more_entries_and_labels_changes_nothing(data):
