@@ -9,7 +9,7 @@ import luce
 from luce.optimizers.gradient_descent import as_arrays
 from luce.rankers import NeuralRanker
 from luce.rankers.neural.entries import Ragged, as_rows, dense
-from luce.rankers.neural.network import Linear, Network
+from luce.rankers.neural.network import InputLayer, Network
 from luce.rankers.neural.resident_learner import ResidentLearner
 
 CPU = torch.device("cpu")
@@ -84,7 +84,7 @@ def test_sparse_and_dense_features_give_the_same_scores(settings, tmp_path):
 def test_a_layer_and_its_gradients_are_those_of_dense_rows(n_rows):
     X = sparse.random_array((n_rows, 50), density=0.1, rng=0, dtype=np.float32, format="csr")
     assert (X.nnz < 50) == (n_rows == 4)
-    layer = Linear(50, 7)
+    layer = InputLayer(50, 7)
     weight, bias = (one.detach().double().requires_grad_() for one in (layer.weight, layer.bias))
     expected = torch.from_numpy(X.toarray()).double() @ weight.t() + bias
     found = layer(as_rows(X))

@@ -45,7 +45,7 @@ def _layers(network: Any, format_name: str, activations: Sequence[str]) -> list[
     layers: list[Layer] = []
     for module in [*network.rows, network.out]:
         kind = type(module).__name__
-        if kind == "Linear":
+        if kind in ("Linear", "InputLayer"):
             layers.append(Layer(_array(module.weight), _array(module.bias), "identity"))
         elif kind == "BatchNorm1d":
             factor = _array(module.weight) / np.sqrt(_array(module.running_var) + module.eps)

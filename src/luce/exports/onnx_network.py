@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from luce.exports.onnx_graph import Graph
 from luce.rankers.labels.network import DenseRows, FirstLayer, LabelNetwork
-from luce.rankers.neural.network import AttentionBlock, Linear, Network, NetworkAverage
+from luce.rankers.neural.network import AttentionBlock, InputLayer, Network, NetworkAverage
 
 
 def is_known(network: nn.Module) -> bool:
@@ -96,7 +96,7 @@ def _array(tensor: Tensor) -> NDArray[Any]:
 
 LAYERS: dict[type[nn.Module], Callable[[Graph, str, Any], Any]] = {
     nn.Linear: _linear,
-    Linear: _linear,
+    InputLayer: _linear,
     FirstLayer: _first,
     nn.BatchNorm1d: _batch_norm,
     nn.LayerNorm: _layer_norm,

@@ -28,10 +28,10 @@ class OwnNetwork(nn.Module):
     dropout: float
 
 
-class Linear(nn.Linear):
-    """PyTorch's, of dense or sparse rows; a sparse row costs only its entries.
+class InputLayer(nn.Linear):
+    """A linear layer of dense or sparse rows; a sparse row costs only its entries.
 
-    >>> layer, rows = Linear(3, 2), torch.tensor([[0.0, 2, 0], [1, 0, 0]])
+    >>> layer, rows = InputLayer(3, 2), torch.tensor([[0.0, 2, 0], [1, 0, 0]])
     >>> entries = Entries(torch.tensor([1, 0]), torch.tensor([0, 1, 2]), torch.tensor([2.0, 1]), n_features=3)
     >>> torch.allclose(layer(entries), layer(rows))
     True
@@ -72,7 +72,7 @@ class Network(OwnNetwork):
         widths = [n_features, *hidden_layer_sizes]
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
-            layers.append((nn.Linear if layers else Linear)(before, after))
+            layers.append((nn.Linear if layers else InputLayer)(before, after))
             if normalization is not None:
                 layers.append(NORMALIZATIONS[normalization](after))
             layers.append(ACTIVATIONS[activation]())
@@ -83,7 +83,7 @@ class Network(OwnNetwork):
             AttentionBlock(widths[-1], attention_heads, dropout) for _ in range(attention_blocks)
         )
         self.single = outputs is None
-        self.out = (nn.Linear if layers else Linear)(widths[-1], 1 if outputs is None else outputs)
+        self.out = (nn.Linear if layers else InputLayer)(widths[-1], 1 if outputs is None else outputs)
 
     def forward(self, rows: Tensor | Entries, offsets: Tensor, longest: int | None = None) -> Tensor:
         x = self.rows(rows)
