@@ -63,7 +63,7 @@ FALLING, RISING = [1.0, 0.5, 0.25, 0.2, 0.1, 0.1, 0.05], [0.2, 1, 0.5, 0.1, 0.3,
 OPTIONS = [
     {"utility": "0.7*ndcg@10 - 0.3*disparity@10"},
     {"utility": "-disparity", "gain": "linear"},
-    {"utility": "-disparity", "discounts": FALLING, "estimator": "pl-rank-1"},
+    {"utility": "-disparity - parity-gap@9", "discounts": FALLING, "estimator": "pl-rank-1"},
     {"utility": "ndcg@10 - disparity", "discounts": RISING, "exposure_samples": 7},
     {"utility": "-parity-gap@10", "estimator": "policy-gradient"},
     {"utility": "dcg - 3*merit-gap@8 + parity-gap"},
@@ -123,7 +123,7 @@ def test_the_gradient_of_short_rankings_but_for_noise(utility):
     assert 0.8 < (there.var(axis=0).sum() / here.var(axis=0).sum()) < 1.25
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [name for name, each in METRICS.items() if each.is_stochastic])
 def test_fairness_as_numpy_computes_it(name):
     """Of lists without merit, without exposure, of one item and of one group."""
     rng = np.random.default_rng(2)

@@ -7,8 +7,6 @@ value (Q,) of each list and its gradient (Q, n). `seen` is true of items; elsewh
 import torch
 from torch import Tensor
 
-NO_GROUP = torch.iinfo(torch.int64).max
-
 
 def disparity(exposures: Tensor, merits: Tensor, item_groups: Tensor | None, seen: Tensor) -> tuple[Tensor, Tensor]:
     """See `fairness.disparity`.
@@ -39,7 +37,7 @@ def _gap(exposures: Tensor, deserts: Tensor, item_groups: Tensor | None, seen: T
     values = torch.stack([exposures, deserts, seen.to(exposures.dtype)])
     totals = values.sum(2, keepdim=True)
     counts = (totals[:2] > 0).all(0)
-    of_group = _group_sums(values, torch.where(seen, item_groups, NO_GROUP))
+    of_group = _group_sums(values, item_groups)
     shares, deserved = of_group[:2] / torch.where(counts, totals[:2], 1.0)
     off = torch.where(counts & seen, shares - deserved, 0.0)
     once = off / of_group[2].clamp(min=1)

@@ -85,11 +85,9 @@ def _groups(terms: Any, row: Any, longest: int, device: torch.device) -> tuple[D
 
 
 def _best_first(lists: DeviceLists) -> tuple[Tensor, DeviceLists]:
-    """The rows of each list from the highest label down, and the lists in this order; rows of no list have no label."""
-    scores, offsets = lists.scores.double(), lists.offsets
-    inside = torch.arange(len(scores), device=scores.device) < offsets[-1]
-    labels = torch.where(inside, lists.labels.double(), torch.nan)
-    order = best_first(labels, offsets)
+    """The rows of each list from the highest label down, and the lists in this order."""
+    scores, labels = lists.scores.double(), lists.labels.double()
+    order = best_first(labels, lists.offsets)
     weights, groups = (None if each is None else each[order] for each in (lists.item_weights, lists.item_groups))
     return order, lists._replace(scores=scores[order], labels=labels[order], item_weights=weights, item_groups=groups)
 
