@@ -22,17 +22,13 @@ def top_cross_entropy(
     y = padded(labels.double(), offsets, longest, torch.nan)
     s, here = padded(scores.double(), offsets, longest, 0.0), ~y.isnan()
     w = torch.ones_like(s) if item_weights is None else padded(item_weights.double(), offsets, longest, 0.0)
-    losses, slope, chance = _first_place(s, y, w, here)
-    if depth == 2:
-        losses, slope = (a + b for a, b in zip((losses, slope), _second_place(s, y, w, here), strict=True))
-    else:
+    losses, slope, chance = _places(s, y, w, here, depth == 2)
+    if depth == 3:
         items = torch.arange(s.shape[1], device=s.device)
         for some in column_blocks(*s.shape):
-            left = here[:, None] & (items != items[some, None])
-            given = s[:, None], y[:, None], w[:, None], left
-            out = chance[:, some]
-            for more, more_slope in (_first_place(*given)[:2], _second_place(*given)):
-                losses, slope = losses + (out * more).sum(1), slope + (out[:, :, None] * more_slope).sum(1)
+            left, out = here[:, None] & (items != items[some, None]), chance[:, some]
+            more, more_slope, _ = _places(s[:, None], y[:, None], w[:, None], left, True)
+            losses, slope = losses + (out * more).sum(1), slope + (out[:, :, None] * more_slope).sum(1)
     return losses.float(), (factor * flat(slope, offsets, len(scores))).float()
 
 
@@ -55,18 +51,19 @@ def _choice(values: Tensor, here: Tensor) -> _Choice:
     return _Choice(*found)
 
 
-def _first_place(s: Tensor, y: Tensor, w: Tensor, here: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The loss and its gradient (…, items), and the shares of the labels."""
+def _places(s: Tensor, y: Tensor, w: Tensor, here: Tensor, two: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """The loss of the first place, or of the first two, its gradient (…, items), and the shares of the labels."""
     p, q = _choice(y, here), _choice(s, here)
-    targets = w * p.share
-    losses = torch.where(here, targets * (q.log_sum[..., None] - s), 0.0).sum(-1)
-    return losses, targets.sum(-1, keepdim=True) * q.share - targets, p.share
+    targets, surprise = w * p.share, torch.where(here, q.log_sum[..., None] - s, 0.0)
+    losses, slope = (targets * surprise).sum(-1), targets.sum(-1, keepdim=True) * q.share - targets
+    if two:
+        second, its_slope = _second_place(p, q, w, here, surprise)
+        losses, slope = losses + second, slope + its_slope
+    return losses, slope, p.share
 
 
-def _second_place(s: Tensor, y: Tensor, w: Tensor, here: Tensor) -> tuple[Tensor, Tensor]:
+def _second_place(p: _Choice, q: _Choice, w: Tensor, here: Tensor, surprise: Tensor) -> tuple[Tensor, Tensor]:
     """The loss of the second place and its gradient; `mass` is what all others would get if an item were first."""
-    s = s - torch.where(here, s, -torch.inf).amax(-1, keepdim=True).nan_to_num(neginf=0.0)
-    p, q = _choice(y, here), _choice(s, here)
     odds = torch.where(p.best, 0.0, p.share / torch.where(p.best, 1.0, 1.0 - p.share))
     all_odds, liked = odds.sum(-1, keepdim=True), torch.where(p.best, p.share, 0.0).sum(-1, keepdim=True)
     once, weighted = ((w * each).sum(-1, keepdim=True) for each in (p.share_below, p.share))
@@ -75,8 +72,8 @@ def _second_place(s: Tensor, y: Tensor, w: Tensor, here: Tensor) -> tuple[Tensor
     counted = here & (here.sum(-1, keepdim=True) > 2)  # of two items the second place is certain
     targets, mass = (torch.where(counted, each, 0.0) for each in (targets, mass))
     others = torch.where(q.best, 1.0, 1.0 - q.share)
-    log_sums = torch.where(q.best, q.log_sum_below[..., None], q.log_sum[..., None] + others.log())
-    losses = (mass * log_sums - targets * torch.where(here, s, 0.0)).sum(-1)
+    change = torch.where(q.best, (q.log_sum_below - q.log_sum)[..., None], others.log())
     inverse = torch.where(q.best, 0.0, mass / others)
     lone = torch.where(q.best, mass, 0.0).sum(-1, keepdim=True)
-    return losses, q.share * (inverse.sum(-1, keepdim=True) - inverse) + lone * q.share_below - targets
+    slope = q.share * (inverse.sum(-1, keepdim=True) - inverse) + lone * q.share_below - targets
+    return (mass * change + targets * surprise).sum(-1), slope
