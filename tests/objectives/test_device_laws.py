@@ -161,6 +161,7 @@ def test_the_record_says_what_computes_on_a_gpu(name):
     ("name", "options"),
     [
         ("listnet", {"depth": 2}),
+        ("listnet", {"depth": 3}),
         ("softmax", {"gain": "exponential"}),
         ("softmax", {"gain": "binary"}),
         ("c-kl", {"depth": 2}),
