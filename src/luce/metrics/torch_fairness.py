@@ -42,8 +42,8 @@ def _gap(exposures: Tensor, deserts: Tensor, item_groups: Tensor | None, seen: T
     off = torch.where(counts & seen, shares - deserved, 0.0)
     once = off / of_group[2].clamp(min=1)
     drift = (once * shares).sum(1, keepdim=True)
-    slope = 2 * torch.where(counts & seen, off - drift, 0.0) / torch.where(counts, totals[0], 1.0)
-    return (once * off).sum(1), slope
+    gradient = 2 * torch.where(counts & seen, off - drift, 0.0) / torch.where(counts, totals[0], 1.0)
+    return (once * off).sum(1), gradient
 
 
 def _group_sums(values: Tensor, item_groups: Tensor) -> Tensor:

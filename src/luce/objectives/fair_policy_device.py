@@ -53,9 +53,11 @@ def fair_policy_lists(
         gains, exact = _linearized(group, items, gain, exposure_samples)
         if exact is None or estimator in ESTIMATORS:
             settings = {"estimator": ESTIMATORS.get(estimator, DIRECT), "factor": -lists.factor}
-            value, slope = _sampled(group, items, gains, n_samples, exposure_samples, **settings)
+            value, its_gradient = _sampled(group, items, gains, n_samples, exposure_samples, **settings)
         losses -= value if exact is None else exact
-        gradient += slope if estimator in ESTIMATORS else _lambdaloss_gradient(group, items, gains, n_samples)
+        if estimator not in ESTIMATORS:
+            its_gradient = _lambdaloss_gradient(group, items, gains, n_samples)
+        gradient += its_gradient
     return DeviceEvaluation(losses.float(), torch.empty_like(gradient).scatter(0, order, gradient).float())
 
 
@@ -126,12 +128,12 @@ def _linearized(
     members: Any = None if items.item_groups is None else padded(items.item_groups, offsets, longest, 0)
 
     def function(exposures: Any) -> Any:
-        value, slope = (worth * exposures).sum(1), worth
+        value, gradient = (worth * exposures).sum(1), worth
         for weight, what in group.fairness:
             check_item_groups(what, members)
-            one, its_slope = FUNCTIONS[what.name](exposures, merits, members, seen)
-            value, slope = value + weight * one, slope + weight * its_slope
-        return value, slope
+            one, its_gradient = FUNCTIONS[what.name](exposures, merits, members, seen)
+            value, gradient = value + weight * one, gradient + weight * its_gradient
+        return value, gradient
 
     half = max(1, exposure_samples // 2)
     drawn = (_sampled(group, items, nothing, half, first, estimator=EXPOSURE)[1] for first in (0, half))

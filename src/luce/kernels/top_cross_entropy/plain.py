@@ -22,14 +22,14 @@ def top_cross_entropy(
     y = padded(labels.double(), offsets, longest, torch.nan)
     s, here = padded(scores.double(), offsets, longest, 0.0), ~y.isnan()
     w = torch.ones_like(s) if item_weights is None else padded(item_weights.double(), offsets, longest, 0.0)
-    losses, slope, chance = _places(s, y, w, here, depth == 2)
+    losses, gradient, chance = _places(s, y, w, here, depth == 2)
     if depth == 3:
         items = torch.arange(s.shape[1], device=s.device)
         for some in column_blocks(*s.shape):
             left, out = here[:, None] & (items != items[some, None]), chance[:, some]
-            more, more_slope, _ = _places(s[:, None], y[:, None], w[:, None], left, True)
-            losses, slope = losses + (out * more).sum(1), slope + (out[:, :, None] * more_slope).sum(1)
-    return losses.float(), (factor * flat(slope, offsets, len(scores))).float()
+            more, more_gradient, _ = _places(s[:, None], y[:, None], w[:, None], left, True)
+            losses, gradient = losses + (out * more).sum(1), gradient + (out[:, :, None] * more_gradient).sum(1)
+    return losses.float(), (factor * flat(gradient, offsets, len(scores))).float()
 
 
 class _Choice(NamedTuple):
@@ -55,11 +55,11 @@ def _places(s: Tensor, y: Tensor, w: Tensor, here: Tensor, two: bool) -> tuple[T
     """The loss of the first place, or of the first two, its gradient (…, items), and the shares of the labels."""
     p, q = _choice(y, here), _choice(s, here)
     targets, surprise = w * p.share, torch.where(here, q.log_sum[..., None] - s, 0.0)
-    losses, slope = (targets * surprise).sum(-1), targets.sum(-1, keepdim=True) * q.share - targets
+    losses, gradient = (targets * surprise).sum(-1), targets.sum(-1, keepdim=True) * q.share - targets
     if two:
-        second, its_slope = _second_place(p, q, w, here, surprise)
-        losses, slope = losses + second, slope + its_slope
-    return losses, slope, p.share
+        second, its_gradient = _second_place(p, q, w, here, surprise)
+        losses, gradient = losses + second, gradient + its_gradient
+    return losses, gradient, p.share
 
 
 def _second_place(p: _Choice, q: _Choice, w: Tensor, here: Tensor, surprise: Tensor) -> tuple[Tensor, Tensor]:
@@ -75,5 +75,5 @@ def _second_place(p: _Choice, q: _Choice, w: Tensor, here: Tensor, surprise: Ten
     change = torch.where(q.best, (q.log_sum_below - q.log_sum)[..., None], others.log())
     inverse = torch.where(q.best, 0.0, mass / others)
     lone = torch.where(q.best, mass, 0.0).sum(-1, keepdim=True)
-    slope = q.share * (inverse.sum(-1, keepdim=True) - inverse) + lone * q.share_below - targets
-    return (mass * change + targets * surprise).sum(-1), slope
+    gradient = q.share * (inverse.sum(-1, keepdim=True) - inverse) + lone * q.share_below - targets
+    return (mass * change + targets * surprise).sum(-1), gradient
