@@ -104,7 +104,7 @@ def wheel() -> None:
 def triton() -> None:
     folder = FOLDER / "triton"
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", folder, "triton")
-    files = ("device_kernels", "device_pairs", "device_targets", "attention")
+    files = ("device_kernels", "device_pairs", "device_targets", "device_subsets", "attention")
     tests = (*(f"kernels/test_{each}.py" for each in files), "objectives/test_torch_device.py")
     # The interpreter computes with NumPy, which warns where a device overflows silently.
     warn = ("-o", "filterwarnings=default")

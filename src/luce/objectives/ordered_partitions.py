@@ -1,10 +1,14 @@
 """Ordered partitions as successive choices of subsets: equal labels are an outcome with a probability of its own."""
 
+from functools import partial
 from typing import Any
 
 from luce.arrays import Floats
+from luce.kernels.device import device_kernels
 from luce.kernels.grade_losses import CHOICE, evaluate_grades
 from luce.kernels.subset_choice import (
+    LONGEST,
+    LONGEST_ON_GPU,
     arithmetic_choice,
     geometric_choice,
     log_probability,
@@ -53,10 +57,29 @@ def _with_constants(lists: Lists, *, direction: str) -> Floats:
 
 
 def _on_device(lists: DeviceLists, *, direction: str) -> DeviceEvaluation:
+    return evaluate_grades(_turned(lists, direction), CHOICE)
+
+
+def _turned(lists: DeviceLists, direction: str) -> DeviceLists:
     if direction == "forward":
-        return evaluate_grades(lists, CHOICE)
-    turned = lists._replace(scores=-lists.scores, labels=-lists.labels, factor=-lists.factor)
-    return evaluate_grades(turned, CHOICE)
+        return lists
+    return lists._replace(scores=-lists.scores, labels=-lists.labels, factor=-lists.factor)
+
+
+def _exact_on_device(lists: DeviceLists, *, potential: Any, direction: str) -> DeviceEvaluation:
+    if potential != GEOMETRIC or lists.longest > LONGEST:
+        return NotImplemented
+    return _kernels_of(lists).exact_lists(_turned(lists, direction))
+
+
+def _sampled_on_device(lists: DeviceLists, *, potential: Any, direction: str, **settings: Any) -> DeviceEvaluation:
+    if potential != GEOMETRIC or lists.longest > LONGEST_ON_GPU:
+        return NotImplemented
+    return _kernels_of(lists).sampled_lists(_turned(lists, direction), **settings)
+
+
+def _kernels_of(lists: DeviceLists) -> Any:
+    return device_kernels("subset_choice", lists.scores.device.type)
 
 
 @record(
@@ -92,6 +115,7 @@ def pmop_fd(lists: Lists, *, direction: str) -> Evaluation:
     option_specs={"potential": POTENTIAL, "direction": DIRECTION},
     loss_is_log_probability=True,
     uses_ties=True,
+    device_lists=_exact_on_device,
     item_weights=False,
     no_item_weights=NO_WEIGHTS,
 )
@@ -127,6 +151,7 @@ def _sampled(lists: Lists, potential: Any, **settings: Any) -> Evaluation:
     },
     random=True,
     uses_ties=True,
+    device_lists=_sampled_on_device,
     item_weights=False,
     no_item_weights=NO_WEIGHTS,
     gradient_only=True,
@@ -159,6 +184,7 @@ def pmop_gibbs(lists: Lists, **options: Any) -> Evaluation:
     },
     random=True,
     uses_ties=True,
+    device_lists=partial(_sampled_on_device, gibbs=False),
     item_weights=False,
     no_item_weights=NO_WEIGHTS,
     gradient_only=True,

@@ -20,6 +20,9 @@ from luce.kernels.subset_choice.symmetric import LONGEST
 from luce.lists import Evaluation, Lists, evaluate_kernel
 from luce.threads import over_lists
 
+LONGEST_ON_GPU = 16_384
+"""Items of a list that a program for the chains holds."""
+
 
 def arithmetic_choice(lists: Lists, direction: str = "forward") -> Evaluation:
     """Loss (Q,) = Σ_k lse(R_k) − lse(S_k), its gradient and the diagonal of its second derivative.
