@@ -118,6 +118,10 @@ def test_the_parameter_of_ties(way, name, parameter, spread):
         assert np.abs(values.grad.cpu().numpy() - slopes).max() <= 1e-5 * np.abs(slopes).max()
 
 
+def test_a_margin_that_is_missed_by_less_than_a_rounding(way):
+    check(objective("ranksvm"), np.float32([1.0, 2.0**-26]), np.array([1.0, 0.0]), None, None, np.array([0, 2]))
+
+
 @pytest.mark.parametrize("level", [1, 3, 30, None])
 @pytest.mark.parametrize("name", ["lambdarank", "lambdaloss"])
 def test_blocks_of_equal_scores_across_the_level(way, name, level):

@@ -52,7 +52,7 @@ def expected_gain_lists(
         _expected_gain[(n_lists, blocks)](
             scores, gains, offsets, discounts, offsets if numbers is None else numbers, parts, factor / samples,
             len(scores), len(discounts), samples, first_sample, stream, numbers is not None, estimator, together,
-            largest, num_warps=2 if largest <= 2_048 else 8,
+            largest, num_warps=2 if largest <= 2_048 else 8 if largest <= 8_192 else 16,
         )  # fmt: skip
     # A sum over blocks instead of atomic additions: the same draw gives the same bits.
     whole = parts.sum(0)
@@ -174,7 +174,7 @@ def _samples_of_list(
     if highest - lowest < NEAR:
         times = tl.where(left, _near_times(bits, own, highest), float("inf"))
         weight = tl.where(left, tl.exp(own - highest), 0.0)
-        reward, derivative = _near_places(times, weight, gain, left, discounts, places, n_live, rest, item, estimator,
+        reward, derivative = _near_places(times, weight, gains, count, discounts, places, n_live, rest, item, estimator,
                                           together, size)  # fmt: skip
     else:
         u = bits.to(tl.float64) * 2.220446049250313e-16 + 1.1102230246251565e-16
@@ -187,7 +187,7 @@ def _samples_of_list(
 
 @triton.jit
 def _near_places(
-    times, weight, gain, left, discounts, depth, n_live, rest, item, estimator: tl.constexpr,
+    times, weight, gains, n_items, discounts, depth, n_live, rest, item, estimator: tl.constexpr,
     together: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
     """The reward of each sample and the derivative of each item, weights being on one scale.
@@ -195,14 +195,15 @@ def _near_places(
     With D the mass before a place, the derivative is R·a + b: for an item placed at r, a = 1 − w Σ_{k≤r} 1/D_k and
     b = −(what came before) + w Σ_{k≤r} (ρ θ_k + what came before k) / D_k; for others the 1 and the minus are missing.
     `rest` is the sum of the discounts: with it come the exposures v_r + w Σ_{k≤r} (θ_k − v_k) / D_k of `exposure.cpu`.
+
+    A long list leaves few registers: the time of a placed item becomes −Σ_{k≤r} 1/D_k, and gains are read again.
     """
     reward = tl.zeros([together], tl.float32)
     chances, paid, before = reward, reward, reward
-    a, b = tl.zeros([together, size], tl.float32), tl.zeros([together, size], tl.float32)
-    open_, alive = left, left
+    b = tl.zeros([together, size], tl.float32)
     for place in range(depth):
         discount = tl.load(discounts + place).to(tl.float32)
-        mass = tl.sum(tl.where(open_, weight, 0.0), 1)
+        mass = tl.sum(tl.where(times >= 0.0, weight, 0.0), 1)
         some = mass > 0.0
         share = tl.where(some, 1.0 / tl.where(some, mass, 1.0), 0.0)
         chances += share
@@ -213,28 +214,29 @@ def _near_places(
         else:
             paid += share * discount
         before += share * reward
-        chosen = open_ & (item == tl.argmin(times, 1)[:, None])
+        first = tl.argmin(tl.where(times >= 0.0, times, float("inf")), 1)
+        chosen = (item == first[:, None]) & (times >= 0.0) & (times < float("inf"))
+        gain = tl.load(gains + first, mask=some, other=0.0).to(tl.float32)
         came = reward
-        reward += tl.sum(tl.where(chosen, gain, 0.0), 1) * discount
+        reward += gain * discount
         if estimator == OWN_EXPECTED:
-            came = reward
-        a = tl.where(chosen, 1.0 - weight * chances[:, None], a)
-        if estimator == OWN_EXPECTED:
-            b = tl.where(chosen, weight * (gain * paid[:, None] + before[:, None]) - came[:, None], b)
+            b = tl.where(chosen, (weight * (gain * paid + before)[:, None]) - reward[:, None], b)
         if estimator == FOLLOWING:
             b = tl.where(chosen, weight * before[:, None] - came[:, None], b)
         if estimator == SEEN:
             b = tl.where(chosen, weight * paid[:, None] + behind, b)
-        open_ = open_ & (chosen == 0)
-        times = tl.where(chosen, float("inf"), times)
-    a = tl.where(open_, -weight * chances[:, None], a)
+        times = tl.where(chosen, -chances[:, None], times)
+    placed = times < 0.0
+    derivative = reward[:, None] * tl.where(placed, 1.0 + weight * times, -weight * chances[:, None]) + b
     if estimator == OWN_EXPECTED:
-        b = tl.where(open_, weight * (gain * paid[:, None] + before[:, None]), b)
+        gain = tl.load(gains + item, mask=item < n_items, other=0.0, volatile=True).to(tl.float32)
+        gain = tl.where(gain == gain, gain, 0.0)
+        derivative += tl.where(placed, 0.0, weight * (gain * paid[:, None] + before[:, None]))
     if estimator == FOLLOWING:
-        b = tl.where(open_, weight * before[:, None], b)
+        derivative += tl.where(placed, 0.0, weight * before[:, None])
     if estimator == SEEN:
-        b = tl.where(open_, weight * paid[:, None], b)
-    return reward, tl.where(alive, reward[:, None] * a + b, 0.0)
+        derivative += tl.where(placed, 0.0, weight * paid[:, None])
+    return reward, derivative
 
 
 @triton.jit

@@ -281,8 +281,9 @@ def _pair_losses(
             difference = own - tl.load(scores + j, mask=j < count, other=0.0).to(tl.float32)
             sign = tl.where(own_label > label, 1.0, tl.where(own_label < label, -1.0, 0.0))
             counted = sign > 0.0
-            if kind == HINGE:
-                short = 1.0 - sign * difference
+            if kind == HINGE:  # rounded, the difference may be on the other side of the kink
+                exact = own.to(tl.float64) - tl.load(scores + j, mask=j < count, other=0.0).to(tl.float64)
+                short = (1.0 - sign * exact).to(tl.float32)
                 value, by_score = tl.maximum(short, 0.0), tl.where(short > 0.0, -sign, 0.0)
             elif kind == SQUARE:
                 short = 1.0 - sign * difference
