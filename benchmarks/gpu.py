@@ -309,6 +309,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=["check", "rows", "lists", "fused", "objectives"])
     parser.add_argument("--shape", choices=gpu_objectives.SHAPES, help="of the objectives; all by default")
+    parser.add_argument("--names", nargs="*", choices=gpu_objectives.OBJECTIVES, help="some of the objectives")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here.")
@@ -321,7 +322,7 @@ def main() -> None:
         "rows": (time_rows,),
         "lists": (time_lists,),
         "fused": (check_fused,),
-        "objectives": (lambda: met.extend(gpu_objectives.compare(arguments.shape)),),
+        "objectives": (lambda: met.extend(gpu_objectives.compare(arguments.shape, arguments.names)),),
     }
     for name, works in parts.items():
         for work in works if arguments.only in (None, name) else ():
