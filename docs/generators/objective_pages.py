@@ -142,9 +142,6 @@ def objective_page(one: Objective) -> str:
 
 def abilities(one: Objective) -> list[list[str]]:
     """What an objective can and cannot do, with which labels, weights, models and devices."""
-    gpu = "on a CPU, where the loss of tensors on a GPU is computed too"
-    if one.device_lists is not None:
-        gpu = f"on a CPU, and on a GPU by kernels in {one.device_kernels}"
     fused = "" if one.label_rows is None else "; with the last layer in one by `luce.torch.fused_linear_loss`"
     newton = "the sum of the second derivatives of its rows"
     if one.leaf_sums is not None:
@@ -158,7 +155,7 @@ def abilities(one: Objective) -> list[list[str]]:
         ["Item weights", "yes" if one.item_weights else f"no: {one.no_item_weights.rstrip('.')}"],
         ["Linear models", "trained by gradient descent" if one.gradient_only else "trained by L-BFGS"],
         ["Boosted trees", f"the step of a leaf uses {newton}"],
-        ["PyTorch", gpu + fused],
+        ["PyTorch", "on a CPU, and on a GPU by kernels in Triton" + fused],
         ["Log-probabilities", "`luce.log_prob`" if probability else "none"],
         ["Random numbers", "yes; the same seed gives the same model" if one.random else "none"],
         ["A constant added to all scores of a list", "changes nothing" if one.shift_invariant else "changes the loss"],

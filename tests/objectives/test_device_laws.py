@@ -1,9 +1,10 @@
-"""Every objective on a device says what it says on the CPU: kernels in plain PyTorch, by the CPU, or on a GPU.
+"""Every objective on a device says what it says on the CPU: kernels in plain PyTorch, or on a GPU.
 
 With TRITON_INTERPRET=1 the interpreter of Triton runs the kernels for GPUs, slowly.
 """
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ import torch
 
 from luce.arrays import rows_of_lists
 from luce.objectives import OBJECTIVES, Draw, objective, torch_bridge
-from luce.objectives.base import PYTORCH, TRITON
 from luce.objectives.torch_bridge import loss
 from luce.objectives.torch_device import device_lists, evaluate_on_device
 
@@ -20,7 +20,7 @@ from .made import SIZES, evaluate, ragged, without_ties
 EVERY = pytest.mark.parametrize("name", OBJECTIVES)
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
-OWN_SAMPLES = {name for name, each in OBJECTIVES.items() if each.device_lists and each.family == "expected metric"}
+OWN_SAMPLES = {name for name, each in OBJECTIVES.items() if each.family == "expected metric"}
 """They draw other rankings on a device: `test_torch_device` compares them with the CPU but for noise."""
 BY_LABELS = ("pl-partition", "pl-lb", "pmop-fd")
 """In plain PyTorch they wait for the device at each label; the kernels in Triton do not."""
@@ -140,7 +140,7 @@ def test_padded_batches_are_the_flat_lists(name, monkeypatch):
 
 
 @pytest.mark.skipif(INTERPRETED, reason="the interpreter reads values")
-@pytest.mark.parametrize("name", [name for name, each in OBJECTIVES.items() if each.device_lists])
+@EVERY
 def test_no_value_is_read_so_that_a_graph_can_be_recorded(name):
     """Tensors without values pass through all that is done in plain PyTorch."""
     if name in BY_LABELS:
@@ -157,8 +157,8 @@ def test_no_value_is_read_so_that_a_graph_can_be_recorded(name):
 @EVERY
 def test_the_record_says_what_computes_on_a_gpu(name):
     each = OBJECTIVES[name]
-    runs = (TRITON, PYTORCH) if each.device_lists is not None else ("computed on the CPU",)
-    assert each.facts()["on a GPU"] in runs
+    assert each.device_lists is not None and each.facts()["on a GPU"] == "Triton"
+    assert replace(each, device_lists=None).facts()["on a GPU"] == "computed on the CPU"
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,6 @@ from luce.lists import NO_ROWS, Evaluation, Lists
 from luce.options import Option
 from luce.randomness import Draw
 
-TRITON, PYTORCH = "Triton", "PyTorch"
-"""What the kernels of an objective on a GPU are written in."""
-
 
 @dataclass(frozen=True, repr=False)
 class Objective:
@@ -77,8 +74,6 @@ class Objective:
     device_lists : callable or None
         `(DeviceLists, **options) → DeviceEvaluation`, if it runs on a GPU. Without one, or where it returns
         NotImplemented for these options, the CPU computes the loss of tensors on a GPU too.
-    device_kernels : str
-        What `device_lists` is written in: TRITON or PYTORCH.
     label_rows : int or None
         The loss of a row of ungraded labels, one of the constants of `luce.kernels.partition_likelihood`, if it has
         kernels; others run as lists of all labels.
@@ -115,7 +110,6 @@ class Objective:
     estimate: Callable[..., Any] | None = None
     leaf_sums: Callable[..., Floats] | None = None
     device_lists: Callable[..., Any] | None = None
-    device_kernels: str = TRITON
     label_rows: int | None = None
 
     def with_options(self, **options: Any) -> "Objective":
@@ -318,7 +312,7 @@ class Objective:
             "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
             "log-probability": self.loss_is_log_probability or self.log_probability is not None,
             "exact Hessian of tree leaves": self.leaf_sums is not None,
-            "on a GPU": "computed on the CPU" if self.device_lists is None else self.device_kernels,
+            "on a GPU": "computed on the CPU" if self.device_lists is None else "Triton",
             "options": options,
         }
 
