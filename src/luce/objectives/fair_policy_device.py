@@ -36,7 +36,7 @@ class DeviceGroup(NamedTuple):
 def fair_policy_lists(
     lists: DeviceLists, *, utility: Any, gain: str, discounts: Any, samples: Any, exposure_samples: int, estimator: str
 ) -> DeviceEvaluation:
-    """Losses and gradient; NotImplemented of functions of the user, of samples='auto', and where the CPU has to say no.
+    """Losses and gradient; NotImplemented for functions of the user, samples='auto', and what the CPU has an error for.
 
     Items stand from the highest label down, so that the rankings are those of the CPU.
     """

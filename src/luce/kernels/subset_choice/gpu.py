@@ -210,7 +210,7 @@ def _walk_list(
     chains, steps, worker, workers, gibbs: tl.constexpr, corrected: tl.constexpr, random: tl.constexpr,
     size: tl.constexpr,
 ):  # fmt: skip
-    """Each so-manieth of the chains of all stages."""
+    """The share of a worker of the chains of all stages."""
     seed, step, places = tl.load(stream), tl.load(stream + 1), tl.arange(0, size)
     opens, stage, n, stages = stages_of(labels, order, begin, count, places)
     blocks = tl.where(opens, (n - places + 7) // 4, 0)  # of words, for one step of a stage

@@ -58,7 +58,7 @@ def _exact_lists(scores, labels, order, offsets, found, n_rows, n_lists, workers
 
 @triton.jit
 def _exact_list(scores, labels, order, begin, count, loss, shares, worker, workers, size: tl.constexpr):
-    """Each so-manieth of the stages."""
+    """The share of a worker of the stages."""
     nodes: tl.constexpr = size // 2 if size <= 32 else TILE // size
     places = tl.arange(0, size)
     opens, stage, n, stages = stages_of(labels, order, begin, count, places)
