@@ -214,6 +214,34 @@ def test_ties_are_shuffled_anew_by_seed_and_sample(way):
     assert abs(np.mean(draws) - expected[0]) < 4 * np.std(draws) / np.sqrt(60)
 
 
+@pytest.mark.skipif("gpu" not in WAYS, reason="needs a GPU with Triton, or TRITON_INTERPRET=1")
+@pytest.mark.parametrize("numbered", [False, True])
+@pytest.mark.parametrize("options", [{}, {"depth": 4, "whole_grades": True}, {"depth": TO_THE_LOWEST}])
+def test_lists_have_one_order_however_they_are_sorted(options, numbered, monkeypatch):
+    """By plain PyTorch, by the program of a list, or all at once; 20 rows come after the last list."""
+    rng = np.random.default_rng(15)
+    offsets = np.cumsum([0, 5, 0, 30, 1, 150, 40, 0])
+    labels = rng.choice([-3e38, -1, -0.0, 0.0, 2, 1e30, np.nan], offsets[-1] + 20)
+    labels[5:35], labels[186:226] = rng.permutation(30), np.nan
+    scores, module = rng.normal(0, 1, len(labels)).astype(np.float32), kernels("ordered_likelihood", "gpu")
+    given = tensors(scores, labels, offsets, np.array([2**40 + 3, 7]))
+    numbers = tensors(np.arange(7) + 100)[0] if numbered else None
+
+    def found(way):
+        settings = {"depth": ALL, "sample": 2, **options}
+        losses, gradient = kernels("ordered_likelihood", way).ordered_lists(*given, numbers, 150, **settings)
+        return torch.cat([losses, gradient[: offsets[-1]]]).cpu().numpy()
+
+    expected = found("plain")
+    np.testing.assert_allclose(found("gpu"), expected, rtol=1e-5, atol=1e-5)
+    monkeypatch.setattr(module, "LONGEST_TO_SORT", 16)
+    monkeypatch.setattr(module, "KEYS", 64)
+    np.testing.assert_allclose(found("gpu"), expected, rtol=1e-5, atol=1e-5)
+    monkeypatch.setattr(module, "MOST_AT_ONCE", 6)
+    monkeypatch.delattr(module, "_sorted_rows")  # not called with so many lists
+    np.testing.assert_allclose(found("gpu"), expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_the_numbers_of_the_lists_name_the_draws(way):
     """Lists in another order and another batch, with their own numbers, give what they gave."""

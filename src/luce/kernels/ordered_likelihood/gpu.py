@@ -1,5 +1,7 @@
 """The ordered likelihood of ragged lists on a GPU: one program sorts a list and computes its loss and gradient.
 
+Where lists may be long, PyTorch sorts all of them at once before.
+
 Ties are broken by random keys of the stream (seed, step, list, sample): the same draw gives the same order on every
 GPU, but not the order that the shuffle of the CPU gives.
 """
@@ -13,6 +15,15 @@ from luce.kernels.ordered_likelihood import TO_THE_LOWEST
 
 NO_WEIGHTS, HALVING, GIVEN = range(3)
 PLACES, WHOLE_GRADES, ABOVE_THE_LOWEST = range(3)
+
+LONGEST_TO_SORT = 4_096
+"""Items of a list that the program of the list sorts itself; PyTorch's radix sort is faster for longer ones."""
+
+MOST_AT_ONCE = 1 << 15
+"""Lists whose numbers fit into 64 bits beside the 48 of a key; with more of them, each program sorts its own."""
+
+KEYS = 1_024
+"""Keys that a program writes at a time."""
 
 
 def ordered_lists(
@@ -42,14 +53,42 @@ def ordered_lists(
     rule = ABOVE_THE_LOWEST if depth == TO_THE_LOWEST else WHOLE_GRADES if whole_grades else PLACES
     weights, n_weights = (scores, 0) if place_weights is None else (place_weights, len(place_weights))
     largest = triton.next_power_of_2(max(longest, 128))
+    presorted = longest > LONGEST_TO_SORT and len(losses) <= MOST_AT_ONCE
     if len(losses):
         _ordered_lists[(len(losses),)](
             scores, labels, offsets, offsets if numbers is None else numbers, weights,
-            scores if item_weights is None else item_weights, losses, gradient, factor, stream, sample,
-            min(depth, longest), n_weights, numbers is not None, item_weights is not None, mode, rule, largest,
-            num_warps=max(4, largest // 512),
+            scores if item_weights is None else item_weights,
+            _sorted_rows(labels, offsets, stream, numbers, sample) if presorted else offsets,
+            losses, gradient, factor, stream, sample, min(depth, longest), n_weights, numbers is not None,
+            item_weights is not None, presorted, mode, rule, largest, num_warps=max(4, largest // 512),
         )  # fmt: skip
     return losses, gradient
+
+
+def _sorted_rows(labels: Tensor, offsets: Tensor, stream: Tensor, numbers: Tensor | None, sample: int) -> Tensor:
+    """The rows of each list, (N,), in the order of `_sorted_places`; last the rows after the last list."""
+    keys = torch.full(labels.shape, torch.iinfo(torch.int64).max, device=labels.device)
+    _write_keys[(len(offsets) - 1,)](
+        labels, offsets, offsets if numbers is None else numbers, stream, keys, sample, numbers is not None, KEYS
+    )
+    return keys.argsort(stable=True)
+
+
+@triton.jit
+def _write_keys(labels, offsets, numbers, stream, keys, sample, numbered: tl.constexpr, block: tl.constexpr):
+    """Keys that sort the rows of all lists at once, equal ones as they stand."""
+    row = tl.program_id(0).to(tl.int64)
+    begin = tl.load(offsets + row)
+    count = (tl.load(offsets + row + 1) - begin).to(tl.int32)
+    number = row
+    if numbered:
+        number = tl.load(numbers + row)
+    seed, step = tl.load(stream), tl.load(stream + 1)
+    for first in range(0, count, block):
+        places = first + tl.arange(0, block)
+        y = tl.load(labels + begin + places, mask=places < count, other=float("nan")).to(tl.float32)
+        key = _keys(tl.where(y == y, y, 0.0), places, y == y, seed, step, number, sample)
+        tl.store(keys + begin + places, row * 281474976710656 + key, mask=places < count)
 
 
 @triton.jit
@@ -61,23 +100,29 @@ def _either(top, total, other_top, other_total):
 
 
 @triton.jit
-def _sorted_places(y, places, here, seed, step, number, sample):
-    """The places of a list from the highest label down, ties in random order, what is not observed last."""
+def _keys(y, places, here, seed, step, number, sample):
+    """Keys of 48 bits, rising from the highest label down, ties in random order, what is not observed last."""
     bits = (y + 0.0).to(tl.int32, bitcast=True)  # −0 is 0
     rising = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
-    falling = tl.where(here, -rising.to(tl.int64), 2147483649)
+    falling = tl.where(here, -rising.to(tl.int64), 2147483647)  # more than that of −inf
     zero = places * 0
     word, _, _, _ = tl.philox(seed, (places).to(tl.uint32), (zero + sample).to(tl.uint32),
                               (zero + number).to(tl.uint32), (zero + step).to(tl.uint32))  # fmt: skip
-    tie = (word >> 16).to(tl.int64)  # 16 bits, and the place itself 14: what is left of 64
-    return (tl.sort(falling * 1073741824 + tie * 16384 + places.to(tl.int64)) & 16383).to(tl.int32)
+    return falling * 65536 + (word >> 16).to(tl.int64)
+
+
+@triton.jit
+def _sorted_places(y, places, here, seed, step, number, sample):
+    """The places of a list in the order of their keys, equal ones as they stand."""
+    keys = _keys(y, places, here, seed, step, number, sample)
+    return (tl.sort(keys * 16384 + places.to(tl.int64)) & 16383).to(tl.int32)  # the place has 14 bits
 
 
 @triton.jit
 def _ordered_lists(
-    scores, labels, offsets, numbers, weights, item_weights, losses, gradient, factor, stream, sample, depth,
-    n_weights, numbered: tl.constexpr, weighted: tl.constexpr, mode: tl.constexpr, rule: tl.constexpr,
-    largest: tl.constexpr,
+    scores, labels, offsets, numbers, weights, item_weights, order, losses, gradient, factor, stream, sample, depth,
+    n_weights, numbered: tl.constexpr, weighted: tl.constexpr, presorted: tl.constexpr, mode: tl.constexpr,
+    rule: tl.constexpr, largest: tl.constexpr,
 ):  # fmt: skip
     """An eighth of the workspace, or half of it, where that holds the list."""
     row = tl.program_id(0)
@@ -89,26 +134,30 @@ def _ordered_lists(
         number = tl.load(numbers + row)
     scores, labels, item_weights = scores + begin, labels + begin, item_weights + begin
     if count <= largest // 8:
-        _ordered_list(scores, labels, weights, item_weights, loss, out, count, factor, seed, step, number, sample,
-                      depth, n_weights, weighted, mode, rule, largest // 8)  # fmt: skip
+        _ordered_list(scores, labels, weights, item_weights, order, begin, loss, out, count, factor, seed, step,
+                      number, sample, depth, n_weights, weighted, presorted, mode, rule, largest // 8)  # fmt: skip
     elif count <= largest // 2:
-        _ordered_list(scores, labels, weights, item_weights, loss, out, count, factor, seed, step, number, sample,
-                      depth, n_weights, weighted, mode, rule, largest // 2)  # fmt: skip
+        _ordered_list(scores, labels, weights, item_weights, order, begin, loss, out, count, factor, seed, step,
+                      number, sample, depth, n_weights, weighted, presorted, mode, rule, largest // 2)  # fmt: skip
     else:
-        _ordered_list(scores, labels, weights, item_weights, loss, out, count, factor, seed, step, number, sample,
-                      depth, n_weights, weighted, mode, rule, largest)  # fmt: skip
+        _ordered_list(scores, labels, weights, item_weights, order, begin, loss, out, count, factor, seed, step,
+                      number, sample, depth, n_weights, weighted, presorted, mode, rule, largest)  # fmt: skip
 
 
 @triton.jit
 def _ordered_list(
-    scores, labels, weights, item_weights, loss, out, count, factor, seed, step, number, sample, depth, n_weights,
-    weighted: tl.constexpr, mode: tl.constexpr, rule: tl.constexpr, size: tl.constexpr,
+    scores, labels, weights, item_weights, order, begin, loss, out, count, factor, seed, step, number, sample, depth,
+    n_weights, weighted: tl.constexpr, presorted: tl.constexpr, mode: tl.constexpr, rule: tl.constexpr,
+    size: tl.constexpr,
 ):  # fmt: skip
     places = tl.arange(0, size)
     y = tl.load(labels + places, mask=places < count, other=float("nan")).to(tl.float32)
     seen = y == y
     n = tl.sum(seen.to(tl.int32), 0)
-    item = _sorted_places(tl.where(seen, y, 0.0), places, seen, seed, step, number, sample)
+    if presorted:
+        item = (tl.load(order + begin + places, mask=places < count, other=0) - begin).to(tl.int32)
+    else:
+        item = _sorted_places(tl.where(seen, y, 0.0), places, seen, seed, step, number, sample)
     placed = places < n
     s = tl.load(scores + item, mask=placed, other=-float("inf")).to(tl.float32)
     top, total = tl.associative_scan((s, tl.where(placed, 1.0, 0.0)), 0, _either, reverse=True)
