@@ -60,7 +60,8 @@ def ordered_lists(
             scores if item_weights is None else item_weights,
             _sorted_rows(labels, offsets, stream, numbers, sample) if presorted else offsets,
             losses, gradient, factor, stream, sample, min(depth, longest), n_weights, numbers is not None,
-            item_weights is not None, presorted, mode, rule, largest, num_warps=max(4, largest // 512),
+            item_weights is not None, presorted, mode, rule, largest,
+            num_warps=max(4, min(largest // 512, 16 if presorted else 32)),
         )  # fmt: skip
     return losses, gradient
 
