@@ -155,7 +155,7 @@ def abilities(one: Objective) -> list[list[str]]:
         ["Item weights", "yes" if one.item_weights else f"no: {one.no_item_weights.rstrip('.')}"],
         ["Linear models", "trained by gradient descent" if one.gradient_only else "trained by L-BFGS"],
         ["Boosted trees", f"the step of a leaf uses {newton}"],
-        ["PyTorch", "on a CPU, and on a GPU by kernels in Triton" + fused],
+        ["PyTorch", "on a CPU and on a GPU" + fused],
         ["Log-probabilities", "`luce.log_prob`" if probability else "none"],
         ["Random numbers", "yes; the same seed gives the same model" if one.random else "none"],
         ["A constant added to all scores of a list", "changes nothing" if one.shift_invariant else "changes the loss"],

@@ -60,10 +60,15 @@ class Group:
         import torch.distributed as package
 
         self.rank, self.size = package.get_rank(), package.get_world_size()
-        self._package, self._store = package, package.distributed_c10d._get_default_store()
+        self._package = package
+        self._store: Any = package.distributed_c10d._get_default_store()
         # The values are on the CPU, which NCCL does not reach.
         self._group = world if "gloo" in package.get_backend_config() else package.new_group(backend="gloo")
         self._begun, self._active = 0, list[int]()
+
+    def leave(self) -> None:
+        """Let go of gloo's threads: where an object that is still held has them, they abort the exit of the process."""
+        self._group = self._store = None
 
     def sum(self, values: Any) -> Floats:
         """The sum over all ranks, of values of the same shape on each."""
@@ -345,12 +350,13 @@ def launched(timeout: float) -> Iterator[Group | None]:
             f"The ranks did not find each other within {timeout:g} seconds. Were all started, with the same "
             f"MASTER_ADDR and MASTER_PORT, and does the network let them connect? ({error})"
         ) from error
+    group = current_group()
+    assert group is not None
     try:
-        group = current_group()
-        assert group is not None
         with group.together():
             yield group
     finally:
+        group.leave()
         package.destroy_process_group()
         _group.cache_clear()
 

@@ -52,15 +52,29 @@ def torchrun(*words, restarts=0):
     return "-m", "torch.distributed.run", *options, "-m", "luce", *words
 
 
+KEPT = """
+import numpy as np
+from pathlib import Path
+from luce.distributed import launched
+def threads():
+    return sorted(path.read_text() for path in Path("/proc/self/task").glob("*/comm"))
+before = threads()
+with launched(60) as group:
+    group.gather_rows(np.ones(3))
+    assert threads() != before
+assert threads() == before, threads()
+"""
+
+
 @contextmanager
-def two_ranks(folder, *words, other=None):
+def two_ranks(folder, *words, other=None, program=("-m", "luce")):
     """The command in two processes, as another launcher starts them; `other`: the folder of rank 1."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     with (
-        started(("-m", "luce", *words), folder, RANK="0", **common) as first,
-        started(("-m", "luce", *words), other or folder, RANK="1", **common) as second,
+        started((*program, *words), folder, RANK="0", **common) as first,
+        started((*program, *words), other or folder, RANK="1", **common) as second,
     ):
         yield first, second
 
@@ -87,6 +101,13 @@ def rank_1_of(process):
         variables = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
         if b"RANK=1" in variables:
             return int(child)
+
+
+def test_a_group_that_is_kept_has_no_threads(folder):
+    """They would end the process by std::terminate."""
+    with two_ranks(folder, program=("-c", KEPT)) as both:
+        for process in both:
+            assert process.communicate(timeout=240)[1] == "" and process.returncode == 0
 
 
 def test_torchrun_trains_the_model_of_one_process(folder):

@@ -45,6 +45,18 @@ SIZES = np.array([5, 1, 0, 30, 7, 200, 2])
 OFFSETS = np.concatenate([[0], np.cumsum(SIZES)])
 
 
+if "gpu" in WAYS:
+    import triton
+    import triton.language as tl
+
+    from luce.kernels.expected_gain.gpu import _near_times
+
+    @triton.jit
+    def write_times(bits, times, size: tl.constexpr):
+        places = tl.arange(0, size)
+        tl.store(times + places, _near_times(tl.load(bits + places), places * 0.0, 0.0))
+
+
 def kernels(room, way):
     return importlib.import_module(f"luce.kernels.{room}.{way}")
 
@@ -336,3 +348,13 @@ def test_gains_of_labels(way, metric, gain):
     gains = kernels("expected_gain", way).list_gains(*tensors(labels, OFFSETS), found, int(SIZES.max()), *settings)
     np.testing.assert_allclose(found.cpu(), discounts if "@" in metric else found.cpu(), rtol=1e-6)
     np.testing.assert_allclose(gains.cpu().numpy(), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.skipif("gpu" not in WAYS, reason="needs Triton")
+def test_no_draw_gives_an_infinite_time():
+    """Only items that cannot be placed have one."""
+    bits = np.array([0, 1, 2**26, 2**30, 2**40, 2**50, 2**51, 2**52 - 1])
+    given, times = tensors(bits, np.zeros(8, np.float32))
+    write_times[(1,)](given, times, 8)
+    assert times.isfinite().all()
+    close(times[3:], -np.log(bits[3:] * 2.0**-52 + 2.0**-53))

@@ -217,6 +217,28 @@ def test_bad_input_to_the_module(change, error, words):
         RankingLoss("listnet", n_jobs=1)(**{"scores": SCORES, "labels": LABELS, "mask": MASK, **change})
 
 
+@pytest.mark.parametrize(
+    ("name", "nuisance"),
+    [("pairties-davidson", torch.zeros(3)), ("listnet", torch.zeros(3)), ("listnet", torch.tensor(0))],
+)
+def test_parameters_that_are_none_of_the_objective(name, nuisance):
+    with pytest.raises(DataError, match="nuisance must"):
+        loss(name, SCORES, LABELS, mask=MASK, nuisance=nuisance)
+
+
+@pytest.mark.parametrize("given", [{"reduction": "none"}, {"list_weights": torch.tensor([1.0, 2.0])}], ids=list)
+def test_a_mask_may_change_before_the_backward_pass(given):
+    gradients = []
+    for changes in (False, True):
+        scores, mask = SCORES.clone().requires_grad_(), MASK.clone() != 0
+        value = loss("listnet", scores, LABELS, mask=mask, **given)
+        if changes:
+            mask.zero_()
+        value.sum().backward()
+        gradients.append(scores.grad)
+    assert torch.equal(*gradients)
+
+
 def test_bad_options_of_the_module():
     with pytest.raises(OptionError, match="reduction must be"):
         RankingLoss("listnet", reduction="max")

@@ -116,6 +116,8 @@ def test_rows_taken_on_a_device_have_room_for_more():
         np.testing.assert_array_equal(dense(found)[:3], full.features[[3, 6, 1]])
         assert not dense(found)[3:].any()
     assert found.offsets.diff().max() <= np.diff(thin.features.indptr)[[3, 6, 1]].max() + 10
+    nobody = there.entries(torch.arange(0), 0)
+    assert len(nobody.indices) == 0 and nobody.offsets.tolist() == [0]
     nothing = Ragged(sparse.csr_array((4, 3), dtype=np.float32), CPU).entries(torch.arange(2), 64)
     assert not dense(nothing).any() and nothing.offsets.tolist() == [0, 0, 0]
     first = there.entries(torch.tensor([0]), 40)  # what fills the room lies where the row has an entry

@@ -233,8 +233,10 @@ class Objective:
         if lists.hessian and not self.hessian:
             raise OptionError(f"{self.name} has no diagonal second derivative.")
         weights = self._checked_weights(lists.item_weights, len(scores))
-        nuisance: Any = [*self.nuisance.values()] if lists.nuisance is None else lists.nuisance
-        nuisance = check_rows("nuisance", nuisance, len(self.nuisance)) if len(nuisance) or self.nuisance else NO_ROWS
+        nuisance: Any = NO_ROWS
+        if lists.nuisance is not None or self.nuisance:
+            given = [*self.nuisance.values()] if lists.nuisance is None else lists.nuisance
+            nuisance = check_rows("nuisance", given, len(self.nuisance))
         groups = lists.item_groups
         groups = None if groups is None else check_rows("item_groups", groups, len(scores)).astype(np.int64)
         return Lists(scores, labels, offsets, weights, nuisance, lists.draw, lists.hessian, lists.n_jobs, groups)
@@ -312,7 +314,7 @@ class Objective:
             "item weights": "yes" if self.item_weights else f"no: {self.no_item_weights}",
             "log-probability": self.loss_is_log_probability or self.log_probability is not None,
             "exact Hessian of tree leaves": self.leaf_sums is not None,
-            "on a GPU": "computed on the CPU" if self.device_lists is None else "Triton",
+            "on a GPU": "computed on the CPU" if self.device_lists is None else "yes",
             "options": options,
         }
 

@@ -32,7 +32,7 @@ class _ListLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, nuisance: Tensor, bounds: Tensor, *given: Any) -> Tensor:
         losses, gradient, extra = evaluate_lists(scores, nuisance, bounds, *given)
-        ctx.save_for_backward(gradient, extra, bounds)
+        ctx.save_for_backward(gradient, extra, offsets_to_keep(bounds))
         ctx.dtypes = scores.dtype, nuisance.dtype
         return losses
 
@@ -91,7 +91,7 @@ def _evaluated(
         _as_array(labels)[inside],
         offsets,
         item_weights=None if item_weights is None else _as_array(item_weights)[inside],
-        nuisance=_as_array(nuisance),
+        nuisance=_as_array(nuisance) if objective.nuisance or nuisance.numel() else None,
         draw=draw,
         n_jobs=n_jobs,
     )
@@ -127,15 +127,23 @@ def dtype_of_losses(scores: Tensor) -> torch.dtype:
     return torch.promote_types(scores.dtype, torch.float32)
 
 
+def offsets_to_keep(bounds: Tensor) -> Tensor | None:
+    """What `chain_rule` needs of the bounds: nothing of a mask, which its owner may change before the backward pass."""
+    return bounds if bounds.ndim == 1 else None
+
+
 def chain_rule(
-    upstream: Tensor, gradient: Tensor, extra: Tensor, bounds: Tensor, *, dtypes: tuple[torch.dtype, torch.dtype]
+    upstream: Tensor,
+    gradient: Tensor,
+    extra: Tensor,
+    offsets: Tensor | None,
+    *,
+    dtypes: tuple[torch.dtype, torch.dtype],
 ) -> tuple[Tensor, Tensor | None]:
     """The derivatives in the scores and the nuisance parameters, for those in the losses of the lists."""
     by_list = upstream.to(gradient.dtype)
-    factors = (
-        by_list[:, None] if bounds.ndim == 2 else by_list.repeat_interleave(bounds.diff(), output_size=len(gradient))
-    )
-    factors = factors.reshape(*factors.shape, *[1] * (gradient.ndim - bounds.ndim))  # one output per grade
+    factors = by_list if offsets is None else by_list.repeat_interleave(offsets.diff(), output_size=len(gradient))
+    factors = factors.reshape(-1, *[1] * (gradient.ndim - 1))
     return (factors * gradient).to(dtypes[0]), by_list.to(dtypes[1]) @ extra if extra.shape[1] else None
 
 

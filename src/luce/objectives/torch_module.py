@@ -17,6 +17,7 @@ from luce.objectives.torch_bridge import (
     evaluate_lists_there,
     loss,
     new_seed,
+    offsets_to_keep,
 )
 from luce.randomness import Draw
 
@@ -168,7 +169,7 @@ def _(scores: Tensor, nuisance: Tensor, bounds: Tensor, *_: Any) -> tuple[Tensor
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
     scores, nuisance, bounds, *_ = inputs
-    ctx.save_for_backward(*output[1:], bounds)
+    ctx.save_for_backward(*output[1:], offsets_to_keep(bounds))
     ctx.dtypes = scores.dtype, nuisance.dtype
 
 

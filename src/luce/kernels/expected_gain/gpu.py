@@ -115,10 +115,11 @@ def _bits(sample, seed, number, step, size: tl.constexpr):
 
 @triton.jit
 def _near_times(bits, s, highest):
-    """Exponential times of rate e^{s − highest}, float32: −log(1 − v), v = 1 − u, exact for a small v."""
+    """Exponential times of rate e^{s − highest}, float32 and finite: −log(1 − v), v = 1 − u, exact for a small v."""
     v = ((4503599627370496 - bits).to(tl.float64) * 2.220446049250313e-16 - 1.1102230246251565e-16).to(tl.float32)
     series = v * (1.0 + v * (0.5 + v * (0.33333333 + v * 0.25)))
-    return tl.where(v < 0.01, series, -tl.log(1.0 - v)) * tl.exp((highest - s).to(tl.float32))
+    rest = tl.maximum(1.0 - v, 2.9802322387695312e-08)  # v may round to 1
+    return tl.where(v < 0.01, series, -tl.log(rest)) * tl.exp((highest - s).to(tl.float32))
 
 
 @triton.jit

@@ -265,7 +265,8 @@ def _pair_losses(
     if first < count:
         scores, labels, weights = scores + begin, labels + begin, weights + begin
         i = first + tl.arange(0, rows)[:, None]
-        own = tl.load(scores + i, mask=i < count, other=0.0).to(tl.float32)
+        score = tl.load(scores + i, mask=i < count, other=0.0)
+        own = score.to(tl.float32)
         own_label = tl.load(labels + i, mask=i < count, other=float("nan"))
         if weighted:
             own_weight = tl.load(weights + i, mask=i < count, other=0.0).to(tl.float32)
@@ -282,7 +283,7 @@ def _pair_losses(
             sign = tl.where(own_label > label, 1.0, tl.where(own_label < label, -1.0, 0.0))
             counted = sign > 0.0
             if kind == HINGE:  # rounded, the difference may be on the other side of the kink
-                exact = own.to(tl.float64) - tl.load(scores + j, mask=j < count, other=0.0).to(tl.float64)
+                exact = score.to(tl.float64) - tl.load(scores + j, mask=j < count, other=0.0).to(tl.float64)
                 short = (1.0 - sign * exact).to(tl.float32)
                 value, by_score = tl.maximum(short, 0.0), tl.where(short > 0.0, -sign, 0.0)
             elif kind == SQUARE:

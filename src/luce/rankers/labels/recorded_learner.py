@@ -20,8 +20,7 @@ TOGETHER = 256
 """With negatives a step has a multiple of this many labels, so that a recorded step fits again."""
 
 PARTS = 32
-"""Capacities between two powers of 2: the last row of a batch gets what its entries leave free, and should not be long.
-"""
+"""Capacities between two powers of 2: what the entries of a batch leave free is computed too, and should be little."""
 
 
 class RecordedLabelLearner(LabelLearner):
@@ -43,7 +42,7 @@ class RecordedLabelLearner(LabelLearner):
             labels, n_known, count = lists[:0], 0, 0
             if self.negatives is not None:
                 labels, n_known, count = self.drawn(lists, step, TOGETHER)
-            if len(labels) % TOGETHER:  # of few labels
+            if len(labels) % TOGETHER or (self.negatives is not None and len(labels) == n_known):  # of few labels
                 return super().step(lists, epoch, step)
             entries, relevant = (capacity_for(size, PARTS) for size in self.rows.counts(lists))
             numbers = np.concatenate([[step, n_known], lists, labels])

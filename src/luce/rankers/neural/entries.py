@@ -112,7 +112,9 @@ class Ragged:
             sizes = torch.where(inside, sizes, 0)
         offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         if spread:
-            offsets = offsets + (room - offsets[-1]) * torch.arange(len(offsets), device=rows.device) // len(rows)
+            offsets = offsets + (room - offsets[-1]) * torch.arange(len(offsets), device=rows.device) // max(
+                len(rows), 1
+            )
         places = torch.arange(room, device=rows.device)
         owner = (torch.searchsorted(offsets, places, right=True) - 1).clamp(max=len(rows) - 1)
         within = places - offsets[owner]
