@@ -273,7 +273,7 @@ def test_recorded_steps_are_those_of_the_host(sampling, data, capacities, monkey
     found = quick(**settings).fit(data["train"])
     monkeypatch.undo()
     expected = quick(**settings).fit(data["train"])
-    assert len(capacities) == 20
+    assert 15 < len(capacities) <= 20  # a step that draws none beside the known labels is not recorded
     assert any(labels > count for *_, labels, count in capacities) == (sampling == "hard")
     assert found.history_[-1]["loss"] == pytest.approx(expected.history_[-1]["loss"], rel=1e-4)
     np.testing.assert_allclose(found.predict(data["test"]), expected.predict(data["test"]), atol=1e-4)
