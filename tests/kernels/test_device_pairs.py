@@ -210,7 +210,8 @@ def test_a_random_loss_draws_for_each_sample_as_on_the_cpu():
 
 def test_a_loss_without_a_form_on_a_device_is_left_to_the_cpu():
     scores = problem(8, 1.0)[0]
-    goal = objective("stochastic", loss="pmop-exact", samples=2)
+    own = objective("p-listmle", alpha=lambda n: np.arange(n, 0.0, -1))  # a function stays on the host
+    goal = objective("stochastic", loss=own, samples=2)
     strict = np.concatenate([np.random.default_rng(0).permutation(size) for size in SIZES]).astype(float)
     lists = device_lists(goal, *tensors(scores, strict, OFFSETS), "sum", draw=Draw(1))
     assert goal.device_lists(lists, **goal.options) is NotImplemented
